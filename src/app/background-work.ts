@@ -25,9 +25,8 @@ export function createBackgroundWork(
   channels: readonly Channel[],
 ) {
   const { store, clock, log } = receiver;
-  const timing = leaseTiming(config);
-  const retries = createRetryPoller(receiver, timing);
-  const bulkReplays = createBulkReplayPoller(receiver, timing);
+  const retries = createRetryPoller(receiver);
+  const bulkReplays = createBulkReplayPoller(receiver);
   const outbox = createOutboxPoller({
     outbox: store.outbox,
     deliveries: store.deliveries,
@@ -73,18 +72,4 @@ export function createBackgroundWork(
       await Promise.all(loops.map((loop) => loop.stop()));
     },
   };
-}
-
-/** For storing how a run ended; short limits need no more than as long again. */
-const MARGIN_MS = 10_000;
-
-/** The longest run of an event: waiting for its turn, `prepare`, then `handle`. */
-export function maxAttemptMs({ requestTimeoutMs, handlerTimeoutMs }: Config): number {
-  return requestTimeoutMs + 2 * handlerTimeoutMs;
-}
-
-/** A lease outlives the longest run. */
-export function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
-  const longest = maxAttemptMs(config);
-  return { timeLimitMs: config.requestTimeoutMs, leaseMs: longest + Math.min(MARGIN_MS, longest) };
 }

@@ -26,7 +26,7 @@ export function configuredHandlers(
   exchange: ExchangeCode,
   encryptor: Encryptor,
 ): Registry {
-  const builtIn = [userAuthorized({ exchange, encryptor }), paymentNotify, webhookMessage];
+  const builtIn = [userAuthorized(exchange, encryptor), paymentNotify, webhookMessage];
   return createRegistry(
     builtIn.filter((handler) => config.builtInHandlers.includes(handler.type)),
     own,

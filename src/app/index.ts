@@ -1,9 +1,9 @@
-export { maxAttemptMs } from "./background-work.ts";
 export { type CopyReport, copyDatabase } from "./copy-database.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
 export { migrate } from "./handlers.ts";
 export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";
+export { maxAttemptMs } from "./services.ts";
 export {
   type InspectableReceiver,
   type RunningReceiver,

@@ -110,12 +110,23 @@ export function createServices(dependencies: Dependencies) {
   };
 }
 
+/** For storing how a run ended; short limits need no more than as long again. */
+const MARGIN_MS = 10_000;
+
+/** The longest run of an event: waiting for its turn, `prepare`, then `handle`. */
+export function maxAttemptMs({ requestTimeoutMs, handlerTimeoutMs }: Config): number {
+  return requestTimeoutMs + 2 * handlerTimeoutMs;
+}
+
 function rulesOf(config: Config): PipelineSettings {
+  const longest = maxAttemptMs(config);
+  // A lease outlives the longest run.
+  const timing = { timeLimitMs: config.requestTimeoutMs, leaseMs: longest + Math.min(MARGIN_MS, longest) };
   return {
     eventTypeFrom: config.eventTypeFrom,
     rejectTypeMismatch: config.rejectTypeMismatch,
     handlerTimeoutMs: config.handlerTimeoutMs,
-    retry: config.retry,
+    retry: { ...config.retry, ...timing },
     recordRetentionDays: config.retention.recordDays,
   };
 }
@@ -153,7 +164,7 @@ function createObserver(
     credentialsUsed(credentials) {
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
-        metrics.credentialUsed({ method: credential.method, secret });
+        metrics.credentialUsed(credential.method, secret);
         noteCredential(credential);
       }
     },

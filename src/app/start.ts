@@ -14,7 +14,7 @@ import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, packageVersion } from "./admin-access.ts";
 import { createAdminConnections } from "./admin-connections.ts";
-import { createBackgroundWork, leaseTiming, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
+import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
@@ -201,7 +201,6 @@ async function adminListener(
   sandbox: AdminDependencies["sandbox"],
   { tokens, ...own }: Pick<AdminDependencies, OwnAdminParts> & { readonly tokens: RenewableTokens },
 ): Promise<FastifyInstance> {
-  const timing = leaseTiming(config);
   return createAdminListener({
     ...own,
     about: { environment: config.environment, version: await packageVersion() },
@@ -212,10 +211,10 @@ async function adminListener(
     log: receiver.log,
     describeError: receiver.describe,
     mask,
-    replay: (key) => replay(key, timing, receiver),
-    dryRun: (key) => dryRunReplay(key, timing, receiver),
+    replay: (key) => replay(key, receiver),
+    dryRun: (key) => dryRunReplay(key, receiver),
     revoke: tokens.revoke,
-    discard: (key) => discard(key, timing, receiver),
+    discard: (key) => discard(key, receiver),
     flushRollups: rollups.flush,
     sandbox,
   });

@@ -1,6 +1,5 @@
 import type { Diagnosis } from "./diagnosis.ts";
-import type { FaultCode } from "./faults.ts";
-import { FAULTS } from "./faults.ts";
+import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** One row for each callback, masked (SPEC 1.8), in the store and as one line on standard output. */
 export interface CallbackLogEntry {

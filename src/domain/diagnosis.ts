@@ -89,15 +89,12 @@ export type DiagnosisCode = keyof typeof DIAGNOSES;
 /** Why a callback was not authentic, for an operator; it holds nothing that was computed with a secret. */
 export interface Diagnosis {
   readonly code: DiagnosisCode;
-  /** What was found. */
   readonly message: string;
-  /** What to do about it. */
   readonly remedy: string;
   /** Whether a secret or key that is known here made the signature or token, so that no stranger sent it. */
   readonly confirmed: boolean;
 }
 
-/** One finding, in a sentence. */
 export interface Finding {
   readonly code: DiagnosisCode;
   readonly message: string;

@@ -1,6 +1,5 @@
 import type { JsonObject } from "./event.ts";
-import type { FaultCode } from "./faults.ts";
-import { FAULTS } from "./faults.ts";
+import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
 export type Outcome = Success | AlreadyProcessed | Refused | Failed;
@@ -40,10 +39,6 @@ export interface Failed {
   readonly kind: "failed";
   readonly code: FaultCode;
   readonly cause: unknown;
-}
-
-export function alreadyProcessed(result: JsonObject | null, isSameBody: boolean): AlreadyProcessed {
-  return { kind: "already_processed", result, isSameBody };
 }
 
 export function success(result: JsonObject): Success {

@@ -25,26 +25,16 @@ export interface AttemptInterruption {
   readonly leasedAt: Date;
 }
 
-export interface AfterInterruption {
-  readonly retriesDone: number;
-  /** No automatic retry is left. Of a bulk replay: it does not try this failure again. */
-  readonly isGivenUp: boolean;
-  /** Undefined: the schedule stays as it is. */
-  readonly nextAttemptAt: Date | undefined;
-}
-
 /** A bulk replay leaves a failure alone after so many process ends: one in company, and two of its own. */
 const MAX_ENDS_IN_BULK = 3;
 
 /**
  * What an attempt costs whose process ended. Alone it counts like any failed one. Beside others it counts too, but never as the
  * last one: the event that ended the process may have been another, and each of them gets an attempt of its own first.
+ * @returns `isGivenUp`: no automatic retry is left, or the bulk replay does not try this failure again; `nextAttemptAt`
+ *   undefined: the schedule stays as it is
  */
-export function afterInterruption(
-  policy: RetryPolicy,
-  interrupted: AttemptInterruption,
-  now: Date,
-): AfterInterruption {
+export function afterInterruption(policy: RetryPolicy, interrupted: AttemptInterruption, now: Date) {
   const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
   if (kind !== "retry") {
     const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;

@@ -27,7 +27,6 @@ export interface RollupCount extends RollupKey {
   readonly count: number;
 }
 
-/** The bucket of a duration in milliseconds. */
 export function latencyBucket(ms: number): number {
   const bucket = BOUNDS_MS.findIndex((bound) => ms <= bound);
   return bucket === -1 ? BOUNDS_MS.length : bucket;

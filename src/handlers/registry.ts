@@ -3,19 +3,13 @@ import { type JsonObject, type Refused, refused, type Version } from "../domain/
 import type { Handler } from "./handler.ts";
 import { withTimeLimit } from "./with-time-limit.ts";
 
-/** Finds the handler of a type in a version (SPEC 4.1, 9). */
-export interface Registry {
-  find(version: Version, type: string): Handler | undefined;
-  /** Every type that has a handler in some version; the only values a metric label may take. */
-  readonly types: readonly string[];
-  readonly handlers: readonly Handler[];
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 /**
- * A user's handler takes the place of the built-in one of the same type and version.
+ * Finds the handler of a type in a version (SPEC 4.1, 9). A user's handler takes the place of the built-in one of the same type and version.
  * @throws TypeError when two of the user's handlers claim the same type and version
  */
-export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]): Registry {
+export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]) {
   const ofUser = new Map<string, Handler>();
   for (const handler of own) {
     for (const version of handler.versions) {
@@ -30,10 +24,11 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   const ofUs = builtIn.flatMap((handler) =>
     handler.versions.map((version) => [nameOf(version, handler.type), handler] as const),
   );
-  const byName = new Map([...ofUs, ...ofUser]);
-  const handlers = [...new Set(byName.values())];
+  const byName = new Map<string, Handler>([...ofUs, ...ofUser]);
+  const handlers: readonly Handler[] = [...new Set(byName.values())];
   return {
-    find: (version, type) => byName.get(nameOf(version, type)),
+    find: (version: Version, type: string) => byName.get(nameOf(version, type)),
+    /** Every type that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],
     handlers,
   };

@@ -5,13 +5,32 @@ export class HandlerTimedOut extends Error {
   override readonly name = "HandlerTimedOut";
 }
 
-function timedOut(what: string, ms: number): string {
-  return `${what} exceeded its time limit of ${ms} ms (HANDLER_TIMEOUT_MS)`;
-}
+/** Tells work of its time limit; the signal is made for those who ask for it, since most do not. */
+export class TimeLimit {
+  readonly #what: string;
+  readonly #reject: (error: HandlerTimedOut) => void;
+  #controller: AbortController | undefined;
+  #error: HandlerTimedOut | undefined;
 
-/** Tells the work of its time limit; the signal is made for those who ask for it, since most do not. */
-export interface TimeLimit {
-  readonly signal: AbortSignal;
+  constructor(what: string, reject: (error: HandlerTimedOut) => void) {
+    this.#what = what;
+    this.#reject = reject;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#error !== undefined) this.#controller.abort(this.#error);
+    }
+    return this.#controller.signal;
+  }
+
+  exceeded(ms: number): void {
+    const message = `${this.#what} exceeded its time limit of ${ms} ms (HANDLER_TIMEOUT_MS)`;
+    this.#error = new HandlerTimedOut(message);
+    this.#controller?.abort(this.#error);
+    this.#reject(this.#error);
+  }
 }
 
 const LIMIT = Symbol("limit");
@@ -36,92 +55,58 @@ export function withSignal<Context extends object>(
   return context as Context & { readonly signal: AbortSignal };
 }
 
+type LimitedWork<T> = (limit: TimeLimit) => Promise<T> | T;
+
 /**
  * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped: the signal asks it to end, and the
  * caller must end any transaction handle that it passed on.
  */
-export function withTimeLimit<T>(
-  ms: number,
-  what: string,
-  run: (limit: TimeLimit) => Promise<T> | T,
-): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const limit = new Limit();
-    const timer = setTimeout(() => {
-      const error = new HandlerTimedOut(timedOut(what, ms));
-      limit.exceeded(error);
-      reject(error);
-    }, ms);
-    const ended = (settle: () => void) => {
-      clearTimeout(timer);
-      settle();
-    };
-    try {
-      Promise.resolve(run(limit)).then(
-        (value) => ended(() => resolve(value)),
-        (error: unknown) => ended(() => reject(error)),
-      );
-    } catch (error) {
-      ended(() => reject(error));
-    }
+export function withTimeLimit<T>(ms: number, what: string, run: LimitedWork<T>): Promise<T> {
+  return runLimited(what, run, (limit) => {
+    const timer = setTimeout(() => limit.exceeded(ms), ms);
+    return () => clearTimeout(timer);
   });
-}
-
-class Limit implements TimeLimit {
-  #controller: AbortController | undefined;
-  #error: HandlerTimedOut | undefined;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#error !== undefined) this.#controller.abort(this.#error);
-    }
-    return this.#controller.signal;
-  }
-
-  exceeded(error: HandlerTimedOut): void {
-    this.#error = error;
-    this.#controller?.abort(error);
-  }
-}
-
-interface RunningWork {
-  readonly what: string;
-  readonly limit: Limit;
-  readonly reject: (error: HandlerTimedOut) => void;
 }
 
 /** The same limit for many, without a timer for each. */
 export class SharedTimeLimit {
-  readonly #running: DeadlineList<RunningWork>;
+  readonly #running: DeadlineList<TimeLimit>;
 
   constructor(ms: number) {
-    const exceed = ({ what, limit, reject }: RunningWork): void => {
-      const error = new HandlerTimedOut(timedOut(what, ms));
-      limit.exceeded(error);
-      reject(error);
-    };
-    this.#running = new DeadlineList(ms, exceed, true);
+    this.#running = new DeadlineList(ms, (limit) => limit.exceeded(ms), true);
   }
 
-  run<T>(what: string, run: (limit: TimeLimit) => Promise<T> | T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const limit = new Limit();
-      const entry = this.#running.add({ what, limit, reject });
-      const ended = () => this.#running.remove(entry);
-      const failed = (error: unknown) => {
-        ended();
-        // Whatever a handler throws is read from here on, and reading it must not throw again.
-        reject(readableError(error));
-      };
-      try {
-        Promise.resolve(run(limit)).then((value) => {
-          ended();
-          resolve(value);
-        }, failed);
-      } catch (error) {
-        failed(error);
-      }
-    });
+  run<T>(what: string, run: LimitedWork<T>): Promise<T> {
+    return runLimited(what, run, this.#watch);
   }
+
+  readonly #watch = (limit: TimeLimit) => {
+    const entry = this.#running.add(limit);
+    return () => this.#running.remove(entry);
+  };
+}
+
+/** @param watch starts the limit's time; what it returns ends it */
+function runLimited<T>(
+  what: string,
+  run: LimitedWork<T>,
+  watch: (limit: TimeLimit) => () => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const limit = new TimeLimit(what, reject);
+    const unwatch = watch(limit);
+    const failed = (error: unknown) => {
+      unwatch();
+      // Whatever a handler throws is read from here on, and reading it must not throw again.
+      reject(readableError(error));
+    };
+    try {
+      Promise.resolve(run(limit)).then((value) => {
+        unwatch();
+        resolve(value);
+      }, failed);
+    } catch (error) {
+      failed(error);
+    }
+  });
 }

@@ -17,13 +17,6 @@ export interface DroppedCallback {
   readonly url?: () => string;
 }
 
-export interface DropLogDependencies {
-  readonly clock: Clock;
-  readonly log: Log;
-  /** @returns false when there is no room for the row now */
-  readonly add: (row: CallbackLogEntry) => boolean;
-}
-
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
 
@@ -37,27 +30,35 @@ interface DropCount {
   count: number;
 }
 
-/** Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when. */
-export function createDropLog({ clock, log, add }: DropLogDependencies) {
+/**
+ * Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when.
+ * @param add returns false when there is no room for the row now
+ */
+export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntry) => boolean) {
   let counts = new Map<string, DropCount>();
   /** Rows that found no room; those of the same reason and outcome join them. */
-  let waiting = new Map<string, DropCount>();
+  const waiting = new Map<string, DropCount>();
   let timer: NodeJS.Timeout | undefined;
 
-  function close(): void {
+  function unschedule(): void {
     clearTimeout(timer);
     timer = undefined;
-    const reported = counts;
+  }
+
+  function report(): void {
+    unschedule();
+    for (const [key, counted] of counts) {
+      writeLine(log, counted);
+      // The callbacks of shortened lines have rows of their own.
+      if (counted.reason !== "output_bound") waiting.set(key, joined(waiting.get(key), counted));
+    }
     counts = new Map();
-    for (const counted of reported.values()) writeLine(log, counted);
-    const rows = joined(waiting, reported);
-    waiting = new Map();
-    for (const [key, counted] of rows) if (!add(entryOf(counted))) waiting.set(key, counted);
+    for (const [key, counted] of waiting) if (add(entryOf(counted))) waiting.delete(key);
     if (waiting.size > 0) schedule();
   }
 
   function schedule(): void {
-    timer ??= setTimeout(close, MINUTE_MS).unref();
+    timer ??= setTimeout(report, MINUTE_MS).unref();
   }
 
   return {
@@ -75,34 +76,20 @@ export function createDropLog({ clock, log, add }: DropLogDependencies) {
       counted.last = now;
       if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);
     },
-    /** Reports what was not reported yet. */
     close(): void {
-      close();
-      clearTimeout(timer);
-      timer = undefined;
+      report();
+      unschedule();
     },
   };
 }
 
-/** Rows stand for what has none of its own. */
-function joined(
-  before: ReadonlyMap<string, DropCount>,
-  now: ReadonlyMap<string, DropCount>,
-): Map<string, DropCount> {
-  const all = new Map(before);
-  for (const [key, counted] of now) {
-    if (counted.reason === "output_bound") continue;
-    const earlier = all.get(key);
-    if (earlier === undefined) {
-      all.set(key, counted);
-      continue;
-    }
-    earlier.count += counted.count;
-    earlier.last = counted.last;
-    for (const address of counted.addresses)
-      if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
-  }
-  return all;
+function joined(earlier: DropCount | undefined, now: DropCount): DropCount {
+  if (earlier === undefined) return now;
+  earlier.count += now.count;
+  earlier.last = now.last;
+  for (const address of now.addresses)
+    if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
+  return earlier;
 }
 
 function writeLine(log: Log, counted: DropCount): void {

@@ -1,10 +1,11 @@
-import type { CallbackLogEntry } from "../domain/index.ts";
+import { type CallbackLogEntry, parseJson } from "../domain/index.ts";
 import type { TraceIds } from "./tracing/index.ts";
 
 /** Writes a line whose fields are JSON already; asked for them only where the level is on. */
 export type WriteLine = (level: "info" | "warn" | "error", fields: () => string, message: string) => void;
 
-interface Line {
+/** What a line is written with, beside the row. */
+export interface Line {
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body is JSON for certain; else that is found out. */
   readonly isJson?: boolean | undefined;
@@ -56,17 +57,8 @@ function quoted(text: string | null): string {
 const LINE_BREAKS = /[\r\n]+/g;
 
 /** An object in JSON stands as it is, save for line breaks, which stand between its values alone; another text in quotes. */
-function jsonOf(body: string, isJson = isObject(body)): string {
-  if (!isJson || !body.startsWith("{")) return quoted(body);
+function jsonOf(body: string, isJson?: boolean): string {
+  const isObject = body.startsWith("{") && (isJson ?? parseJson(body) !== undefined);
+  if (!isObject) return quoted(body);
   return body.includes("\n") || body.includes("\r") ? body.replace(LINE_BREAKS, " ") : body;
-}
-
-function isObject(body: string): boolean {
-  if (!body.startsWith("{")) return false;
-  try {
-    JSON.parse(body);
-    return true;
-  } catch {
-    return false;
-  }
 }

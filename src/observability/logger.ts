@@ -17,7 +17,6 @@ export type { Logger } from "pino";
 export interface LoggerOptions {
   readonly level: string;
   readonly mask: Mask;
-  /** Standard output unless a test gives another stream. */
   readonly destination?: DestinationStream;
 }
 
@@ -121,16 +120,11 @@ function isObject(value: unknown): value is object {
 /** A pipe whose other end does not read must not cost us all memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-interface LogDestination extends DestinationStream {
-  /** Calls back when all that was written so far is out, or could not be. */
-  flush(done: (error?: Error | null) => void): void;
-}
-
 /**
  * Standard output, written to without blocking. The lines of one turn of the event loop go out together: the writer
  * behind it makes one write a turn, of 16 KiB at most unless it is handed more at once, and would fall behind for ever.
  */
-export function standardOutput(fd = 1, mostWaitingBytes = MAX_WAITING_BYTES): LogDestination {
+export function standardOutput(fd = 1, mostWaitingBytes = MAX_WAITING_BYTES) {
   // With a least length of 0 the destination would take a flush for done while lines are still being written.
   const out = pino.destination({ fd, sync: false, minLength: 1, maxLength: mostWaitingBytes });
   let lines: string[] = [];
@@ -157,10 +151,11 @@ export function standardOutput(fd = 1, mostWaitingBytes = MAX_WAITING_BYTES): Lo
   });
 
   return {
-    write(line) {
+    write(line: string): void {
       if (lines.push(line) === 1) setImmediate(passOn);
     },
-    flush(done) {
+    /** Calls back when all that was written so far is out, or could not be. */
+    flush(done: (error?: Error | null) => void): void {
       passOn();
       dropped.close();
       out.flush(done);

@@ -71,54 +71,63 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
       seconds: number,
     ): void {
       const event_type = eventType !== undefined && types.has(eventType) ? eventType : UNKNOWN;
-      counters.requests([event_type, String(status)]);
+      counters.requests(event_type, String(status));
       duration.observe(seconds);
-      counters.outcomes([outcomeName(outcome)]);
+      counters.outcomes(outcomeName(outcome));
     },
     attempt: (kind: "inline" | "retry" | "replay", outcome: Outcome) =>
-      counters.attempts([kind, outcomeName(outcome)]),
+      counters.attempts(kind, outcomeName(outcome)),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
-    credentialUsed: ({ method, secret }: { method: string; secret: string }) =>
-      counters.credentials([method, secret]),
-    delivery: (channel: string, outcome: "delivered" | "failed" | "dead") =>
-      counters.deliveries([channel, outcome]),
-    diagnosed: (code: DiagnosisCode) => counters.diagnoses([code]),
-    bodyMismatch: () => counters.bodyMismatch(),
-    typeMismatch: () => counters.typeMismatch(),
-    callbacksDropped: (reason: DropReason, rows: number) => counters.dropped([reason], rows),
+    credentialUsed: counters.credentials,
+    delivery: counters.deliveries,
+    diagnosed: counters.diagnoses,
+    bodyMismatch: counters.bodyMismatch,
+    typeMismatch: counters.typeMismatch,
+    callbackDropped: counters.dropped,
     /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
     render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
   };
 }
 
-function described<Name extends keyof typeof HELP>(
-  name: Name,
-  registry: Registry,
-  labelNames: string[] = [],
-) {
+function described(name: keyof typeof HELP, registry: Registry, labelNames: string[] = []) {
   return { name, help: HELP[name], registers: [registry], labelNames };
 }
 
+const LOGGED_DROPS: readonly DropReason[] = [
+  "rejected_bound",
+  "buffer_full",
+  "body_bound",
+  "unknown_address",
+];
+
+/** Each counts one more under the values of its labels, in the order of their names. */
 function createCounters(registry: Registry) {
-  const counter = (name: keyof typeof HELP, ...labelNames: string[]) =>
-    createBatchedCounter(described(name, registry, labelNames));
-  const dropped = counter("oncehook_callback_log_dropped_total", "reason");
-  // 0 from the start: of a series that begins with its first count, Prometheus sees no increase.
-  const reasons: DropReason[] = ["rejected_bound", "buffer_full", "body_bound", "unknown_address"];
-  for (const reason of reasons) dropped([reason], 0);
-  const diagnoses = counter("oncehook_signature_diagnoses_total", "code");
-  for (const code of Object.keys(DIAGNOSES)) diagnoses([code], 0);
+  const counter = <Values extends string[]>(
+    name: keyof typeof HELP,
+    labelNames: string[] = [],
+    known: readonly string[] = [],
+  ) => createBatchedCounter<Values>(described(name, registry, labelNames), known);
   return {
-    requests: counter("callback_requests_total", "event_type", "status"),
-    outcomes: counter("oncehook_callback_outcomes_total", "outcome"),
-    attempts: counter("oncehook_attempts_total", "kind", "outcome"),
-    credentials: counter("oncehook_credentials_used_total", "method", "secret"),
-    deliveries: counter("oncehook_delivery_attempts_total", "channel", "outcome"),
-    diagnoses,
-    bodyMismatch: counter("oncehook_body_mismatch_total"),
-    typeMismatch: counter("oncehook_type_mismatch_total"),
-    dropped,
+    requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
+    outcomes: counter<[outcome: string]>("oncehook_callback_outcomes_total", ["outcome"]),
+    attempts: counter<[kind: string, outcome: string]>("oncehook_attempts_total", ["kind", "outcome"]),
+    credentials: counter<[method: string, secret: string]>("oncehook_credentials_used_total", [
+      "method",
+      "secret",
+    ]),
+    deliveries: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
+      "oncehook_delivery_attempts_total",
+      ["channel", "outcome"],
+    ),
+    diagnoses: counter<[DiagnosisCode]>(
+      "oncehook_signature_diagnoses_total",
+      ["code"],
+      Object.keys(DIAGNOSES),
+    ),
+    bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [""]),
+    typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [""]),
+    dropped: counter<[DropReason]>("oncehook_callback_log_dropped_total", ["reason"], LOGGED_DROPS),
   };
 }
 
@@ -126,7 +135,6 @@ function createCounters(registry: Registry) {
 interface DatabaseProbes {
   /** How many callbacks may be at work or wait: `MAX_WAITING_CALLBACKS`. */
   readonly mostWaitingCallbacks: number;
-  /** Resolves when the database answers. */
   readonly ping: () => Promise<void>;
   /** How many bytes are free where the embedded database lies; absent where the database is a server's. */
   readonly freeBytes?: () => Promise<number>;
@@ -179,14 +187,15 @@ export async function undefinedIfSlow<T>(work: () => Promise<T>): Promise<T | un
   return withTimeout(work(), PROBE_TIMEOUT_MS, undefined);
 }
 
-/** Counts one more, or `by` more, under these values of its labels, in the order of their names. */
-type IncrementCounter = (values?: readonly string[], by?: number) => void;
-
 /**
  * A counter that adds up its counts at each scrape: looking up a label's values costs more than counting, and a
  * callback is counted in five places.
+ * @param known values that are 0 from the start: of a series that begins with its first count, Prometheus sees no increase
  */
-function createBatchedCounter(options: Readonly<CounterConfiguration<string>>): IncrementCounter {
+function createBatchedCounter<Values extends string[]>(
+  options: Readonly<CounterConfiguration<string>>,
+  known: readonly string[],
+): (...values: Values) => void {
   const { labelNames = [] } = options;
   const counts = new Map<string, { readonly labels: Record<string, string>; count: number }>();
   new Counter({
@@ -202,12 +211,11 @@ function createBatchedCounter(options: Readonly<CounterConfiguration<string>>): 
     counts.set(key, entry);
     return entry;
   };
-  // One without labels is 0 from the start, and not absent.
-  if (labelNames.length === 0) entryOf([], "");
-  return (values = [], by = 1) => {
+  for (const value of known) entryOf([value], value);
+  return (...values) => {
     const key = values.join("\n");
     const entry = counts.get(key) ?? entryOf(values, key);
-    entry.count += by;
+    entry.count += 1;
   };
 }
 

@@ -1,7 +1,6 @@
 export interface RowBufferOptions<Row> {
   /** Stores rows, all of them or none. */
   readonly append: (rows: readonly Row[]) => Promise<void>;
-  /** How many rows may wait. */
   readonly maxRows: number;
   /** How much memory a row takes: about its characters or bytes. */
   readonly lengthOf: (row: Row) => number;

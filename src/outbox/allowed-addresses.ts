@@ -2,15 +2,7 @@ import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { BlockList, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Where notifications may go: the address that is checked is the one that is connected to. */
-export interface AllowedAddresses {
-  /** For `net.connect` and `tls.connect`: resolves a name and leaves out what is not allowed. */
-  readonly lookup: LookupFunction;
-  /** An address in place of a name is never looked up. @throws AddressNotAllowed */
-  assertHost(host: string): void;
-}
-
-export class AddressNotAllowed extends Error {
+class AddressNotAllowed extends Error {
   override readonly name = "AddressNotAllowed";
 
   constructor(host: string, addresses: readonly string[]) {
@@ -33,12 +25,14 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST, GLOBAL_UNICAST_BITS);
 }
 
+export type AllowedAddresses = ReturnType<typeof createAllowedAddresses>;
+
 /**
- * Public addresses and the networks that are named, and nothing else: no loopback, private, link-local, multicast or
- * translated address (SSRF).
+ * Where notifications may go: public addresses and the networks that are named, and nothing else. No loopback, private,
+ * link-local, multicast or translated address (SSRF). The address that is checked is the one that is connected to.
  * @param networks CIDRs
  */
-export function createAllowedAddresses(networks: readonly string[]): AllowedAddresses {
+export function createAllowedAddresses(networks: readonly string[]) {
   const named = new BlockList();
   for (const cidr of networks) {
     const [network = "", bits] = cidr.split("/");
@@ -50,23 +44,26 @@ export function createAllowedAddresses(networks: readonly string[]): AllowedAddr
     const parsed = ipaddr.process(address);
     return isPublic(parsed) || named.check(parsed.toString(), parsed.kind());
   };
+  /** For `net.connect` and `tls.connect`: resolves a name and leaves out what is not allowed. */
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, []);
+      const allowed = found.filter(({ address }) => isAllowed(address));
+      const [first] = allowed;
+      if (first === undefined) {
+        const addresses = found.map(({ address }) => address);
+        return callback(new AddressNotAllowed(hostname, addresses), []);
+      }
+      if (options.all === true) return callback(null, allowed);
+      return callback(null, first.address, first.family);
+    });
+  };
   return {
-    assertHost(host) {
+    lookup,
+    /** An address in place of a name is never looked up. @throws AddressNotAllowed */
+    assertHost(host: string): void {
       const address = host.replace(/^\[|\]$/g, "");
       if (ipaddr.isValid(address) && !isAllowed(address)) throw new AddressNotAllowed(address, []);
-    },
-    lookup(hostname, options, callback) {
-      systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-        if (error !== null) return callback(error, []);
-        const allowed = found.filter(({ address }) => isAllowed(address));
-        const [first] = allowed;
-        if (first === undefined) {
-          const addresses = found.map(({ address }) => address);
-          return callback(new AddressNotAllowed(hostname, addresses), []);
-        }
-        if (options.all === true) return callback(null, allowed);
-        return callback(null, first.address, first.family);
-      });
     },
   };
 }

@@ -3,7 +3,6 @@ import type { StoredNotification } from "../store/index.ts";
 
 /** One way out for notifications. */
 export interface Channel {
-  /** What metrics call it. */
   readonly name: string;
   /** A notification gets a delivery for each of them; the name is kept with it: never rename one. */
   readonly destinations: readonly string[];

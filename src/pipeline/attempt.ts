@@ -60,7 +60,10 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
     else void runPrepared({ ...input, handler, event }, receiver, finish);
   };
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
-  const fail = (error: unknown): void => ended(schemaFailure(error));
+  const fail = (error: unknown): void => {
+    const code = error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed";
+    ended(failed(code, readableError(error)));
+  };
   try {
     const validated = validateEvent(input, handler, receiver);
     if (validated instanceof Promise) validated.then(run).catch(fail);
@@ -73,13 +76,6 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
 /** The same as a promise, for a retry, a replay or a dry run. */
 export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Outcome> {
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
-}
-
-function schemaFailure(error: unknown): Failed {
-  return failed(
-    error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed",
-    readableError(error),
-  );
 }
 
 async function runPrepared(work: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded): Promise<void> {
@@ -101,18 +97,13 @@ class ResultInvalid extends Error {
 /** Why a trace shows a handler that ran, and no effect of it. */
 class TransactionLost extends Error {
   override readonly name = "TransactionLost";
-
-  constructor() {
-    super("the database lost the transaction of this run, and what it wrote");
-  }
+  override readonly message = "the database lost the transaction of this run, and what it wrote";
 }
 
-/** What an attempt runs. */
 interface AttemptWork {
   readonly input: AttemptInput;
   readonly handler: Handler;
   readonly event: CallbackEvent<unknown>;
-  /** What `prepare` gave. */
   readonly prepared?: JsonValue | undefined;
 }
 
@@ -120,7 +111,6 @@ interface AttemptWork {
 class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
-  readonly #input: AttemptInput;
   readonly #work: AttemptWork;
   readonly #receiver: Receiver;
   readonly #ended: AttemptEnded;
@@ -133,7 +123,6 @@ class Attempt implements PendingEvent {
     const { key, eventType, version, bodySha256, deadline, context } = work.input;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
-    this.#input = work.input;
     this.#work = work;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
@@ -141,7 +130,7 @@ class Attempt implements PendingEvent {
   }
 
   submit(): void {
-    const { mode, dryRun } = this.#input;
+    const { mode, dryRun } = this.#work.input;
     if (mode === "commit") return this.#receiver.store.submit(this);
     const run = (scope: OnceScope) => runHandler(this, scope);
     this.#receiver.store
@@ -156,9 +145,9 @@ class Attempt implements PendingEvent {
 
   #startHandler(scope: OnceScope): Promise<unknown> {
     this.#runs += 1;
-    this.#input.dryRun?.reset();
+    this.#work.input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
-    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#input.eventType}`);
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#work.input.eventType}`);
     const span = this.#span;
     if (this.#runs > 1) return this.#handleAgain(scope);
     if (span === undefined) return this.#callHandler(this.#work.event, scope);
@@ -167,7 +156,8 @@ class Attempt implements PendingEvent {
 
   /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
-    const event = await validateEvent(this.#input, this.#work.handler, this.#receiver);
+    const { input, handler } = this.#work;
+    const event = await validateEvent(input, handler, this.#receiver);
     if (!("kind" in event)) {
       const call = () => this.#callHandler(event, scope);
       return this.#span === undefined ? call() : this.#span.within(call);
@@ -177,8 +167,8 @@ class Attempt implements PendingEvent {
   }
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
-    const { handler, prepared } = this.#work;
-    const { key, version, kind, dryRun } = this.#input;
+    const { handler, prepared, input } = this.#work;
+    const { key, version, kind, dryRun } = input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
     const context = {
@@ -198,21 +188,21 @@ class Attempt implements PendingEvent {
 
   complete(returned: unknown): Completion {
     const result = storableResult(returned);
-    const { buildLogEntry, mode } = this.#input;
+    const { buildLogEntry, mode } = this.#work.input;
     const logEntry = buildLogEntry?.(success(result));
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
     const { tracer } = this.#receiver;
-    const phase = mode === "commit" ? "commit" : "rollback";
+    const name = mode === "commit" ? "commit" : "rollback";
     // The store calls in the context of whichever event began the group.
-    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, phase);
+    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, name);
     return this.#completion;
   }
 
   settle(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(duplicateOutcome(result.record, this.#input.bodySha256, this.#receiver));
+      return this.#ended(duplicateOutcome(result.record, this.#work.input.bodySha256, this.#receiver));
     }
     this.#span?.end();
     this.#ended(success(result.result), this.#completion?.logEntry);

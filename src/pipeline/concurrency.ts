@@ -1,19 +1,13 @@
 import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
-/** Who waits for the lock of an event. */
-interface Waiter {
-  readonly timer: NodeJS.Timeout;
-  take(): void;
-}
-
 /**
  * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
   /** Each event that is locked, with those who wait for it in order of arrival. */
-  readonly #waiters = new Map<string, Waiter[] | undefined>();
+  readonly #waiters = new Map<string, { timer: NodeJS.Timeout; take(): void }[] | undefined>();
 
   /** Takes the lock where it is free. The holder calls `release`. */
   tryTake(key: EventKey): boolean {
@@ -74,40 +68,25 @@ export function faultOutcome(error: unknown): Failed {
   return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
 }
 
-/** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
-export interface RunLock {
-  shared<T>(run: () => Promise<T>): Promise<T>;
-  /** Waits for the runs that have started; later ones wait for this one. */
-  exclusive<T>(run: () => Promise<T>): Promise<T>;
-}
+export type RunLock = ReturnType<typeof createRunLock>;
 
-export function createRunLock(): RunLock {
+/** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
+export function createRunLock() {
   /** Resolves when the last run that goes alone has ended. */
   let lastExclusive: Promise<unknown> = Promise.resolve();
-  let running: Promise<unknown>[] = [];
-
-  function track<T>(run: Promise<T>): Promise<T> {
-    const settled = run.then(
-      () => {},
-      () => {},
-    );
-    running.push(settled);
-    void settled.then(() => {
-      running = running.filter((one) => one !== settled);
-    });
-    return run;
-  }
-
+  const running = new Set<Promise<unknown>>();
   return {
-    shared(run) {
-      return track(lastExclusive.then(run));
+    shared<T>(run: () => Promise<T>): Promise<T> {
+      const mine = lastExclusive.then(run);
+      const ended = () => running.delete(mine);
+      running.add(mine);
+      mine.then(ended, ended);
+      return mine;
     },
-    exclusive(run) {
-      const mine = Promise.all([lastExclusive, ...running]).then(run);
-      lastExclusive = mine.then(
-        () => {},
-        () => {},
-      );
+    /** Waits for the runs that have started; later ones wait for this one. */
+    exclusive<T>(run: () => Promise<T>): Promise<T> {
+      const mine = Promise.allSettled([lastExclusive, ...running]).then(run);
+      lastExclusive = mine.catch(() => {});
       return mine;
     },
   };

@@ -27,7 +27,6 @@ export class DryRun implements TransactionObserver {
   /** Whether foreign keys that only a commit checks were left unchecked. */
   hasUncheckedKeys = false;
 
-  /** Forgets an earlier run. */
   reset(): void {
     Object.assign(this, new DryRun());
   }

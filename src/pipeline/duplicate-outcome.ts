@@ -1,4 +1,4 @@
-import { type AlreadyProcessed, alreadyProcessed, keyText } from "../domain/index.ts";
+import { type AlreadyProcessed, keyText } from "../domain/index.ts";
 import type { StoredRecord } from "../store/index.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -11,5 +11,5 @@ export function duplicateOutcome(
   const isSameBody = record.bodySha256 === bodySha256;
   if (!isSameBody) observer.bodyMismatch({ source: record.source, eventId: record.eventId });
   if (unsavedPreparations.size > 0) unsavedPreparations.delete(keyText(record));
-  return alreadyProcessed(record.result, isSameBody);
+  return { kind: "already_processed", result: record.result, isSameBody };
 }

@@ -7,10 +7,11 @@ import {
   isRefused,
   type JsonObject,
   type JsonValue,
+  parseJson,
   type Refused,
   refused,
 } from "../domain/index.ts";
-import { scanJson, withExactNumbers } from "./json-numbers.ts";
+import { replaceInexactNumbers, scanJson } from "./json-numbers.ts";
 
 const MAX_NESTING = 64;
 const MAX_ID_BYTES = 255;
@@ -33,21 +34,21 @@ export function identify(body: Uint8Array, source: string): IdentifiedEvent | Re
   return { key: { source, eventId: eventId as string }, json: json.object };
 }
 
-/** Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. */
-export function parseObject(body: Uint8Array): { readonly object: JsonObject } | Refused {
-  return parsed(body, false);
-}
-
 /**
- * The same for the bytes of an authentic event: a number that a JavaScript number would round is a string of its digits
- * in the object. A stranger's body is not worth that work.
+ * The bytes of an authentic event: a number that a JavaScript number would round is a string of its digits in the object.
+ * A stranger's body is not worth that work.
  */
 export function parseEvent(body: Uint8Array): { readonly object: JsonObject } | Refused {
-  return parsed(body, true);
+  return parseObject(body, true);
 }
 
-function parsed(body: Uint8Array, keepsDigits: boolean): { readonly object: JsonObject } | Refused {
-  if (!isUtf8(body) || beginsWithByteOrderMark(body)) return refused("body_not_utf8");
+/** Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. */
+export function parseObject(
+  body: Uint8Array,
+  keepsDigits = false,
+): { readonly object: JsonObject } | Refused {
+  const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  if (hasByteOrderMark || !isUtf8(body)) return refused("body_not_utf8");
   const found = scanJson(body, MAX_NESTING);
   if (found === "too deep") return refused("body_too_deep");
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
@@ -55,10 +56,10 @@ function parsed(body: Uint8Array, keepsDigits: boolean): { readonly object: Json
   try {
     value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
-    const exact = keepsDigits && found === "has long numbers" ? withExactNumbers(body) : undefined;
+    const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(body) : undefined;
     if (exact !== undefined) value = parse(exact);
   } catch {
-    return refused(isJson(text) ? "body_forbidden_key" : "body_not_json");
+    return refused(parseJson(text) !== undefined ? "body_forbidden_key" : "body_not_json");
   }
   return isJsonObject(value) ? { object: value } : refused("body_not_object");
 }
@@ -74,19 +75,6 @@ function idFault(id: unknown): string | undefined {
   if (Buffer.byteLength(id) > MAX_ID_BYTES) return `is longer than ${MAX_ID_BYTES} bytes`;
   if (CONTROL.test(id)) return "holds control characters";
   return id.isWellFormed() ? undefined : "holds lone surrogates";
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function beginsWithByteOrderMark(body: Uint8Array): boolean {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
 /** The fingerprint of a body, lowercase hex. */

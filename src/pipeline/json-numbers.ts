@@ -8,15 +8,14 @@ export function inexactNumbers(json: Uint8Array): string[] {
 }
 
 /**
- * A valid JSON text with those numbers as strings, which keep all digits; undefined where there are none. Which number
- * a platform means by 9007199254740993 is the schema's to say: a double would make it another without a word.
+ * A valid JSON text with other JSON in the place of those numbers; undefined where there are none. As strings they keep all
+ * digits. Which number a platform means by 9007199254740993 is the schema's to say: a double would make it another without
+ * a word.
  */
-export function withExactNumbers(json: Uint8Array): string | undefined {
-  return withInexactNumbers(json, (text) => `"${text}"`);
-}
-
-/** The same with other JSON in their place. */
-function withInexactNumbers(json: Uint8Array, replace: (text: string) => string): string | undefined {
+export function replaceInexactNumbers(
+  json: Uint8Array,
+  replace = (text: string) => `"${text}"`,
+): string | undefined {
   const parts: Uint8Array[] = [];
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
@@ -29,12 +28,6 @@ function withInexactNumbers(json: Uint8Array, replace: (text: string) => string)
   return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
 }
 
-/** Numbers that a JavaScript number holds, of one sign and kind with an inexact one: integers stay integers. */
-const STAND_INS = {
-  integer: [Number.MAX_SAFE_INTEGER, 1, 0],
-  fraction: [0.5],
-} as const;
-
 /**
  * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
  * numbers of their kind takes. Empty where there are none.
@@ -44,22 +37,19 @@ export function* withShortNumbers(
   json: Uint8Array,
   spelled: (number: string) => string,
 ): Generator<string, void> {
-  for (let which = -1; which < STAND_INS.integer.length; which += 1) {
-    const replaced = withInexactNumbers(json, (text) => spelled(shortNumber(text, which)));
+  for (const integer of [undefined, Number.MAX_SAFE_INTEGER, 1, 0]) {
+    const replaced = replaceInexactNumbers(json, (text) => spelled(shortNumber(text, integer)));
     if (replaced === undefined) return;
     yield replaced;
   }
 }
 
-function shortNumber(text: string, which: number): string {
-  const kind = STAND_INS[isInteger(text) ? "integer" : "fraction"];
-  const number = which < 0 ? text : String(kind[Math.min(which, kind.length - 1)]);
-  return which >= 0 && text.startsWith("-") ? `-${number}` : number;
-}
-
-function isInteger(text: string): boolean {
+/** A number that a JavaScript number holds, of the same sign and kind: integers stay integers. */
+function shortNumber(text: string, integer: number | undefined): string {
+  if (integer === undefined) return text;
   const [, exponent = "0"] = decimalOf(text).split("e");
-  return Number(exponent) >= 0;
+  const number = Number(exponent) >= 0 ? integer : 0.5;
+  return text.startsWith("-") ? `-${number}` : String(number);
 }
 
 function textOf(json: Uint8Array, start: number, end: number): string {
@@ -90,11 +80,16 @@ const BACKSLASH = 0x5c;
 const LONG_NUMBER = 16;
 const LARGE_EXPONENT_DIGITS = 3;
 
-/** What one pass over the bytes of a JSON text finds, strings left out. */
-type JsonScan = "too deep" | "has long numbers" | "plain";
-
-/** @param limit how deep arrays and objects may nest */
-export function scanJson(json: Uint8Array, limit: number): JsonScan {
+/**
+ * One pass over the bytes of a JSON text, strings left out.
+ * @param limit how deep arrays and objects may nest
+ * @param found takes where each long number starts and ends, the end exclusive
+ */
+export function scanJson(
+  json: Uint8Array,
+  limit: number,
+  found?: [start: number, end: number][],
+): "too deep" | "has long numbers" | "plain" {
   let depth = 0;
   let inString = false;
   let hasLongNumbers = false;
@@ -110,29 +105,19 @@ export function scanJson(json: Uint8Array, limit: number): JsonScan {
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
     else if (isDigit(byte)) {
       const end = endOfNumber(json, index);
-      hasLongNumbers ||= isLong(json, index, end);
+      if ((found !== undefined || !hasLongNumbers) && isLong(json, index, end)) {
+        hasLongNumbers = true;
+        found?.push([json[index - 1] === 0x2d ? index - 1 : index, end]);
+      }
       index = end - 1;
     }
   }
   return hasLongNumbers ? "has long numbers" : "plain";
 }
 
-/** Where the long numbers of a JSON text stand, as pairs of first and last byte, the latter exclusive. */
-function longNumbers(json: Uint8Array): (readonly [start: number, end: number])[] {
+function longNumbers(json: Uint8Array): [start: number, end: number][] {
   const found: [number, number][] = [];
-  let inString = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const byte = json[index] as number;
-    if (inString) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (isDigit(byte)) {
-      const end = endOfNumber(json, index);
-      if (isLong(json, index, end)) found.push([json[index - 1] === 0x2d ? index - 1 : index, end]);
-      index = end - 1;
-    }
-  }
+  scanJson(json, Number.POSITIVE_INFINITY, found);
   return found;
 }
 
@@ -143,15 +128,12 @@ function isDigit(byte: number): boolean {
 /** Digits, `.`, `e`, `E`, `+` and `-`: whether they are a number, the parser says. */
 function endOfNumber(json: Uint8Array, start: number): number {
   let end = start + 1;
-  for (; end < json.length; end += 1) {
-    const byte = json[end] as number;
-    if (
-      !isDigit(byte) &&
-      !(byte === 0x2e || byte === 0x65 || byte === 0x45 || byte === 0x2b || byte === 0x2d)
-    )
-      break;
-  }
+  while (end < json.length && isOfNumber(json[end] as number)) end += 1;
   return end;
+}
+
+function isOfNumber(byte: number): boolean {
+  return isDigit(byte) || byte === 0x2e || (byte | 0x20) === 0x65 || byte === 0x2b || byte === 0x2d;
 }
 
 function isLong(json: Uint8Array, start: number, end: number): boolean {

@@ -1,14 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import {
-  type Failed,
-  failed,
-  isRefused,
-  type JsonObject,
-  type Outcome,
-  type Refused,
-  refused,
-  type Version,
-} from "../domain/index.ts";
+import { type Failed, failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
@@ -16,7 +7,7 @@ import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { type IdentifiedEvent, identify, sha256Hex } from "./identify.ts";
-import type { AttemptInput, BuildLogEntry, Callback, CallbackResult, Receiver } from "./receiver.ts";
+import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
 
 /**
@@ -56,37 +47,28 @@ function identifyCallback(callback: Callback, receiver: Receiver): void {
   if (isRefused(identified)) return callback.end({ outcome: identified });
   const { key, json } = identified;
   const { version, body, deadline, context, buildLogEntry, end } = callback;
-  const bodySha256 = sha256Hex(body);
-  const event = {
+  const delivery = {
     key,
     json,
     bodyJson: json,
     body,
-    bodySha256,
+    bodySha256: sha256Hex(body),
     version,
     deadline,
     context,
     buildLogEntry,
     end,
   };
-  processDelivery(event, () => chooseType(callback, identified, receiver), receiver);
+  processDelivery(delivery, () => chooseType(callback, identified, receiver), receiver);
 }
 
 /** An authenticated delivery of an identified event. */
-export interface Delivery extends IdentifiedEvent {
-  /** The event's bytes, kept for a retry. */
-  readonly body: Uint8Array;
+export interface Delivery
+  extends IdentifiedEvent,
+    Pick<Callback, "body" | "version" | "deadline" | "context" | "buildLogEntry" | "end">,
+    Pick<CallbackResult, "bodyJson"> {
   /** SHA-256 of what was sent, lowercase hex: tells a duplicate from another event under the same id. */
   readonly bodySha256: string;
-  readonly version: Version;
-  readonly deadline: Deadline;
-  /** What the body held, for the log, where that is JSON. */
-  readonly bodyJson?: JsonObject;
-  readonly context: AsyncResource;
-  /** Builds the row that commits with a success. */
-  readonly buildLogEntry: BuildLogEntry;
-  /** Called once, with how it ended. */
-  readonly end: (result: CallbackResult) => void;
 }
 
 /**

@@ -7,6 +7,7 @@ import type {
   JsonObject,
   Log,
   Outcome,
+  RetryPolicy,
   Version,
 } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
@@ -62,9 +63,16 @@ export interface PipelineSettings {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;
   readonly handlerTimeoutMs: number;
-  readonly retry: { readonly max: number; readonly delaySeconds: number };
+  readonly retry: RetryPolicy & RetryTiming;
   /** Set where records are deleted: older events can no longer be told from duplicates. */
   readonly recordRetentionDays: number | null;
+}
+
+interface RetryTiming {
+  /** How long a retry or replay may wait for the database and for its turn; the handler's own limit comes on top. */
+  readonly timeLimitMs: number;
+  /** How long it may take in all; after that the process that held its lease counts as dead. */
+  readonly leaseMs: number;
 }
 
 /** Told what happens; none of it may throw. */
@@ -87,7 +95,6 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
-  /** Of every handler's run. */
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** Of retries and replays; callbacks take none. */
@@ -116,7 +123,6 @@ export interface AttemptInput {
   readonly kind: AttemptKind;
   /** `dry-run`: run it, then roll everything back. */
   readonly mode: "commit" | "dry-run";
-  /** Told what a dry run does. */
   readonly dryRun?: DryRun;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;

@@ -58,7 +58,12 @@ export function validateEvent(
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
   const own = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
-    if (isRefused(validated)) return refusalOrTooLong(validated, body, handler, settings.handlerTimeoutMs);
+    if (isRefused(validated)) {
+      const numbers = inexactNumbers(body);
+      if (numbers.length === 0) return validated;
+      const validate = (data: JsonObject) => validateData(handler.data, data, settings.handlerTimeoutMs);
+      return tryShortNumbers(numbers, validated, body, validate);
+    }
     return {
       event_id: event_id as string,
       event_type: eventType,
@@ -75,27 +80,16 @@ export function validateEvent(
  * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
  * takes digits as a string has had them, and means its refusal.
  */
-function refusalOrTooLong(
-  refusal: Refused,
-  body: Uint8Array,
-  handler: Handler,
-  timeLimitMs: number,
-): Refused | Promise<Refused | Failed> {
-  const numbers = inexactNumbers(body);
-  return numbers.length === 0 ? refusal : tryShortNumbers(numbers, refusal, body, handler, timeLimitMs);
-}
-
 async function tryShortNumbers(
   numbers: readonly string[],
   refusal: Refused,
   body: Uint8Array,
-  handler: Handler,
-  timeLimitMs: number,
+  validate: (data: JsonObject) => ReturnType<typeof validateData>,
 ): Promise<Refused | Failed> {
   async function takes(spelled: (number: string) => string): Promise<boolean> {
     for (const text of withShortNumbers(body, spelled)) {
       const { data }: JsonObject = JSON.parse(text);
-      if (!isRefused(await validateData(handler.data, data as JsonObject, timeLimitMs))) return true;
+      if (!isRefused(await validate(data as JsonObject))) return true;
     }
     return false;
   }

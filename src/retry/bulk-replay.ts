@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventKey } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
 import { type ReplayResult, replay } from "./replay.ts";
-import { isTransient, leaseTimes, type RetryTiming, recoverInterrupted } from "./run-failure.ts";
+import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 
 /** How many replays of one bulk are at work at a time. */
 const MAX_CONCURRENT_REPLAYS = 8;
@@ -17,7 +15,6 @@ const IDLE_PAUSE_MS = 500;
 /** One process's work on one bulk replay, under its lease. */
 interface BulkWork {
   readonly owner: string;
-  readonly timing: RetryTiming;
   readonly receiver: Receiver;
   /** Aborted when the process stops. */
   readonly stopping: AbortSignal;
@@ -29,7 +26,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
   const { bulkReplays } = receiver.store;
   let bulk: StoredBulkReplay | undefined = leased;
   try {
-    await recoverInterrupted(receiver, work.timing);
+    await recoverInterrupted(receiver);
     while (bulk?.state === "running" && !stopping.aborted) {
       const startedAt = performance.now();
       const due = await bulkReplays.next(bulk, batchSize(bulk));
@@ -38,8 +35,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
         return;
       }
       const { progress, ran } = await runBatch(bulk, due, work);
-      const { until } = leaseTimes(receiver.clock, work.timing);
-      const counted = await bulkReplays.advance(bulk.id, owner, progress, until);
+      const counted = await bulkReplays.advance(bulk.id, owner, progress, newLease(receiver).until);
       if (counted?.state !== "running") return;
       await sleep(pauseMs(counted, ran, startedAt), undefined, { signal: stopping }).catch(() => {});
       // An operator may have paused or cancelled it in the meantime.
@@ -84,12 +80,10 @@ async function runBatch(
 type ReplayState = "succeeded" | "already" | "failed" | "later";
 
 async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWork): Promise<ReplayState> {
-  const { timing, receiver } = work;
-  const key: EventKey = { source: failure.source, eventId: failure.eventId };
-  const fields = { bulk_replay: id, source: key.source, event_id: key.eventId };
+  const { receiver } = work;
+  const fields = { bulk_replay: id, source: failure.source, event_id: failure.eventId };
   try {
-    const ending = await replay(key, timing, receiver, id);
-    const end = replayState(ending);
+    const end = replayState(await replay(failure, receiver, id));
     receiver.log.debug({ ...fields, end }, "a replay of a bulk ended");
     return end;
   } catch (error) {
@@ -122,17 +116,17 @@ const MAX_CONCURRENT_BULKS = 4;
  * Works on bulk replays, each of them in one process at a time. How far one has come is in the database, so that a restart
  * goes on where it was; a process that dies loses its lease, and another goes on.
  */
-export function createBulkReplayPoller(receiver: Receiver, timing: RetryTiming): Poller {
-  const { clock, log, store } = receiver;
+export function createBulkReplayPoller(receiver: Receiver): Poller {
+  const { log, store } = receiver;
   const stopping = new AbortController();
   const atWork = new Set<Promise<void>>();
 
   async function round(): Promise<void> {
     while (!stopping.signal.aborted && atWork.size < MAX_CONCURRENT_BULKS) {
-      const owner = randomUUID();
-      const bulk = await store.bulkReplays.lease({ owner, ...leaseTimes(clock, timing) });
+      const lease = newLease(receiver);
+      const bulk = await store.bulkReplays.lease(lease);
       if (bulk === undefined) return;
-      const working = runBulkReplay(bulk, { owner, timing, receiver, stopping: stopping.signal })
+      const working = runBulkReplay(bulk, { owner: lease.owner, receiver, stopping: stopping.signal })
         .catch((error: unknown) =>
           log.error({ err: error, bulk_replay: bulk.id }, "a bulk replay was interrupted; it goes on soon"),
         )

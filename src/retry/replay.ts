@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { EventKey, Outcome } from "../domain/index.ts";
 import { DryRun, type Receiver } from "../pipeline/index.ts";
-import { leaseTimes, type RetryTiming, recoverInterrupted, runFailure, runStored } from "./run-failure.ts";
+import { newLease, recoverInterrupted, runFailure, runStored } from "./run-failure.ts";
 
 export type ReplayResult =
   /** There is no failure under this key. */
@@ -16,7 +15,6 @@ export type ReplayResult =
  */
 export async function replay(
   key: EventKey,
-  timing: RetryTiming,
   receiver: Receiver,
   bulkReplayId?: number,
 ): Promise<ReplayResult> {
@@ -24,35 +22,28 @@ export async function replay(
   let found = await failures.get(key);
   if (found?.leasedUntil != null) {
     // Perhaps by a process that has ended.
-    await recoverInterrupted(receiver, timing);
+    await recoverInterrupted(receiver);
     found = await failures.get(key);
   }
   if (found === undefined) return "absent";
   const isAlone = found.crashes > 0;
   const run = async (): Promise<ReplayResult> => {
-    const owner = randomUUID();
     const kind = bulkReplayId === undefined ? "replay" : "bulk";
-    const lease = { owner, ...leaseTimes(receiver.clock, timing), kind, isAlone, bulkReplayId } as const;
+    const lease = { ...newLease(receiver), kind, isAlone, bulkReplayId } as const;
     const failure = await failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return failure;
-    const { timeLimitMs } = timing;
-    return runFailure({ failure, owner, kind: "replay", bulkReplayId, timeLimitMs }, receiver);
+    return runFailure({ failure, owner: lease.owner, kind: "replay", bulkReplayId }, receiver);
   };
   return isAlone ? receiver.runLock.exclusive(run) : receiver.runLock.shared(run);
 }
 
 /** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
-export async function discard(
-  key: EventKey,
-  timing: RetryTiming,
-  receiver: Receiver,
-): Promise<"discarded" | "absent" | "leased"> {
-  const { store, clock } = receiver;
-  await recoverInterrupted(receiver, timing);
-  const lease = { owner: randomUUID(), ...leaseTimes(clock, timing), kind: "removal" } as const;
-  const failure = await store.failureLeases.leaseOne(key, lease);
+export async function discard(key: EventKey, receiver: Receiver): Promise<"discarded" | "absent" | "leased"> {
+  const { failures, failureLeases } = receiver.store;
+  await recoverInterrupted(receiver);
+  const failure = await failureLeases.leaseOne(key, { ...newLease(receiver), kind: "removal" });
   if (typeof failure === "string") return failure;
-  await store.failures.remove(key);
+  await failures.remove(key);
   return "discarded";
 }
 
@@ -63,14 +54,10 @@ export interface DryRunResult {
 }
 
 /** Runs a failure's handler in a transaction that is rolled back; nothing changes, not even the failure. */
-export async function dryRunReplay(
-  key: EventKey,
-  timing: RetryTiming,
-  receiver: Receiver,
-): Promise<DryRunResult | "absent"> {
+export async function dryRunReplay(key: EventKey, receiver: Receiver): Promise<DryRunResult | "absent"> {
   const failure = await receiver.store.failures.get(key);
   if (failure === undefined) return "absent";
   const dryRun = new DryRun();
   const how = { kind: "replay", mode: "dry-run", dryRun } as const;
-  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), dryRun };
+  return { outcome: await runStored(failure, how, receiver), dryRun };
 }

@@ -1,37 +1,27 @@
-import { randomUUID } from "node:crypto";
 import type { Outcome } from "../domain/index.ts";
 import { isInconclusive, type Receiver } from "../pipeline/index.ts";
-import { createPoller, type Poller } from "../poller/index.ts";
+import { createPoller } from "../poller/index.ts";
 import type { StoredFailure } from "../store/index.ts";
-import { leaseTimes, type RetryTiming, recoverInterrupted, runFailure } from "./run-failure.ts";
+import { newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
 
 /** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
 const MAX_CONCURRENT_RETRIES = 8;
-
-export interface RetryPoller extends Poller {
-  /** One round: leases what is due, runs it, resolves when it has ended with how many there were. */
-  round(): Promise<number>;
-}
 
 /**
  * The asynchronous retries of SPEC 1.10 and 8. The schedule lives in the database, so a restart forgets nothing,
  * and the leases let any number of processes share the work. A failure whose attempt its process did not survive is suspect,
  * and runs alone (decision 0041).
  */
-export function createRetryPoller(receiver: Receiver, timing: RetryTiming): RetryPoller {
+export function createRetryPoller(receiver: Receiver) {
   const { runLock } = receiver;
   const { failureLeases } = receiver.store;
-  /** `ends` is on the scale of `performance.now()`. */
-  const newLease = () => {
-    const ends = performance.now() + timing.leaseMs;
-    return { owner: randomUUID(), ends, ...leaseTimes(receiver.clock, timing) };
-  };
   const stopping = new AbortController();
 
+  /** Leases what is due, runs it, and resolves when it has ended with how many there were. */
   async function round(): Promise<number> {
-    await recoverInterrupted(receiver, timing);
+    await recoverInterrupted(receiver);
     const ran = await runLock.shared(async () => {
-      const lease = newLease();
+      const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
       await Promise.all(due.map((failure) => runOne(failure, lease)));
       return due.length;
@@ -44,22 +34,25 @@ export function createRetryPoller(receiver: Receiver, timing: RetryTiming): Retr
     for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
       if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(receiver.clock.now()))) return ran;
       const found = await runLock.exclusive(async () => {
-        const lease = newLease();
-        const suspect = await failureLeases.leaseSuspect(lease);
-        if (suspect !== undefined) await runOne(suspect, lease);
-        return suspect !== undefined;
+        const lease = newLease(receiver);
+        const failure = await failureLeases.leaseSuspect(lease);
+        if (failure !== undefined) await runOne(failure, lease);
+        return failure !== undefined;
       });
       if (!found) return ran;
     }
     return MAX_CONCURRENT_RETRIES;
   }
 
-  async function runOne(failure: StoredFailure, { owner, ends }: ReturnType<typeof newLease>): Promise<void> {
-    const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone };
+  async function runOne(
+    failure: StoredFailure,
+    { owner, leaseEndsAt }: ReturnType<typeof newLease>,
+  ): Promise<void> {
+    const { source, eventId, retriesDone } = failure;
+    const fields = { source, event_id: eventId, retry: retriesDone };
     try {
-      const { timeLimitMs } = timing;
-      const run = { failure, owner, kind: "retry", timeLimitMs, leaseEndsAt: ends } as const;
-      report(receiver, fields, await runFailure({ ...run, stopping: stopping.signal }, receiver));
+      const run = { failure, owner, leaseEndsAt, kind: "retry", stopping: stopping.signal } as const;
+      report(receiver, fields, await runFailure(run, receiver));
     } catch (error) {
       receiver.log.error(
         { ...fields, err: error },

@@ -1,15 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Clock,
-  type EventKey,
-  type Failed,
-  failed,
-  isRefused,
-  keyText,
-  nextAttemptAt,
-  type Outcome,
-  type Version,
-} from "../domain/index.ts";
+import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type AttemptInput,
@@ -29,7 +20,6 @@ export interface FailureRun {
   readonly kind: "retry" | "replay";
   /** The bulk replay that it is one of. */
   readonly bulkReplayId?: number | undefined;
-  readonly timeLimitMs: number;
   /** Until then its end is offered to an absent database, on the scale of `performance.now()`; once where it is left out. */
   readonly leaseEndsAt?: number;
   /** Aborted when the process stops, which waits for no absent database. */
@@ -41,7 +31,7 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
   const { failure, kind, bulkReplayId } = run;
   const startedAt = receiver.clock.now();
   const startTick = performance.now();
-  const outcome = await runStored(failure, { kind, mode: "commit" }, run.timeLimitMs, receiver);
+  const outcome = await runStored(failure, { kind, mode: "commit" }, receiver);
   const attempt = {
     source: failure.source,
     eventId: failure.eventId,
@@ -60,16 +50,19 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
 export async function runStored(
   failure: StoredFailure,
   { kind, mode, dryRun }: Pick<AttemptInput, "mode" | "dryRun"> & Pick<FailureRun, "kind">,
-  timeLimitMs: number,
   receiver: Receiver,
 ): Promise<Outcome> {
   const key = { source: failure.source, eventId: failure.eventId };
-  const deadline = performance.now() + timeLimitMs;
-  const phase = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
+  const deadline = performance.now() + receiver.settings.retry.timeLimitMs;
+  const span = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
   const run = () =>
     receiver.eventLock.run(key, deadline, async () => {
-      const body = decryptBody(failure, key, receiver);
-      if ("kind" in body) return body;
+      let body: Uint8Array;
+      try {
+        body = receiver.encryptor.decrypt(failure.encryptedBody, failureContext(key));
+      } catch (error) {
+        return failed("internal", error);
+      }
       const parsed = parseEvent(body);
       if (isRefused(parsed))
         return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
@@ -79,15 +72,7 @@ export async function runStored(
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
-  return inSpan(phase, run);
-}
-
-function decryptBody(failure: StoredFailure, key: EventKey, { encryptor }: Receiver): Uint8Array | Failed {
-  try {
-    return encryptor.decrypt(failure.encryptedBody, failureContext(key));
-  } catch (error) {
-    return failed("internal", error);
-  }
+  return inSpan(span, run);
 }
 
 /** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
@@ -117,34 +102,29 @@ async function settle(
   receiver: Receiver,
 ): Promise<void> {
   const { failures, failureLeases } = receiver.store;
-  const key = { source: failure.source, eventId: failure.eventId };
+  const { retry } = receiver.settings;
   // A COMMIT whose answer was lost: mostly it has happened. Where it has not, the retry counts, or one that the database
   // cannot bear would be run for ever.
   const isUnknown = outcome.kind === "failed" && outcome.code === "commit_unknown";
-  const found = isUnknown ? await lookUpRecord(key, receiver) : undefined;
+  const found = isUnknown ? await lookUpRecord(failure, receiver) : undefined;
   if (outcome.kind === "success" || outcome.kind === "already_processed" || found === "recorded") {
     // A success removed it with its commit; another delivery wrote a duplicate's record.
-    await failures.remove(key);
-    return;
-  }
-  if (isInconclusive(outcome) || found === "unknown") {
-    // It costs no retry; but it waits its turn, or it would keep the others from theirs.
-    const later = new Date(receiver.clock.now().getTime() + receiver.settings.retry.delaySeconds * 1000);
-    const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
-    await failureLeases.release(key, owner, kind === "retry" ? later : undefined, triedBy);
+    await failures.remove(failure);
     return;
   }
   const now = receiver.clock.now();
-  const { code } = outcome;
-  const bulk = bulkReplayId === undefined ? {} : { bulkReplayId };
-  if (outcome.kind === "refused") {
-    // What a handler rejects will be rejected again, so such a failure waits for a person at once.
-    const exhausted = { kind, code, error: outcome.message, now, nextAttemptAt: null };
-    return failureLeases.reschedule(key, owner, { ...exhausted, ...bulk });
+  if (isInconclusive(outcome) || found === "unknown") {
+    // It costs no retry; but it waits its turn, or it would keep the others from theirs.
+    const later = new Date(now.getTime() + retry.delaySeconds * 1000);
+    const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
+    return failureLeases.release(failure, owner, kind === "retry" ? later : undefined, triedBy);
   }
-  const next = nextAttemptAt(receiver.settings.retry, failure.retriesDone, now) ?? null;
-  const error = receiver.describe(outcome.cause);
-  await failureLeases.reschedule(key, owner, { kind, code, error, now, nextAttemptAt: next, ...bulk });
+  // What a handler rejects will be rejected again, so that its retries are exhausted at once.
+  const isRejected = outcome.kind === "refused";
+  const next = isRejected ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
+  const error = isRejected ? outcome.message : receiver.describe(outcome.cause);
+  const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null, bulkReplayId };
+  await failureLeases.reschedule(failure, owner, again);
 }
 
 /**
@@ -170,22 +150,19 @@ async function recordAttempt(
   }
 }
 
-export interface RetryTiming {
-  /** How long one run may wait for the database and for its turn; the handler's own limit comes on top. */
-  readonly timeLimitMs: number;
-  /** How long a run may take in all; after that the process that held the lease counts as dead. */
-  readonly leaseMs: number;
-}
-
-export function leaseTimes(clock: Clock, { leaseMs }: RetryTiming): { now: Date; until: Date } {
+/** A lease from now on, under an owner of its own. */
+export function newLease({ clock, settings }: Receiver) {
+  const { leaseMs } = settings.retry;
   const now = clock.now();
-  return { now, until: new Date(now.getTime() + leaseMs) };
+  const until = new Date(now.getTime() + leaseMs);
+  return { owner: randomUUID(), now, until, leaseEndsAt: performance.now() + leaseMs };
 }
 
 /** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
-export async function recoverInterrupted(receiver: Receiver, { leaseMs }: RetryTiming): Promise<void> {
-  const { store, clock, log, settings } = receiver;
-  const settled = await store.failureRecovery.recover({ now: clock.now(), leaseMs, policy: settings.retry });
+export async function recoverInterrupted({ store, clock, log, settings }: Receiver): Promise<void> {
+  const { retry } = settings;
+  const recovery = { now: clock.now(), leaseMs: retry.leaseMs, policy: retry };
+  const settled = await store.failureRecovery.recover(recovery);
   for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");

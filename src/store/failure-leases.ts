@@ -28,7 +28,7 @@ export interface FailedAttempt {
   /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
   readonly nextAttemptAt: Date | null;
   /** The bulk replay that made the attempt; it counts the failure in the same transaction. */
-  readonly bulkReplayId?: number;
+  readonly bulkReplayId?: number | undefined;
 }
 
 const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at = NULL, lease_kind = NULL,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { alreadyProcessed, failed, refused, success } from "../../src/domain/index.ts";
+import { failed, refused, success } from "../../src/domain/index.ts";
 import { createMetrics, type MetricsOptions } from "../../src/observability/index.ts";
 
 const none = { waiting: 0, exhausted: 0 };
@@ -28,7 +28,8 @@ describe("the metrics", () => {
   it("count callbacks by event type and HTTP status", async () => {
     const metrics = setUp();
     metrics.callback({ outcome: success({}), eventType: "payment_notify" }, 200, 0.01);
-    metrics.callback({ outcome: alreadyProcessed(null, true), eventType: "payment_notify" }, 200, 0.01);
+    const duplicate = { kind: "already_processed", result: null, isSameBody: true } as const;
+    metrics.callback({ outcome: duplicate, eventType: "payment_notify" }, 200, 0.01);
     metrics.callback({ outcome: failed("internal", null), eventType: "payment_notify" }, 500, 0.01);
     expect(await samples(metrics, "callback_requests_total")).toEqual([
       'callback_requests_total{event_type="payment_notify",status="200"} 2',
@@ -81,7 +82,7 @@ describe("the metrics", () => {
     const metrics = setUp();
     metrics.bodyMismatch();
     metrics.typeMismatch();
-    metrics.credentialUsed({ method: "hmac", secret: "previous" });
+    metrics.credentialUsed("hmac", "previous");
     metrics.inFlight.inc();
     expect(await samples(metrics, "oncehook_body_mismatch_total")).toEqual([
       "oncehook_body_mismatch_total 1",

@@ -18,7 +18,7 @@ async function replayAll(store: Store, { receiver }: Rooms, count = 1) {
     const bulk = { filter: {}, perSecond: 100, createdBy: "token" };
     ids.push((await store.bulkReplays.create(bulk, now)).id);
   }
-  const loop = createBulkReplayPoller(receiver, TIMING);
+  const loop = createBulkReplayPoller(receiver);
   loop.start(1);
   const ended = async () => {
     const bulks = await Promise.all(ids.map((id) => store.bulkReplays.get(id)));
@@ -118,7 +118,7 @@ describe("the loop of bulk replays", () => {
         { filter: {}, perSecond: 100, createdBy: "token" },
         new Date(T0),
       );
-      const loop = createBulkReplayPoller(inner.receiver, TIMING);
+      const loop = createBulkReplayPoller(inner.receiver);
       loop.start(1);
       await atWork.promise;
       let isStopped = false;

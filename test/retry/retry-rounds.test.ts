@@ -7,7 +7,7 @@ import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { overriding } from "../support/overriding.ts";
-import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+import { failInline, rooms, T0, withLease, workOf } from "../support/retry-rooms.ts";
 
 const away = () => new StoreError("unavailable", "the database is away", undefined);
 const historyOf = (store: Store, eventId = "e1") =>
@@ -75,7 +75,7 @@ describe("a round of retries", () => {
         return run;
       };
       const receiver = { ...inner.receiver, runLock: { ...runLock, exclusive } };
-      const replayed = replay(workOf("suspect").key, TIMING, receiver);
+      const replayed = replay(workOf("suspect").key, receiver);
       await waits.promise;
       await new Promise((resolve) => setImmediate(resolve));
       gate.resolve();
@@ -109,7 +109,7 @@ describe("a round of retries", () => {
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       inner.time.seconds = 60;
       // A lease so short that the end is offered once.
-      const loop = createRetryPoller(inner.receiver, { ...TIMING, leaseMs: 100 });
+      const loop = createRetryPoller(withLease(inner.receiver, 100));
       expect(await loop.round()).toBe(2);
       expect((await store.failures.get(workOf("e2").key))?.leasedUntil).toBeNull();
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
@@ -153,7 +153,7 @@ describe("a replay", () => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
       inner.time.seconds = 30;
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "failed" });
+      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ kind: "failed" });
       expect(await store.failures.get(workOf("e1").key)).toMatchObject({
         state: "waiting",
         attempts: 2,
@@ -177,7 +177,7 @@ describe("a replay", () => {
       });
       let delivered: Promise<unknown> | undefined;
       await failInline(inner);
-      await replay(key, TIMING, inner.receiver);
+      await replay(key, inner.receiver);
       await delivered;
       expect(order).toEqual(["the replay runs", "the replay ends", "the delivery runs"]);
     }));
@@ -192,7 +192,7 @@ describe("the stored body of an event", () => {
         target,
         "UPDATE oncehook_failures SET encrypted_body = (SELECT encrypted_body FROM oncehook_failures WHERE event_id = 'e2')",
       );
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ code: "internal" });
+      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ code: "internal" });
       expect(await store.records.list({ limit: 9 }, {})).toEqual([]);
     }));
 });
@@ -218,7 +218,7 @@ describe("the history of a retried event", () => {
       const append = () => Promise.reject(away());
       const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
       await failInline(inner);
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
+      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
@@ -229,7 +229,7 @@ describe("the history of a retried event", () => {
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 }, () => Promise.reject(new Rejected("the order was cancelled")));
       await failInline(inner);
-      await replay(workOf("e1").key, TIMING, inner.receiver);
+      await replay(workOf("e1").key, inner.receiver);
       expect(await historyOf(store)).toMatchObject([
         { trigger: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
       ]);

@@ -4,7 +4,7 @@ import { loadConfig } from "../../src/config/index.ts";
 import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { runEvent } from "../../src/pipeline/index.ts";
+import { type Receiver, runEvent } from "../../src/pipeline/index.ts";
 import { storeFailure } from "../../src/pipeline/store-failure.ts";
 import { createRetryPoller } from "../../src/retry/index.ts";
 import { createHmacScheme } from "../../src/sources/index.ts";
@@ -49,7 +49,7 @@ export function rooms(
   const encryptor = createEncryptor(config.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
-  const { receiver } = createServices({
+  const { receiver: configured } = createServices({
     config,
     store,
     registry,
@@ -61,8 +61,17 @@ export function rooms(
     logger,
     tracer: undefined,
   });
-  return { time, lines, receiver, loop: () => createRetryPoller(receiver, TIMING) };
+  const receiver = withTiming(configured, TIMING);
+  return { time, lines, receiver, loop: () => createRetryPoller(receiver) };
 }
+
+/** The same receiver with other times for retries. */
+function withTiming(receiver: Receiver, timing: Partial<typeof TIMING>): Receiver {
+  const { settings } = receiver;
+  return { ...receiver, settings: { ...settings, retry: { ...settings.retry, ...timing } } };
+}
+
+export const withLease = (receiver: Receiver, leaseMs: number) => withTiming(receiver, { leaseMs });
 
 export function workOf(eventId: string) {
   const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };

@@ -54,13 +54,7 @@ const data = z.object({
 });
 
 /** SPEC 6.3: exchanges the code for an access token and stores the user, the tokens encrypted. */
-export function userAuthorized({
-  exchange,
-  encryptor,
-}: {
-  exchange: ExchangeCode;
-  encryptor: Encryptor;
-}): Handler {
+export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Handler {
   return defineHandler({
     type: "user_authorized",
     data,
@@ -127,20 +121,11 @@ const REFRESH_AHEAD_MS = 300_000;
 const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_SECONDS = 3_155_760_000;
 
-interface EncryptedTokens {
-  readonly encrypted: Uint8Array;
-  readonly expiresAt: Date | null;
-  /** Null where they cannot be refreshed, or need not be. */
-  readonly refreshAt: Date | null;
-}
-
-/** The answer of a token endpoint as it is kept: encrypted, with the times that tell what to do with it. */
-export function encryptTokens(
-  tokens: TokenResponse,
-  userId: string,
-  encryptor: Encryptor,
-  now: Date,
-): EncryptedTokens {
+/**
+ * The answer of a token endpoint as it is kept: encrypted, with the times that tell what to do with it.
+ * @returns `refreshAt` as null where the tokens cannot be refreshed, or need not be
+ */
+export function encryptTokens(tokens: TokenResponse, userId: string, encryptor: Encryptor, now: Date) {
   const encrypted = encryptor.encrypt(Buffer.from(JSON.stringify(tokens)), userTokensContext(userId));
   const seconds = tokens.expires_in;
   if (typeof seconds !== "number" || !(seconds >= 0 && seconds < MAX_LIFETIME_SECONDS)) {

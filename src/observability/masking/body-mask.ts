@@ -1,32 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
+import { parseJson } from "../../domain/index.ts";
 import type { JsonMask } from "./json-mask.ts";
 import { charactersToMask, MaskBudget, maskedPrefix } from "./mask-limits.ts";
+import type { ParameterMask } from "./parameter-mask.ts";
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
+import type { TextMask } from "./text-mask.ts";
 
-interface BodyMaskRules {
-  readonly json: JsonMask;
-  readonly parameters: (text: string, budget: MaskBudget) => string | undefined;
-  readonly text: (text: string, most?: number) => string;
-  readonly patterns: SecretPatterns;
-}
-
-export interface BodyOptions {
+interface BodyOptions {
   /** Whether it was parsed as JSON already; else it may be anything. */
   readonly isJson?: boolean;
   /** Longer ones are kept in part; when left out, 65,536 bytes of JSON that was parsed, and 16,384 of anything else. */
   readonly maxBytes?: number;
   /** Where it is known already: of a long body it takes a while. */
   readonly sha256?: string;
-  /** Counts what is done. */
   readonly budget?: MaskBudget;
 }
 
-export type BodyMask = (bytes: Uint8Array, options?: BodyOptions) => string;
-
 const MAX_JSON_BYTES = 65_536;
 const MAX_BYTES = 16_384;
-/** So much is shown of a longer one. */
 const START_CHARACTERS = 2_048;
 /** The first pair must have a short name and a value: base64 text may end in `=`, and is no form. */
 const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za-z0-9%+._~*!'()&=:/,@[\]-]*$/;
@@ -41,7 +33,12 @@ const MAX_BYTES_A_CHARACTER = 3;
 type Kind = "json" | "form" | "text";
 
 /** Masks a body, and leaves all else of it as it came: JSON, a form, or in a note what is neither. */
-export function createBodyMask({ json, parameters, text, patterns }: BodyMaskRules): BodyMask {
+export function createBodyMask(
+  json: JsonMask,
+  parameters: ParameterMask["parameters"],
+  text: TextMask,
+  patterns: SecretPatterns,
+) {
   const sentence = (given: string, most: number): string =>
     text(given, most).replace(IN_SENTENCE, `$1$2${MASKED}`);
 
@@ -57,7 +54,7 @@ export function createBodyMask({ json, parameters, text, patterns }: BodyMaskRul
   const startOf = (kind: Kind, given: string): string | undefined =>
     maskedPrefix(given, START_CHARACTERS, patterns, (part) => maskAs(kind, part, new MaskBudget()));
 
-  return (bytes, options = {}) => {
+  return (bytes: Uint8Array, options: BodyOptions = {}): string => {
     const { isJson = false, maxBytes = isJson ? MAX_JSON_BYTES : MAX_BYTES } = options;
     const { sha256, budget = new MaskBudget() } = options;
     const { length } = bytes;
@@ -91,13 +88,7 @@ export function createBodyMask({ json, parameters, text, patterns }: BodyMaskRul
 }
 
 function isJsonText(text: string, budget: MaskBudget): boolean {
-  if (!JSON_BEGINNING.test(text) || !budget.take(2 * text.length)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return JSON_BEGINNING.test(text) && budget.take(2 * text.length) && parseJson(text) !== undefined;
 }
 
 function utf8(bytes: Uint8Array): string {

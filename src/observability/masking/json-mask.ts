@@ -1,16 +1,7 @@
+import { parseJson } from "../../domain/index.ts";
 import type { MaskBudget } from "./mask-limits.ts";
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
 import type { PairMask } from "./text-mask.ts";
-
-interface JsonMaskRules {
-  readonly isSecretKey: (key: string) => boolean;
-  readonly patterns: SecretPatterns;
-  /** For strings, which may be texts or addresses. */
-  readonly pairs: PairMask;
-}
-
-/** Masks JSON text in place: what is shown stays as it was written. Undefined where the work would be too much. */
-export type JsonMask = (text: string, budget: MaskBudget) => string | undefined;
 
 /** How often JSON may stand in a string of JSON. */
 const MAX_LEVELS = 64;
@@ -33,11 +24,19 @@ const ESCAPED = 64;
 const SHAPED = 48;
 const PAIRED = 16;
 
+export type JsonMask = ReturnType<typeof createJsonMask>;
+
 /**
- * One pass from quote to quote: a string before a colon is a key, and where it names a secret, its value is masked whole. Text
- * that was cut off, or is no JSON, takes no other way: what is open is masked to its end.
+ * Masks JSON text in place: what is shown stays as it was written. One pass from quote to quote: a string before a colon is
+ * a key, and where it names a secret, its value is masked whole. Text that was cut off, or is no JSON, takes no other way:
+ * what is open is masked to its end.
+ * @param pairs for strings, which may be texts or addresses
  */
-export function createJsonMask({ isSecretKey, patterns, pairs }: JsonMaskRules): JsonMask {
+export function createJsonMask(
+  isSecretKey: (key: string) => boolean,
+  patterns: SecretPatterns,
+  pairs: PairMask,
+) {
   function mask(text: string, budget: MaskBudget, level: number): string | undefined {
     if (!budget.take(text.length)) return undefined;
     // One look at the whole text saves one at each string, save for those that are spelled with escapes.
@@ -113,7 +112,8 @@ export function createJsonMask({ isSecretKey, patterns, pairs }: JsonMaskRules):
     });
   }
 
-  return (text, budget) => mask(text, budget, 0);
+  /** @returns undefined where the work would be too much */
+  return (text: string, budget: MaskBudget) => mask(text, budget, 0);
 }
 
 /** Tells, for strings from the first to the last, whether one has a separator between its quotes. */
@@ -135,15 +135,8 @@ function separatorsOf(text: string): (open: number, close: number) => boolean {
 /** The text of a string, also of one that was cut off inside an escape; what is no string of JSON stays as it is. */
 function unescaped(raw: string): string {
   if (!raw.includes("\\")) return raw;
-  return parsed(raw) ?? parsed(raw.slice(0, raw.lastIndexOf("\\"))) ?? raw;
-}
-
-function parsed(raw: string): string | undefined {
-  try {
-    return JSON.parse(`"${raw}"`);
-  } catch {
-    return undefined;
-  }
+  const text = parseJson(`"${raw}"`) ?? parseJson(`"${raw.slice(0, raw.lastIndexOf("\\"))}"`) ?? raw;
+  return text as string;
 }
 
 /** Behind the quote that ends the string; the end of a text in which it is not ended. */

@@ -1,11 +1,11 @@
 import type { JsonValue } from "../../domain/index.ts";
-import { type BodyMask, createBodyMask } from "./body-mask.ts";
+import { createBodyMask } from "./body-mask.ts";
 import { createJsonMask } from "./json-mask.ts";
 import { MaskBudget } from "./mask-limits.ts";
 import { createParameterMask } from "./parameter-mask.ts";
 import { createSecretPatterns, MASKED } from "./secret-patterns.ts";
 import { sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
-import { createPairMask, createTextMask } from "./text-mask.ts";
+import { createPairMask, createTextMask, type TextMask } from "./text-mask.ts";
 
 export interface MaskOptions {
   /** Header names and body keys on top of the built-in ones. */
@@ -17,49 +17,48 @@ export interface MaskOptions {
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/**
- * Takes secrets out of what is logged or stored for people to read (SPEC 1.8). Masking twice changes nothing. Whatever comes, the
- * work is bounded: what a body of 64 KiB costs at the most.
- */
-export interface Mask {
-  /** Names as given, each value at most 1,024 characters long, 8,192 characters in all. */
-  headers(headers: Headers): Record<string, string>;
-  /** An absolute URL, a request target, or whatever else came in its place; at most about 2,048 characters. */
-  url(url: string): string;
-  /** A value that is too large is shown in part, as that of a body. */
-  json(value: JsonValue): JsonValue;
-  /** Error messages and stacks, cut to 16,384 characters or as many as are asked for. */
-  text(text: string, most?: number): string;
-  /**
-   * A body as it came, with its secrets masked: JSON or form text. Where it is neither, or is too long, or would take too much
-   * budget, JSON with its length in bytes, its SHA-256 and, masked, its `text` or the first 2,048 characters as `start`.
-   */
-  readonly body: BodyMask;
-}
-
 const MAX_HEADER_CHARACTERS = 1_024;
 const MAX_HEADERS_CHARACTERS = 8_192;
 const MAX_JSON_CHARACTERS = 65_536;
 
-export function createMask({ headers = [], keys = [], secretValues = [] }: MaskOptions): Mask {
+export type Mask = ReturnType<typeof createMask>;
+
+/**
+ * Takes secrets out of what is logged or stored for people to read (SPEC 1.8). Masking twice changes nothing. Whatever comes, the
+ * work is bounded: what a body of 64 KiB costs at the most.
+ */
+export function createMask({ headers = [], keys = [], secretValues = [] }: MaskOptions) {
   const isSecretKey = sensitiveKeys(keys);
   const patterns = createSecretPatterns(secretValues);
   const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
-  const jsonText = createJsonMask({ isSecretKey, patterns, pairs });
-  const { parameters, url } = createParameterMask({ isSecretKey, patterns, text });
-  const body = createBodyMask({ json: jsonText, parameters, text, patterns });
+  const jsonText = createJsonMask(isSecretKey, patterns, pairs);
+  const { parameters, url } = createParameterMask(isSecretKey, patterns, text);
+  const body = createBodyMask(jsonText, parameters, text, patterns);
   const json = (value: JsonValue): JsonValue => {
-    const given = stringified(value);
-    if (given === undefined) return MASKED;
+    let given: string;
+    try {
+      given = JSON.stringify(value);
+    } catch {
+      // It nests deeper than the engine can write.
+      return MASKED;
+    }
     const shown = given.length > MAX_JSON_CHARACTERS ? undefined : jsonText(given, new MaskBudget());
     return JSON.parse(shown ?? body(Buffer.from(given), { isJson: true, maxBytes: 0 }));
   };
   return {
+    /** Names as given, each value at most 1,024 characters long, 8,192 characters in all. */
     headers: createHeadersMask(sensitiveHeaders(headers), text),
+    /** An absolute URL, a request target, or whatever else came in its place; at most about 2,048 characters. */
     url: rememberingClean(url),
+    /** A value that is too large is shown in part, as that of a body. */
     json,
+    /** Error messages and stacks, cut to 16,384 characters or as many as are asked for. */
     text,
+    /**
+     * A body as it came, with its secrets masked: JSON or form text. Where it is neither, or is too long, or would take too much
+     * budget, JSON with its length in bytes, its SHA-256 and, masked, its `text` or the first 2,048 characters as `start`.
+     */
     body,
   };
 }
@@ -75,18 +74,9 @@ function rememberingClean(mask: (text: string) => string): (text: string) => str
   };
 }
 
-/** Undefined where it nests deeper than the engine can write. */
-function stringified(value: JsonValue): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
-}
-
-function createHeadersMask(isSecret: (name: string) => boolean, text: Mask["text"]): Mask["headers"] {
+function createHeadersMask(isSecret: (name: string) => boolean, text: TextMask) {
   const masked = rememberingClean((values) => text(values, values.length));
-  return (headers) => {
+  return (headers: Headers): Record<string, string> => {
     const shown: [string, string][] = [];
     let values = "";
     let characters = 0;

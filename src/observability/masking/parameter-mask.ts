@@ -1,12 +1,7 @@
 import { unescape as percentDecoded } from "node:querystring";
 import { MaskBudget, maskedPrefix } from "./mask-limits.ts";
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
-
-interface ParameterMaskRules {
-  readonly isSecretKey: (key: string) => boolean;
-  readonly patterns: SecretPatterns;
-  readonly text: (text: string) => string;
-}
+import type { TextMask } from "./text-mask.ts";
 
 /** Some software separates parameters with `;`, and a fragment may carry them too. */
 const SEPARATOR = /([?&;#])/;
@@ -21,8 +16,14 @@ const MAX_URL_CHARACTERS = 2_048;
 const PARAMETER = 32;
 const LOOKED_INTO = 160;
 
+export type ParameterMask = ReturnType<typeof createParameterMask>;
+
 /** Masks parameters by their names, and those whose values look like secrets once they are decoded. */
-export function createParameterMask({ isSecretKey, patterns, text }: ParameterMaskRules) {
+export function createParameterMask(
+  isSecretKey: (key: string) => boolean,
+  patterns: SecretPatterns,
+  text: TextMask,
+) {
   function parameter(part: string, isClean: boolean, budget: MaskBudget): string {
     const equals = part.indexOf("=");
     if (equals === -1) return unlessSecret(part, isClean, budget);

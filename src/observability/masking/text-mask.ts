@@ -50,13 +50,12 @@ export function createPairMask(isSecretKey: (key: string) => boolean): PairMask 
   };
 }
 
+export type TextMask = ReturnType<typeof createTextMask>;
+
 /** Masks free text, such as messages and stacks of errors: the shapes of secrets, and the values in pairs. */
-export function createTextMask(
-  pairs: PairMask,
-  patterns: SecretPatterns,
-): (text: string, most?: number) => string {
+export function createTextMask(pairs: PairMask, patterns: SecretPatterns) {
   const masked = (text: string): string => pairs(patterns.mask(text));
-  return (text, most = MAX_SHOWN_CHARACTERS) =>
+  return (text: string, most = MAX_SHOWN_CHARACTERS): string =>
     text.length <= most ? masked(text).slice(0, most) : maskedPrefix(text, most, patterns, masked);
 }
 

@@ -1,39 +1,38 @@
 import type { EventKey, Outcome } from "../../domain/index.ts";
 
 /**
- * Makes visible, as a trace, what became of a callback and how long each phase took. Absent where tracing is off, so that
- * who uses it asks `tracer?.` and pays no more. None of it throws, and none of it waits.
+ * Makes visible, as a trace, what became of a callback and how long each step took. Absent where tracing is off, so that
+ * its users ask `tracer?.` and pay no more. None of it throws, and none of it waits.
  */
 export interface Tracer {
-  /** The phase of a whole request: a child of what its `traceparent` names, where that is honoured. */
+  /** The span of a whole request: a child of what its `traceparent` names, where that is honoured. */
   startRequest(arrived: RequestInfo): RequestSpan;
-  /** The phase of a stored failure's run: a trace of its own, with a link to the callback that failed, if it is known. */
-  startAttempt(kind: AttemptSpanKind, key: EventKey, eventType: string): TraceSpan;
-  /** The phase of an attempt to deliver a notification: a trace of its own, with a link to the event's callback likewise. */
-  startDelivery(channel: string, topic: string, key: EventKey): DeliverySpan;
-  /** A phase within the active one. */
+  /** The span of a stored failure's run: a trace of its own, with a link to the callback that failed, if it is known. */
+  startAttempt(kind: "retry" | "replay" | "dry-run", key: EventKey, eventType: string): TraceSpan;
+  /**
+   * The span of an attempt to deliver a notification: a trace of its own, with a link to the event's callback likewise.
+   * Its headers are for a receiver over HTTP: `traceparent`, and `tracestate` where there is one.
+   */
+  startDelivery(
+    channel: string,
+    topic: string,
+    key: EventKey,
+  ): TraceSpan & { readonly headers: Readonly<Record<string, string>> };
+  /** A span within the active one. */
   startSpan(name: string): TraceSpan;
 }
 
-export type AttemptSpanKind = "retry" | "replay" | "dry-run";
-
 export interface TraceSpan {
-  /** Runs it with this phase as the active one: what begins meanwhile is its child. */
+  /** Runs it with this span as the active one: what begins meanwhile is its child. */
   within<T>(run: () => T): T;
   /** @param came the result: an outcome, or an object with one under `outcome`, is recorded; anything else is a success */
   end(came?: object): void;
-  /** Ends a phase that threw. */
+  /** Ends a span whose work threw. */
   fail(error: unknown): void;
 }
 
-export interface DeliverySpan extends TraceSpan {
-  /** `traceparent`, and `tracestate` where there is one, for a receiver over HTTP. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface RequestSpan {
+export interface RequestSpan extends Pick<TraceSpan, "within"> {
   readonly ids: TraceIds;
-  within<T>(run: () => T): T;
   end(concluded: RequestResult): void;
 }
 
@@ -84,39 +83,37 @@ export interface TracingOptions {
   /** `ratio` from 0 to 1, for the samplers that have one. */
   readonly sampler: { readonly name: SamplerName; readonly ratio: number };
   /** Of the batches that are exported; times in milliseconds. */
-  readonly batch: {
-    readonly scheduledDelayMillis: number;
-    readonly exportTimeoutMillis: number;
-    readonly maxQueueSize: number;
-    readonly maxExportBatchSize: number;
-  };
+  readonly batch: Readonly<
+    Record<"scheduledDelayMillis" | "exportTimeoutMillis" | "maxQueueSize" | "maxExportBatchSize", number>
+  >;
   /** Undefined: the specification's own. */
-  readonly limits: {
-    readonly attributeValueLengthLimit: number | undefined;
-    readonly attributeCountLimit: number | undefined;
-    readonly eventCountLimit: number | undefined;
-    readonly linkCountLimit: number | undefined;
-  };
+  readonly limits: Readonly<
+    Record<
+      "attributeValueLengthLimit" | "attributeCountLimit" | "eventCountLimit" | "linkCountLimit",
+      number | undefined
+    >
+  >;
   /** What was set and cannot be used, with what is done instead: the specification asks for a warning, not a refusal. */
   readonly warnings: readonly string[];
 }
 
-/** Runs it in this phase and ends the phase with what it comes to; without a phase it only runs. */
+/** Runs it in this span and ends the span with what it comes to; without a span it only runs. */
 export function inSpan<Args extends readonly unknown[], Came extends object>(
-  phase: TraceSpan | undefined,
+  span: TraceSpan | undefined,
   run: (...args: Args) => Promise<Came>,
   ...args: Args
 ): Promise<Came> {
-  return phase === undefined ? run(...args) : runInSpan(phase, () => run(...args));
-}
-
-async function runInSpan<Came extends object>(phase: TraceSpan, run: () => Promise<Came>): Promise<Came> {
-  try {
-    const came = await phase.within(run);
-    phase.end(came);
-    return came;
-  } catch (error) {
-    phase.fail(error);
-    throw error;
-  }
+  if (span === undefined) return run(...args);
+  return span
+    .within(() => run(...args))
+    .then(
+      (came) => {
+        span.end(came);
+        return came;
+      },
+      (error: unknown) => {
+        span.fail(error);
+        throw error;
+      },
+    );
 }

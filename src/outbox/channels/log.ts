@@ -3,7 +3,6 @@ import type { StoredNotification } from "../../store/index.ts";
 import type { Channel } from "../channel.ts";
 import { messageId } from "../channel.ts";
 
-/** Its destination. */
 export const LOG_DESTINATION = "log";
 
 /**

@@ -12,7 +12,6 @@ export interface WebhookOptions {
   readonly ca?: readonly string[];
 }
 
-/** Its destination. */
 export const WEBHOOK_DESTINATION = "webhook";
 
 const TIME_LIMIT_MS = 20_000;

@@ -9,7 +9,7 @@ export interface ClaimedDigest {
   readonly timestamp: string | undefined;
 }
 
-export interface OfferedSignature {
+interface OfferedSignature {
   readonly claims: readonly ClaimedDigest[];
   /** What is wrong with the header; never empty where there are no claims. */
   readonly findings: readonly Finding[];

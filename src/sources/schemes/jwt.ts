@@ -36,7 +36,7 @@ export function createJwtScheme(options: JwtOptions): Scheme {
       const token = read(request);
       if (typeof token !== "string") return token;
       const checked = await check(token, options);
-      if ("kind" in checked) return checked;
+      if (checked.kind !== "signed") return checked;
       const { payload, index } = checked;
       const { bodyClaim } = options;
       const fault = bodyClaim === null ? undefined : bodyFault(payload, bodyClaim, request.body);
@@ -46,6 +46,7 @@ export function createJwtScheme(options: JwtOptions): Scheme {
 }
 
 interface CheckedToken {
+  readonly kind: "signed";
   readonly payload: JWTPayload;
   readonly index: number;
 }
@@ -59,12 +60,12 @@ async function check(token: string, options: JwtOptions): Promise<CheckedToken |
   try {
     const candidates = await options.keys.candidates(header);
     const first = await tryKeys(token, candidates, options);
-    if (first.result !== undefined) return first.result;
+    if (first.kind !== "undecided") return first;
     const renewed = await options.keys.refreshed(header);
     const last = renewed.length === 0 ? first : await tryKeys(token, renewed, options);
-    if (last.result !== undefined) return last.result;
+    if (last.kind !== "undecided") return last;
     // The key that cannot be used may be the one that made the signature.
-    if (last.faults.length > 0) return failed("keys_unavailable", last.faults[0]);
+    if (last.fault !== undefined) return failed("keys_unavailable", last.fault);
     if (candidates.length + renewed.length > 0)
       return refused("jwt_signature", { detail: "no key made the signature" });
     const lacking = header.kid === undefined ? "is of its algorithm" : "has its kid";
@@ -75,36 +76,36 @@ async function check(token: string, options: JwtOptions): Promise<CheckedToken |
   }
 }
 
-interface KeyTrial {
-  /** None where no key made the signature. */
-  readonly result?: CheckedToken | Refused;
-  /** What is wrong with keys that could not be tried. */
-  readonly faults: readonly unknown[];
+/** No key made the signature. */
+interface Undecided {
+  readonly kind: "undecided";
+  /** What is wrong with the first key that could not be tried. */
+  readonly fault: unknown;
 }
 
 async function tryKeys(
   token: string,
   candidates: readonly KeyCandidate[],
   options: JwtOptions,
-): Promise<KeyTrial> {
-  const faults: unknown[] = [];
+): Promise<CheckedToken | Refused | Undecided> {
+  let fault: unknown;
   // Loaded by those whose platform sends tokens, and not at every start.
   const { errors, jwtVerify } = await import("jose");
   for (const candidate of candidates) {
     if ("fault" in candidate) {
-      faults.push(candidate.fault);
+      fault ??= candidate.fault;
       continue;
     }
     try {
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
-      return { result: { payload, index: candidate.index }, faults };
+      return { kind: "signed", payload, index: candidate.index };
     } catch (error) {
       const verdict = classifyJoseError(error, errors, options.clock);
-      if (isRefused(verdict)) return { result: verdict, faults };
-      if (verdict === "key_fault") faults.push(error);
+      if (isRefused(verdict)) return verdict;
+      if (verdict === "key_fault") fault ??= error;
     }
   }
-  return { faults };
+  return { kind: "undecided", fault };
 }
 
 function verifyOptions(options: JwtOptions): JWTVerifyOptions {

@@ -33,20 +33,15 @@ function digest(token: string): Buffer {
 /** RFC 6750 §2.1: the scheme's name in any case, one space, the token. */
 const BEARER = /^bearer ([^\s]+)$/i;
 
-/** The name of the header that carries a credential, and what a 401 says of it. */
-interface CredentialHeader {
-  readonly challenge: string;
-  /** The one token in it; refused when it is missing or stands more than once. */
-  read(request: SignedRequest): string | Refused;
-}
-
-/** `Authorization` holds `Bearer <token>`; any other header holds the token itself. */
-export function credentialHeader(name: string): CredentialHeader {
+/** A header that carries a credential: `Authorization` holds `Bearer <token>`, any other one the token itself. */
+export function credentialHeader(name: string) {
   const key = name.toLowerCase();
   const isBearer = key === "authorization";
   return {
+    /** What a 401 says of it. */
     challenge: isBearer ? 'Bearer realm="callbacks"' : `Token realm="callbacks", header="${name}"`,
-    read({ headers }) {
+    /** The one token in it; refused when it is missing or stands more than once. */
+    read({ headers }: SignedRequest): string | Refused {
       const values = headers[key] ?? [];
       const [value = ""] = values;
       if (values.length > 1) return refused("token_repeated");

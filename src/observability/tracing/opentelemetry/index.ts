@@ -27,17 +27,13 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { createSparingLog, type Log, systemClock, withTimeout } from "../../../domain/index.ts";
 import type { SamplerName, TraceIds, Tracer, TracingOptions } from "../index.ts";
-import { createSpanTracer } from "./span-tracer.ts";
+import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
-export interface TracingDependencies {
+interface TracingDependencies extends ErrorDescription {
   /** Told that spans could not be exported, once a minute at the most. */
   readonly log: Log;
   /** `development`, `test` or `production`. */
   readonly environment: string;
-  /** An error with its causes, secrets masked. */
-  readonly describe: (error: unknown) => string;
-  /** Whether an error that a handler threw is a verdict on the event, and no fault. */
-  readonly isRejection: (error: unknown) => boolean;
 }
 
 export interface Tracing {
@@ -149,19 +145,14 @@ function shown(span: ReadableSpan): object {
 }
 
 /** What OpenTelemetry has to say goes into the log. A collector that is away fails every batch, so once a minute is enough. */
-function createDiagnostics(
-  log: Log,
-  describe: (error: unknown) => string,
-): { logger: DiagLogger; failed(error: unknown): void } {
+function createDiagnostics(log: Log, describe: ErrorDescription["describe"]) {
   const sparing = createSparingLog(log, systemClock);
   const warn = (said: unknown, message: string) =>
     sparing("warn", { fields: { detail: describe(said) }, message });
   const tell = (message: string) => warn(message, "OpenTelemetry warns");
   const note = (message: string) => log.debug({ detail: describe(message) }, "OpenTelemetry notes");
-  return {
-    failed: (error) => warn(error, "traces could not be exported"),
-    logger: { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} },
-  };
+  const logger: DiagLogger = { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} };
+  return { logger, failed: (error: unknown) => warn(error, "traces could not be exported") };
 }
 
 const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {

@@ -13,15 +13,17 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type EventKey, keyText, type Outcome, outcomeName, readableError } from "../../../domain/index.ts";
-import type { RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
+import type { RequestInfo, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
+  /** An error with its causes, secrets masked. */
   readonly describe: (error: unknown) => string;
+  /** Whether an error that a handler threw is a verdict on the event, and no fault. */
   readonly isRejection: (error: unknown) => boolean;
 }
 
 /** One OpenTelemetry span. The innermost span records an error in full; those around it record its name. */
-export class OtelSpan implements TraceSpan {
+class OtelSpan implements TraceSpan {
   readonly span: Span;
   readonly #errors: ErrorDescription;
 
@@ -36,7 +38,8 @@ export class OtelSpan implements TraceSpan {
 
   end(came?: object): void {
     const outcome = outcomeIn(came);
-    if (outcome !== undefined) this.recordOutcome(outcome);
+    if (outcome !== undefined) this.span.setAttribute("oncehook.outcome", outcomeName(outcome));
+    if (outcome?.kind === "failed") this.#error(outcome.cause, outcome.code);
     this.span.end();
   }
 
@@ -44,11 +47,6 @@ export class OtelSpan implements TraceSpan {
     if (this.#errors.isRejection(error)) this.span.setAttribute("oncehook.outcome", "rejected");
     else this.#error(error, nameOf(error));
     this.span.end();
-  }
-
-  recordOutcome(outcome: Outcome): void {
-    this.span.setAttribute("oncehook.outcome", outcomeName(outcome));
-    if (outcome.kind === "failed") this.#error(outcome.cause, outcome.code);
   }
 
   #error(error: unknown, type: string): void {
@@ -92,7 +90,7 @@ function outcomeIn(came: object | undefined): Outcome | undefined {
  * Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones.
  * @param most how many are known; each takes about 300 bytes
  */
-export function createRecentSpans(most: number) {
+function createRecentSpans(most: number) {
   const spans = new Map<string, SpanContext>();
   return {
     /** The first one of an event stays. */
@@ -142,12 +140,8 @@ export function createSpanTracer(
     startAttempt(kind, key, eventType) {
       const attributes = { ...keyAttributes(key), "oncehook.event_type": eventType };
       const links = known.failed.linksTo(key);
-      const span = spans.startSpan(
-        `${kind} ${eventType}`,
-        { root: true, links, attributes },
-        context.active(),
-      );
-      return new OtelSpan(span, errors);
+      const options = { root: true, links, attributes };
+      return new OtelSpan(spans.startSpan(`${kind} ${eventType}`, options, context.active()), errors);
     },
     startDelivery(channel, topic, key) {
       const attributes = { ...keyAttributes(key), "oncehook.topic": topic };
@@ -161,23 +155,28 @@ export function createSpanTracer(
 }
 
 function requestSpan(
-  phase: OtelSpan,
+  span: OtelSpan,
   known: Readonly<Record<"failed" | "handled", ReturnType<typeof createRecentSpans>>>,
 ): RequestSpan {
-  const spanContext = phase.span.spanContext();
+  const spanContext = span.span.spanContext();
   return {
     ids: { traceId: spanContext.traceId, spanId: spanContext.spanId },
-    within: (run) => phase.within(run),
+    within: (run) => span.within(run),
     end(concluded) {
       const { outcome, source, eventId } = concluded;
-      phase.span.setAttributes(answerAttributes(concluded));
+      span.span.setAttributes({
+        "http.response.status_code": concluded.status,
+        "oncehook.source": source,
+        "oncehook.event_id": eventId,
+        "oncehook.event_type": concluded.eventType,
+      });
       if (source !== undefined && eventId !== undefined) {
         const key = { source, eventId };
         if (outcome.kind === "failed") known.failed.remember(key, spanContext);
         else known.failed.forget(key);
         if (outcome.kind === "success") known.handled.remember(key, spanContext);
       }
-      phase.end(outcome);
+      span.end(outcome);
     },
   };
 }
@@ -192,15 +191,6 @@ function attributesOf(arrived: RequestInfo, isKnown: boolean): Attributes {
     "url.scheme": arrived.protocol,
     "client.address": arrived.address,
     "network.protocol.version": arrived.httpVersion,
-  };
-}
-
-function answerAttributes({ status, source, eventId, eventType }: RequestResult): Attributes {
-  return {
-    "http.response.status_code": status,
-    "oncehook.source": source,
-    "oncehook.event_id": eventId,
-    "oncehook.event_type": eventType,
   };
 }
 

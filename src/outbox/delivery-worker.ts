@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Clock, type DeliveryPolicy, type Log, nextDeliveryAt } from "../domain/index.ts";
+import type { Tracer } from "../observability/tracing/index.ts";
+import type { Deliveries, DeliveryLease, DueDelivery, Outbox } from "../store/index.ts";
+import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
+
+/** What the outbox works with; made once at the start. */
+export interface OutboxDependencies {
+  readonly outbox: Outbox;
+  readonly deliveries: Deliveries;
+  readonly channels: readonly Channel[];
+  readonly policy: DeliveryPolicy;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Undefined where tracing is off. */
+  readonly tracer?: Tracer | undefined;
+  /** An error with its causes, secrets masked. */
+  readonly describe: (error: unknown) => string;
+  /** Told how each attempt ended; may not throw. */
+  readonly attempted: (channel: string, outcome: "delivered" | "failed" | "dead") => void;
+}
+
+/** A lease outlives its attempt, so that only a dead process loses one. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** A leased delivery, and what its attempt is limited by and logged with. */
+interface Attempt {
+  readonly delivery: DueDelivery;
+  readonly owner: string;
+  /** What is leased together has one time limit. */
+  readonly limit: AbortSignal;
+  readonly fields: object;
+}
+
+/**
+ * Leases the deliveries of one channel and keeps a few attempts going: one that takes long holds up itself and none of the
+ * others. Nothing that happens to an attempt is thrown.
+ */
+export class DeliveryWorker {
+  readonly #channel: Channel;
+  readonly #stopping: AbortSignal;
+  readonly #deps: OutboxDependencies;
+  readonly #inFlight = new Set<Promise<void>>();
+  /** One of what processes left that have ended at a time: the one that ends this one too takes none of the others with it. */
+  #isRunningAbandoned = false;
+  readonly #delivered = new Map<string, { readonly ids: number[]; readonly settled: Promise<unknown> }>();
+
+  /** @param stopping aborted when the process can wait no longer for what is under way */
+  constructor(channel: Channel, stopping: AbortSignal, deps: OutboxDependencies) {
+    this.#channel = channel;
+    this.#stopping = stopping;
+    this.#deps = deps;
+  }
+
+  /** Takes on what is due. @param fanOut makes deliveries of fresh notifications, before each look */
+  async work(fanOut: () => Promise<void>, isStopping: () => boolean): Promise<void> {
+    const { deliveries, clock } = this.#deps;
+    // A clock that was set back has put them off.
+    await deliveries.repairTimes(this.#channel.destinations, this.#leaseMs, clock.now());
+    while (!isStopping()) {
+      await fanOut();
+      if (!(await this.#startDue())) return;
+      if (this.#inFlight.size > 0) await Promise.race(this.#inFlight);
+    }
+  }
+
+  /** Resolves when the attempts under way have ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+
+  /** Takes on what there is room for; resolves with whether there may be more of it. */
+  async #startDue(): Promise<boolean> {
+    const { destinations, concurrency } = this.#channel;
+    const { deliveries } = this.#deps;
+    if (this.#inFlight.size === concurrency) return true;
+    const owner = randomUUID();
+    const wasRunningAbandoned = this.#isRunningAbandoned;
+    const left = wasRunningAbandoned
+      ? undefined
+      : await deliveries.leaseExpired(destinations, this.#newLease(owner));
+    if (left !== undefined) {
+      this.#isRunningAbandoned = true;
+      void this.#start(left, owner, this.#newLimit()).then(() => {
+        this.#isRunningAbandoned = false;
+      });
+    }
+    const room = concurrency - this.#inFlight.size;
+    const due = room === 0 ? [] : await deliveries.leaseDue(destinations, this.#newLease(owner), room);
+    const limit = due.length > 0 ? this.#newLimit() : this.#stopping;
+    for (const delivery of due) void this.#start(delivery, owner, limit);
+    // Where it has ended meanwhile, the next one of its kind may start.
+    return left !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned);
+  }
+
+  get #leaseMs(): number {
+    return this.#channel.timeLimitMs + LEASE_MARGIN_MS;
+  }
+
+  #newLease(owner: string): DeliveryLease {
+    const now = this.#deps.clock.now();
+    const later = (ms: number) => new Date(now.getTime() + ms);
+    const retryAt = later(this.#deps.policy.firstDelaySeconds * 1_000);
+    return { owner, now, until: later(this.#leaseMs), retryAt };
+  }
+
+  #newLimit(): AbortSignal {
+    return AbortSignal.any([AbortSignal.timeout(this.#channel.timeLimitMs), this.#stopping]);
+  }
+
+  #start(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
+    const { policy, log } = this.#deps;
+    const fields = { id: messageId(delivery.notification), channel: delivery.channel };
+    const attempt = { delivery, owner, limit, fields };
+    const ended = delivery.attempts > policy.attempts ? this.#giveUp(attempt) : this.#deliver(attempt);
+    const running = ended
+      .catch((error: unknown) => {
+        const message = "the end of a delivery could not be stored; it may be tried again";
+        log.error({ ...fields, err: error }, message);
+      })
+      .finally(() => this.#inFlight.delete(running));
+    this.#inFlight.add(running);
+    return running;
+  }
+
+  /** The attempt that the lease counted is one too many: a process died during the last one, or fewer are allowed now. */
+  async #giveUp({ delivery, owner, fields }: Attempt): Promise<void> {
+    const { deliveries, policy, attempted, log } = this.#deps;
+    const before = delivery.error === null ? "" : `; the attempt before: ${delivery.error}`;
+    const error =
+      `none of the ${policy.attempts} attempts is left: the process that made the last one has died, or ` +
+      `NOTIFY_ATTEMPTS was lowered${before}`;
+    await deliveries.markDead(delivery.id, owner, error);
+    attempted(this.#channel.name, "dead");
+    log.error(fields, "a notification has no attempt left; it waits for a person");
+  }
+
+  async #deliver(attempt: Attempt): Promise<void> {
+    const { delivery, owner, limit, fields } = attempt;
+    const { deliveries, attempted, log, tracer } = this.#deps;
+    const { notification } = delivery;
+    const span = tracer?.startDelivery(this.#channel.name, notification.topic, notification);
+    try {
+      await this.#channel.deliver(notification, limit, delivery.channel, span?.headers);
+      span?.end();
+    } catch (error) {
+      const failure = error ?? new Error("the channel failed without a reason");
+      span?.fail(failure);
+      if (!this.#stopping.aborted || failure !== this.#stopping.reason) return this.#fail(attempt, failure);
+      // The other side did nothing wrong, and many restarts must not make a delivery dead.
+      await deliveries.release(delivery.id, owner);
+      return log.debug(fields, "an attempt was given up because the process stops; it does not count");
+    }
+    await this.#settle(delivery.id, owner);
+    attempted(this.#channel.name, "delivered");
+    log.debug(fields, "notification delivered");
+  }
+
+  /** Deliveries of one lease that are done in the same turn of the event loop end with one statement. */
+  #settle(id: number, owner: string): Promise<unknown> {
+    let turn = this.#delivered.get(owner);
+    if (turn === undefined) {
+      const { deliveries, clock } = this.#deps;
+      const ids: number[] = [];
+      const settled = nextTurn().then(() => {
+        this.#delivered.delete(owner);
+        return deliveries.markDelivered(ids, owner, clock.now());
+      });
+      turn = { ids, settled };
+      this.#delivered.set(owner, turn);
+    }
+    turn.ids.push(id);
+    return turn.settled;
+  }
+
+  async #fail({ delivery, owner, fields }: Attempt, failure: unknown): Promise<void> {
+    const { deliveries, clock, describe, policy, attempted, log } = this.#deps;
+    const { id, attempts } = delivery;
+    const askedFor = failure instanceof DeliveryPostponedError ? failure.seconds : 0;
+    const isPermanent = failure instanceof PermanentDeliveryError;
+    const scheduled = nextDeliveryAt(policy, attempts, clock.now(), Math.random(), askedFor);
+    const next = isPermanent ? null : (scheduled ?? null);
+    await deliveries.markFailed(id, owner, describe(failure), next, clock.now());
+    attempted(this.#channel.name, next === null ? "dead" : "failed");
+    const next_attempt_at = next?.toISOString() ?? null;
+    const told = { ...fields, err: failure, attempt: attempts, next_attempt_at };
+    if (next === null) log.error(told, "a notification could not be delivered and waits for a person");
+    else log.warn(told, "a notification could not be delivered; it is tried again");
+  }
+}
