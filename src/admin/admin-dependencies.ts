@@ -3,8 +3,7 @@ import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Store, StoredCredentialUse } from "../store/index.ts";
-import type { AdminAccess } from "./access/access.ts";
-import type { TokenCheck } from "./access/authenticator.ts";
+import type { AdminAccess, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
 
 /** What platforms register, and whether it leads here. */

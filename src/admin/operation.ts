@@ -5,7 +5,7 @@ import Fastify, {
   type RouteShorthandOptions,
 } from "fastify";
 import { z } from "zod";
-import type { GuardRules } from "./access/access.ts";
+import type { Role } from "../store/index.ts";
 import { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
@@ -20,6 +20,28 @@ type Content =
 
 /** In words, and what it answers with; an error where that is left out. */
 type Response = string | readonly [description: string, content: Content];
+
+/** What the guard asks of a route; it stands in the route's schema. */
+export interface GuardRules {
+  /** Needs no sign-in. */
+  readonly isPublic?: boolean;
+  /** For any `Host`: the response holds no secret. */
+  readonly anyHost?: boolean;
+  /** The role that it needs; by default every role may read, and only operators may change things. */
+  readonly role?: Role;
+  /** The name under which the audit log has it, such as `failure.replay`; everything but GET must have one. */
+  readonly action?: string;
+  /** The name instead where the query asks for a dry run. */
+  readonly dryRunAction?: string;
+  /** The fields of the body that the audit log keeps; none of them may hold a secret. */
+  readonly auditedFields?: readonly string[];
+}
+
+declare module "fastify" {
+  interface FastifySchema {
+    guard?: GuardRules;
+  }
+}
 
 /** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
 interface Operation extends GuardRules {

@@ -1,5 +1,6 @@
 export { createCodeExchange } from "./authorization-code.ts";
-export { cookieOf, type StartFlowDependencies, startFlow } from "./flow.ts";
+export { browserPage, PAGE_HEADERS } from "./browser-page.ts";
+export { cookieOf, randomSecret, type StartFlowDependencies, startFlow } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
 export type { RedirectDependencies } from "./redirect.ts";
 export { processRedirect, type Redirect } from "./redirect.ts";

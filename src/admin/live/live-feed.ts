@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
-import type { Caller } from "../access/access.ts";
+import type { Caller } from "../access/authenticator.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { GapView, TallyView } from "../page-schemas.ts";
 import { presentCallback } from "../present.ts";
