@@ -5,20 +5,12 @@ import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
 
-export const CLOSED_FOR = {
-  pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
-  unread: "their clients did not read a response in time",
-  pieces: "they sent bodies in too many small pieces",
-} as const;
-
-type ClosedFor = keyof typeof CLOSED_FOR;
-
-export interface GuardOptions {
+interface GuardOptions {
   readonly limit: ConnectionLimit;
   /** How long a client may take to read a response, from the moment it is complete. */
   readonly writeTimeoutMs: number;
   /** Receives, at most once a minute and reason, how many connections were closed. */
-  readonly report: (reason: ClosedFor, closed: number) => void;
+  readonly report: (reason: string, closed: number) => void;
 }
 
 type Handler = (message: IncomingMessage, response: ServerResponse) => void;
@@ -49,9 +41,12 @@ const STOP_PARSING = (): number => 2;
  * Takes the place of the handlers that the server has for requests and for clients' errors.
  */
 export function guardConnections(server: Server, { limit, writeTimeoutMs, report }: GuardOptions) {
-  const counterFor = (reason: ClosedFor) => createMinuteCounter((count) => report(reason, count));
-  const counters = [counterFor("pipelined"), counterFor("unread"), counterFor("pieces")] as const;
-  const [pipelined, unread, pieces] = counters;
+  const counterFor = (reason: string) => createMinuteCounter((count) => report(reason, count));
+  const pipelined = counterFor(
+    "they sent further requests before the response to the first (HTTP pipelining)",
+  );
+  const unread = counterFor("their clients did not read a response in time");
+  const pieces = counterFor("they sent bodies in too many small pieces");
   const smallPieces = createSmallPieces(pieces.add);
   const closeUnread = (socket: Socket): void => {
     unread.add();
@@ -83,7 +78,7 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
   return {
     /** Reports what was not reported yet. */
     close(): void {
-      for (const counter of counters) counter.close();
+      for (const counter of [pipelined, unread, pieces]) counter.close();
     },
   };
 }

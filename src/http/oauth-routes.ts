@@ -1,12 +1,15 @@
-import type { Outcome } from "../domain/index.ts";
-import { createSparingLog, failed, refused } from "../domain/index.ts";
+import { createSparingLog, failed, type Outcome, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import type { Render, Responder } from "./responder.ts";
-import { createRouteHandler, type RouteHandler } from "./responder.ts";
-import type { CallbackResponse } from "./response.ts";
-import { respondInTurn } from "./response.ts";
+import {
+  type CallbackResponse,
+  createRouteHandler,
+  type Render,
+  type Responder,
+  type RouteHandler,
+  respondInTurn,
+} from "./responder.ts";
 
 /** A page or a redirect for browsers, JSON for others. */
 export function renderFor({ oauth }: PublicDependencies): Render {

@@ -4,8 +4,17 @@ import type { RedirectDependencies, StartFlowDependencies } from "../oauth/index
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { CallbackResult, Receiver, Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
-import type { AdmissionSettings } from "./admission.ts";
 import type { Diagnoser } from "./diagnoser.ts";
+import type { CountUpTo, Policy } from "./rate-limit.ts";
+
+export interface AdmissionSettings {
+  readonly isAllowed: (address: string) => boolean;
+  readonly requireHttps: boolean;
+  /** The callback and OAuth routes have a limit of their own on top of the default one. */
+  readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
+  readonly count: CountUpTo;
+  readonly clock: Clock;
+}
 
 export type CaptureTokenCheck =
   | { readonly verdict: "right" | "not allowed" | "wrong" }

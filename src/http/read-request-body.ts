@@ -5,13 +5,7 @@ import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 /** Why a body is not taken. */
 export type BodyRejection = Refused | Failed;
 
-/** A body that has arrived; its bytes count as unverified until `held` is released. */
-export interface ReceivedBody {
-  readonly bytes: Uint8Array;
-  readonly held: UnverifiedBody;
-}
-
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes: number;
   /** What limits count. */
   readonly address: string;
@@ -24,12 +18,13 @@ const EVICTED =
 
 /**
  * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
- * @param ended receives the bytes, or why they are not taken; `malformed_request` also where the client went away
+ * @param ended receives the bytes, which count as unverified until `held` is released, or why they are not taken;
+ *   `malformed_request` also where the client went away
  */
 export function readRequestBody(
   message: IncomingMessage,
   { maxBytes, address, unverified }: BodyLimits,
-  ended: (body: ReceivedBody | BodyRejection) => void,
+  ended: (body: { readonly bytes: Uint8Array; readonly held: UnverifiedBody } | BodyRejection) => void,
 ): void {
   const { "content-length": length } = message.headers;
   const announced = length === undefined ? maxBytes : Number(length);

@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import {
   type AcceptGate,
-  type Admission,
-  admitRequest,
   createRejectionThrottle,
   type RejectionThrottle,
   type UnverifiedTurns,
 } from "./admission.ts";
 import type { ClientErrors } from "./client-error.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
+import type { AdmissionSettings, PublicDependencies } from "./public-dependencies.ts";
+import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyRejection, readRequestBody } from "./read-request-body.ts";
 import { rateKey } from "./remote-address.ts";
 import {
@@ -140,15 +139,27 @@ function admit(
   throttle: RejectionThrottle,
   { admission, tls, receiver }: PublicDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
-  const { responseHeaders, protocol, isCallback, address } = request;
+  const { responseHeaders, isCallback, address } = request;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
-  const contentEncoding = request.headers["content-encoding"];
-  const admitted = admitRequest({ address, protocol, contentEncoding, isCallback }, admission);
-  const toRoute = ({ headers, refusal }: Admission) => {
+  if (!admission.isAllowed(address)) return refused("address_not_allowed");
+  const policies = isCallback ? admission.limits.callbacks : admission.limits.everywhere;
+  const next = () =>
+    protocolFault(request, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
+  if (policies.length === 0) return next();
+  const counting = applyRateLimits(policies, rateKey(address), admission.count, admission.clock.now());
+  return counting.then(({ refusal, headers }) => {
     Object.assign(responseHeaders, headers);
-    return refusal ?? admitToRoute(request, route, receiver.concurrency, throttle);
-  };
-  return admitted instanceof Promise ? admitted.then(toRoute) : toRoute(admitted);
+    return refusal ?? next();
+  });
+}
+
+function protocolFault(
+  { protocol, headers }: RequestContext,
+  { requireHttps }: AdmissionSettings,
+): Refused | undefined {
+  if (requireHttps && protocol !== "https") return refused("https_required");
+  const { "content-encoding": encoding = "identity" } = headers;
+  return encoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
 }
 
 /** Responds before the body where that will not be read. */
