@@ -29,7 +29,7 @@ const NOT_BUILT =
 
 /** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
 export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {
-  let reading: Promise<Dashboard> | undefined;
+  let reading: ReturnType<typeof readDashboard> | undefined;
   const dashboard = async () => {
     reading ??= readDashboard(folder);
     try {
@@ -102,15 +102,11 @@ interface Asset {
   readonly compressed: readonly (readonly [encoding: string, bytes: Buffer])[];
 }
 
-interface Dashboard {
-  /** With CSP_NONCE wherever an answer has its nonce. */
-  readonly html: string;
-  /** By their names, which change with what they hold. */
-  readonly assets: ReadonlyMap<string, Asset>;
-}
-
-/** Reads the built page, about 3 MB, so that no answer reads a file again. @throws ENOENT where there is none */
-async function readDashboard(folder: URL): Promise<Dashboard> {
+/**
+ * Reads the built page, about 3 MB, so that no answer reads a file again.
+ * @returns `html` with CSP_NONCE wherever an answer has its nonce, and the assets by name @throws ENOENT where there is none
+ */
+async function readDashboard(folder: URL) {
   const html = await readFile(new URL("index.html", folder), "utf8");
   const names = await readdir(new URL("assets/", folder));
   const assets = new Map<string, Asset>();

@@ -23,7 +23,6 @@ type Response = string | readonly [description: string, content: Content];
 
 /** What the guard asks of a route; it stands in the route's schema. */
 export interface GuardRules {
-  /** Needs no sign-in. */
   readonly isPublic?: boolean;
   /** For any `Host`: the response holds no secret. */
   readonly anyHost?: boolean;
@@ -47,7 +46,6 @@ declare module "fastify" {
 interface Operation extends GuardRules {
   readonly summary: string;
   readonly description?: string;
-  /** By name, each with its JSON Schema. */
   readonly params?: object;
   readonly querystring?: object;
   readonly body?: object;

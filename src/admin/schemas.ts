@@ -260,7 +260,6 @@ export type NotificationView = z.infer<typeof NOTIFICATION>;
 export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
 export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
 
-/** A page of a list, newest first. */
 export interface PageOf<Item> {
   readonly items: readonly Item[];
   /** Pass it as `cursor` for the next, older page; null on the last one. */

@@ -65,8 +65,6 @@ export function publicListener(
     capture:
       captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
     onAnswered: services.onResponse,
-    clock,
-    log,
     tls: tls !== null,
   };
   return createPublicListener(options, deps);
@@ -106,6 +104,5 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): Admiss
             withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log),
           )
         : createMemoryCounter(),
-    clock,
   };
 }

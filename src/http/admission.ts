@@ -2,7 +2,6 @@ import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ConnectionLimit } from "./connection-limit.ts";
 
-/** Refills by so much a second, up to its capacity. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #capacity: number;

@@ -76,7 +76,6 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
     for (const listener of onError) Reflect.apply(listener, server, [error, socket]);
   });
   return {
-    /** Reports what was not reported yet. */
     close(): void {
       for (const counter of [pipelined, unread, pieces]) counter.close();
     },
@@ -189,7 +188,6 @@ function refuseHost(_message: IncomingMessage, response: ServerResponse): void {
   response.writeHead(400, { connection: "close" }).end();
 }
 
-/** RFC 9110 §10.1.1. */
 function refuseExpectation(_message: IncomingMessage, response: ServerResponse): void {
   response.writeHead(417, { connection: "close" }).end();
 }

@@ -11,7 +11,6 @@ import {
   respondInTurn,
 } from "./responder.ts";
 
-/** A page or a redirect for browsers, JSON for others. */
 export function renderFor({ oauth }: PublicDependencies): Render {
   return (request, outcome, answer) =>
     wantsPage(request) ? pageResponse(outcome, answer, oauth.successUrl) : answer;
@@ -49,7 +48,7 @@ export function redirectRoute(
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
   const { startRefusal } = deps.oauth;
-  const sparing = createSparingLog(deps.log, deps.clock);
+  const sparing = createSparingLog(deps.receiver.log, deps.receiver.clock);
   return async (request) => {
     if (startRefusal !== undefined) {
       const outcome = refused("not_found", { message: startRefusal });
@@ -97,7 +96,6 @@ const RETRY_PAGE = browserPage(
   "The sign-in could not be finished. Load this page again in a moment.",
 );
 
-/** Browsers say that they want a page; callers of an API do not. */
 function wantsPage({ headers }: Pick<RequestContext, "headers">): boolean {
   return headers.accept?.includes("text/html") ?? false;
 }

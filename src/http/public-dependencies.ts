@@ -1,5 +1,4 @@
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
 import type { RedirectDependencies, StartFlowDependencies } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { CallbackResult, Receiver, Source } from "../pipeline/index.ts";
@@ -13,7 +12,6 @@ export interface AdmissionSettings {
   /** The callback and OAuth routes have a limit of their own on top of the default one. */
   readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
   readonly count: CountUpTo;
-  readonly clock: Clock;
 }
 
 export type CaptureTokenCheck =
@@ -57,8 +55,5 @@ export interface PublicDependencies {
   readonly capture: CaptureAccess | null;
   /** Counts an answered callback, wherever callbacks are counted; may not throw. */
   readonly onAnswered: OnAnswered;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Whether this listener itself speaks TLS. */
   readonly tls: boolean;
 }

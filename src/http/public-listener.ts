@@ -69,7 +69,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     limit: connections,
     writeTimeoutMs,
     report: (reason, closed) =>
-      deps.log.warn({ closed }, `connections to the public listener were closed: ${reason}`),
+      deps.receiver.log.warn({ closed }, `connections to the public listener were closed: ${reason}`),
   });
   return {
     server,
@@ -77,7 +77,6 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
       server.listen(where);
       return once(server, "listening");
     },
-    /** What is under way may end. */
     async close(): Promise<unknown> {
       if (!server.listening) return;
       // They would stay for ever.
@@ -95,21 +94,20 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
 function connectionLimit(
   { connections, trustProxy }: PublicListenerOptions,
   unverified: UnverifiedBodies,
-  { log }: PublicDependencies,
+  { receiver: { log } }: PublicDependencies,
 ): ConnectionLimit {
-  const isProxy = trustProxy.length === 0 ? () => false : createAllowList(trustProxy);
+  const isProxy = createAllowList(trustProxy);
   return createConnectionLimit({
     limits: { ...connections, isProxy: (address) => isProxy(normalAddress(address)) },
     endOldestBody: (address) => unverified.endOldest(address),
-    report: (closed) =>
-      log.warn(
-        {
-          closed,
-          max_connections: connections.max,
-          max_connections_per_address: connections.maxPerAddress,
-        },
-        "connections to the public listener were closed: MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached",
-      ),
+    report(closed) {
+      const bounds = {
+        max_connections: connections.max,
+        max_connections_per_address: connections.maxPerAddress,
+      };
+      const reason = "MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached";
+      log.warn({ closed, ...bounds }, `connections to the public listener were closed: ${reason}`);
+    },
   });
 }
 

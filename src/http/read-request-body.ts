@@ -2,12 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
-/** Why a body is not taken. */
 export type BodyRejection = Refused | Failed;
 
 interface BodyLimits {
   readonly maxBytes: number;
-  /** What limits count. */
   readonly address: string;
   readonly unverified: UnverifiedBodies;
 }
@@ -70,7 +68,6 @@ class BodyBuffer {
     this.#held = held;
   }
 
-  /** False where there is no room for it. */
   add(chunk: Uint8Array): boolean {
     const after = this.length + chunk.length;
     if (this.length === 0) {
@@ -114,10 +111,6 @@ class BodyBuffer {
 
 /** Memory of its own alone: a piece of a pool belongs to others too. */
 function free(chunk: Uint8Array | undefined): void {
-  if (
-    chunk?.buffer instanceof ArrayBuffer &&
-    chunk.byteLength === chunk.buffer.byteLength &&
-    chunk.byteLength > 0
-  )
-    chunk.buffer.transfer(0);
+  const { buffer, byteLength = 0 } = chunk ?? {};
+  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
 }

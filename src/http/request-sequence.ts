@@ -29,7 +29,6 @@ export interface RequestSequenceOptions {
   readonly requestTimeoutMs: number;
 }
 
-/** What bounds the requests of a listener. */
 export interface RequestBounds {
   readonly acceptGate: AcceptGate;
   readonly clientErrors: ClientErrors;
@@ -54,13 +53,8 @@ export class RequestSequence {
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
     this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
-    const { tracer } = deps.receiver;
-    this.#arrival = {
-      clock: deps.clock,
-      originOf: createReadOrigin(trustProxy),
-      turns: bounds.turns,
-      tracer,
-    };
+    const { clock, tracer } = deps.receiver;
+    this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
   }
 
   start(message: IncomingMessage, response: ServerResponse): void {
@@ -112,7 +106,6 @@ export class RequestSequence {
     this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
   }
 
-  /** Runs a step of the request in the request's context; an error becomes its response. */
   #guard(request: RequestContext, step: () => void): void {
     try {
       request.context.runInAsyncScope(step);
@@ -121,7 +114,6 @@ export class RequestSequence {
     }
   }
 
-  /** Goes on when what the request waits for is there. */
   #later<T>(request: RequestContext, waiting: Promise<T>, next: (value: T) => void): void {
     waiting.then(next).catch((error: unknown) => this.#fail(request, error));
   }
@@ -146,7 +138,7 @@ function admit(
   const next = () =>
     protocolFault(request, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
   if (policies.length === 0) return next();
-  const counting = applyRateLimits(policies, rateKey(address), admission.count, admission.clock.now());
+  const counting = applyRateLimits(policies, rateKey(address), admission.count, receiver.clock.now());
   return counting.then(({ refusal, headers }) => {
     Object.assign(responseHeaders, headers);
     return refusal ?? next();
@@ -162,7 +154,6 @@ function protocolFault(
   return encoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
 }
 
-/** Responds before the body where that will not be read. */
 function admitToRoute(
   { method, responseHeaders }: RequestContext,
   route: Route | undefined,

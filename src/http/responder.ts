@@ -2,6 +2,7 @@ import {
   type CallbackLogEntry,
   type JsonValue,
   type Outcome,
+  outcomeName,
   type Refused,
   refused,
   statusOf,
@@ -11,7 +12,6 @@ import { type BuildLogEntry, type CallbackResult, errorText } from "../pipeline/
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** What goes over the wire. */
 export interface CallbackResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -66,7 +66,6 @@ function rejectionHeaders(
   return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
 }
 
-/** Sends an answer, where the other side is still there. */
 function sendResponse(
   { response, responseHeaders }: Pick<RequestContext, "response" | "responseHeaders">,
   { status, headers, body }: CallbackResponse,
@@ -92,7 +91,6 @@ export function respondInTurn(request: RequestContext, answer: CallbackResponse)
   else void turn.then(() => sendResponse({ response, responseHeaders }, answer));
 }
 
-/** Turns the answer into the one that this caller understands. */
 export type Render = (
   request: RequestContext,
   outcome: Outcome,
@@ -194,12 +192,10 @@ function isAuthentic({ outcome, eventId }: CallbackResult): boolean {
   return eventId !== undefined || outcome.kind === "success";
 }
 
-/** What a row is made of, beside the request. */
 interface LogEntryInput {
   readonly source: string | null;
   readonly result: CallbackResult;
   readonly answer: CallbackResponse;
-  /** From its arrival to its answer. */
   readonly processingMs: number;
   /** Of a long body that was hashed already. */
   readonly sha256?: string | undefined;
@@ -230,10 +226,6 @@ function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): 
   };
 }
 
-function outcomeName(outcome: Outcome): CallbackLogEntry["outcome"] {
-  return "code" in outcome ? outcome.code : outcome.kind;
-}
-
 function errorOf(outcome: Outcome): string | null {
   if (outcome.kind === "failed") return errorText(outcome.cause);
   if (outcome.kind === "refused") return `${outcome.code}: ${outcome.detail ?? outcome.message}`;
@@ -249,7 +241,6 @@ interface CallbackEnd {
   readonly end: (result: CallbackResult) => void;
 }
 
-/** Counts the request in flight until its response. */
 export function createRouteHandler(
   { metrics, isEndpointCheck }: PublicDependencies,
   responder: Responder,

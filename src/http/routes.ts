@@ -6,7 +6,6 @@ import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
 
-/** An address that is served. */
 export interface Route {
   readonly methods: readonly string[];
   /** Logged, counted and limited as one; the others are pages and starts of flows. */
@@ -24,7 +23,6 @@ export interface Route {
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
-/** The addresses by their paths. */
 export function createRoutes(
   { callbacks, redirect, start, done, capture }: EndpointPaths,
   timeLimitMs: number,
@@ -47,7 +45,7 @@ export function createRoutes(
   if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps, responder) });
   served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute() });
   if (deps.capture !== null) {
-    const handle = captureRoute(deps.capture, deps.log);
+    const handle = captureRoute(deps.capture, deps.receiver.log);
     const stream = { methods: ["GET"], isCallback: false, isOAuth: false, isConcurrencyLimited: false };
     served.set(capture, { ...stream, handle });
   }

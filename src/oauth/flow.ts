@@ -100,7 +100,6 @@ function contextOf(redirectUri: string): string {
 const COOKIE_NAME = "__Host-oncehook-browser";
 const COOKIE_VALUE = /^[\w-]{43}$/;
 
-/** The value that binds flows to this browser, where it sends one. */
 export function browserOf(headers: DistinctHeaders): string | undefined {
   return cookieOf(headers.cookie ?? [], COOKIE_NAME, COOKIE_VALUE);
 }

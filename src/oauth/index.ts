@@ -1,6 +1,6 @@
 export { createCodeExchange } from "./authorization-code.ts";
 export { browserPage, PAGE_HEADERS } from "./browser-page.ts";
-export { cookieOf, randomSecret, type StartFlowDependencies, startFlow } from "./flow.ts";
+export { cookieOf, FLOW_SECONDS, randomSecret, type StartFlowDependencies, startFlow } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
 export type { RedirectDependencies } from "./redirect.ts";
 export { processRedirect, type Redirect } from "./redirect.ts";
@@ -15,7 +15,6 @@ export {
   createSignIn,
   FlowMissing,
   type Identity,
-  SIGN_IN_SECONDS,
   type SignIn,
   SignInRefused,
   type SignInResult,

@@ -43,7 +43,6 @@ export interface RedirectDependencies {
   /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
   readonly source: Source;
   readonly platform: () => Platform;
-  /** Of the flows that are started here. */
   readonly redirectUri: string;
   /** For errors that any client that starts a flow can cause. */
   readonly sparing: SparingLog;
@@ -167,7 +166,6 @@ async function forgetFailure(
   }
 }
 
-/** The event that a redirect stands for; its id comes from the state. */
 function eventOf(
   code: string,
   state: string,

@@ -9,9 +9,7 @@ import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
 import { HttpError } from "../operation.ts";
 
 export interface AdminAccess {
-  /** Each token grants its role. */
   readonly tokens: readonly { readonly token: string; readonly role: Role }[];
-  /** Null without OpenID Connect. */
   readonly provider: OidcProvider | null;
   readonly sessionHours: number;
   /** The origin that operators use; null where it is the listener's own. */
@@ -28,7 +26,6 @@ export interface AdminAccess {
 
 export interface OidcProvider {
   readonly signIn: SignIn;
-  /** What the page calls it. */
   readonly label: string;
   /** Undefined for a person without access. */
   readonly roleOf: (person: Identity) => Role | undefined;
@@ -188,7 +185,6 @@ const HOUR_MS = 3_600_000;
 
 interface Refusal {
   readonly remoteAddress: string;
-  /** Null if unauthenticated. */
   readonly actor: string | null;
   /** Fixed words, and nothing that a stranger wrote. */
   readonly reason: string;

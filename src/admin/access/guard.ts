@@ -158,17 +158,10 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
     const action = actionOf(request);
     if (request.caller === null || action === undefined) return;
     const { actor, role } = request.caller;
-    const entry = {
-      at: clock.now(),
-      actor,
-      role,
-      action,
-      target: targetOf(request),
-      detail: detailOf(request),
-    };
+    const remoteAddress = access.remoteAddress(request.raw);
+    const what = { action, target: targetOf(request), detail: detailOf(request), outcome: null };
     try {
-      const remoteAddress = access.remoteAddress(request.raw);
-      request.auditId = await store.audit.begin({ ...entry, remoteAddress, outcome: null });
+      request.auditId = await store.audit.begin({ at: clock.now(), actor, role, remoteAddress, ...what });
     } catch (error) {
       log.error({ err: error, action }, "the audit log could not be written, so a change was not made");
       const message = "the audit log cannot be written just now, so nothing was done; try again in a moment";

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { createSparingLog, createWindowLimit } from "../../domain/index.ts";
 import {
   browserPage,
+  FLOW_SECONDS,
   FlowMissing,
   PAGE_HEADERS,
   randomSecret,
-  SIGN_IN_SECONDS,
   SignInRefused,
   type SignInResult,
 } from "../../oauth/index.ts";
@@ -139,7 +139,6 @@ export const CALLBACK_PATH = "/sign-in/oidc/callback";
 interface SignInDependencies extends AdminDependencies {
   readonly provider: auth.OidcProvider;
   readonly authenticator: auth.Authenticator;
-  /** Logs an error that any client can cause. */
   readonly logError: (error: unknown, message: string) => void;
   /** Any page can make a browser send such a request, so that it must neither count against an address nor fill the audit log. */
   readonly logUnknownFlow: (address: string, reason: string) => void;
@@ -168,7 +167,7 @@ export function registerOidcRoutes(
   app.get<{ Querystring: { back?: unknown } }>("/sign-in/oidc", PAGE_ROUTE, async (request, reply) => {
     try {
       const { location, flow } = await provider.signIn.begin(parseReturnTo(request.query.back));
-      const value = { value: flow, maxAgeSeconds: SIGN_IN_SECONDS };
+      const value = { value: flow, maxAgeSeconds: FLOW_SECONDS };
       const cookie = auth.setCookie("flow", request, access.baseUrl, value);
       return reply.code(303).headers({ location, "set-cookie": cookie }).send();
     } catch (error) {

@@ -257,7 +257,6 @@ export class LiveSubscriber {
     this.#known = { newest, missing: new Set(missing), until: performance.now() + MAX_COMMIT_DELAY_MS };
   }
 
-  /** Lets through what was held, and from now on everything at once. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
