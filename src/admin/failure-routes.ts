@@ -96,7 +96,7 @@ function shortened(sql: string): string {
 /** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
   ending: Outcome,
-  { describeError }: AdminDependencies,
+  { describe }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
@@ -106,7 +106,7 @@ function replayView(
     case "refused":
       return { outcome: ending.code, error: ending.detail ?? ending.message };
     case "failed":
-      return { outcome: ending.code, error: describeError(ending.cause) };
+      return { outcome: ending.code, error: describe(ending.cause) };
   }
 }
 

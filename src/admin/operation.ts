@@ -53,17 +53,10 @@ interface Operation extends GuardRules {
   readonly responses: Readonly<Record<number, Response>>;
 }
 
-type RouteOptions<Inputs extends RouteGenericInterface> = RouteShorthandOptions<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  Inputs
->;
-
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
 export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
   described: Operation,
-): RouteOptions<Inputs> {
+): RouteShorthandOptions<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, Inputs> {
   const { summary, description, params, querystring, body, responses, ...guard } = described;
   const isPublic = guard.isPublic === true;
   const hasInput = params !== undefined || querystring !== undefined || body !== undefined;

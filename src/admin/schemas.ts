@@ -227,8 +227,6 @@ export const AUDIT_ENTRY = view("A row of the audit log.", {
     .describe("Null while it is under way, and for ever where the process ended before it could tell."),
 });
 
-export const ERROR = z.strictObject({ error: z.string() });
-
 export const SCHEMAS = {
   Callback: CALLBACK,
   Event: EVENT,
@@ -248,7 +246,7 @@ export const SCHEMAS = {
   Overview: page.OVERVIEW,
   Tally: page.TALLY,
   Gap: page.GAP,
-  Error: ERROR,
+  Error: z.strictObject({ error: z.string() }),
 } as const;
 
 export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;

@@ -1,9 +1,8 @@
-import { createSparingLog, failed, type Outcome, refused } from "../domain/index.ts";
+import { createSparingLog, failed, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import {
-  type CallbackResponse,
   createRouteHandler,
   type Render,
   type Responder,
@@ -12,8 +11,14 @@ import {
 } from "./responder.ts";
 
 export function renderFor({ oauth }: PublicDependencies): Render {
-  return (request, outcome, answer) =>
-    wantsPage(request) ? pageResponse(outcome, answer, oauth.successUrl) : answer;
+  return ({ headers }, outcome, answer) => {
+    // Browsers ask for a page; callers of an API do not.
+    if (headers.accept?.includes("text/html") !== true) return answer;
+    // Sent on, so that no code stays in its address.
+    if (outcome.kind === "success") return { status: 303, headers: { location: oauth.successUrl }, body: "" };
+    const { status } = answer;
+    return { status, headers: { ...answer.headers, ...PAGE_HEADERS }, body: pageFor(status) };
+  };
 }
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
@@ -96,21 +101,7 @@ const RETRY_PAGE = browserPage(
   "The sign-in could not be finished. Load this page again in a moment.",
 );
 
-function wantsPage({ headers }: Pick<RequestContext, "headers">): boolean {
-  return headers.accept?.includes("text/html") ?? false;
-}
-
-/** What a browser is shown at the end of a flow. After a success it is sent on, so that no code stays in its address. */
-function pageResponse(outcome: Outcome, answer: CallbackResponse, next: string): CallbackResponse {
-  if (outcome.kind === "success") return { status: 303, headers: { location: next }, body: "" };
-  return {
-    status: answer.status,
-    headers: { ...answer.headers, ...PAGE_HEADERS },
-    body: bodyFor(answer.status),
-  };
-}
-
-function bodyFor(status: number): string {
+function pageFor(status: number): string {
   if (status >= 500) return RETRY_PAGE;
   if (status === 401) return UNKNOWN_PAGE;
   return status === 404 ? UNCONFIGURED_PAGE : REFUSED_PAGE;

@@ -18,7 +18,7 @@ import {
   createRequestContext,
   type RequestContext,
 } from "./request-context.ts";
-import { createResponder, type Render, type Responder } from "./responder.ts";
+import { createResponder, type Responder } from "./responder.ts";
 import { createRoutes, type EndpointPaths, type Route } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
@@ -75,8 +75,11 @@ export class RequestSequence {
   }
 
   #admitted(request: RequestContext, route: Route | undefined, outcome: Outcome | undefined): void {
-    if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
-    else if (request.method === "GET") this.#handle(request, route);
+    if (outcome !== undefined) {
+      // A browser gets its 503 in a page.
+      const render = outcome.kind === "failed" ? route?.render : undefined;
+      this.#responder.respond(request, { outcome }, render && { render });
+    } else if (request.method === "GET") this.#handle(request, route);
     else this.#receive(request, route);
   }
 
@@ -169,10 +172,4 @@ function admitToRoute(
   if (!route.isConcurrencyLimited || concurrency.overload() === undefined) return undefined;
   const waiting = throttle.wait();
   return waiting === undefined ? concurrency.overload() : waiting.then(() => concurrency.overload());
-}
-
-/** A browser gets its 503 in a page. */
-function pageOf(refusal: Outcome, route: Route | undefined): { readonly render: Render } | undefined {
-  const render = refusal.kind === "failed" ? route?.render : undefined;
-  return render === undefined ? undefined : { render };
 }
