@@ -125,9 +125,7 @@ interface Evaluation extends AlertDependencies {
 }
 
 /** Signatures before silence: an open alert of theirs suppresses the silence of the same source. */
-const EVALUATE = { failures, signatures, silence } as const satisfies Readonly<
-  Record<AlertKind, (evaluation: Evaluation) => Promise<void>>
->;
+const EVALUATE: Record<AlertKind, (of: Evaluation) => Promise<void>> = { failures, signatures, silence };
 
 const MAX_FAILURES = 10_000;
 

@@ -41,8 +41,8 @@ export function publicListener(
   const gate = gateRules(config, store, clock, log);
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
-    redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
-    start: { platform, encryptor: receiver.encryptor, clock, redirectUri, responseMode },
+    ...{ receiver, source, platform, redirectUri, responseMode },
+    sparing: createSparingLog(log, clock),
     // Refused before the user consents, and not when the browser comes back.
     startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
     successUrl: successUrl ?? options.addresses.done,

@@ -1,4 +1,4 @@
-import { createSparingLog, failed, refused } from "../domain/index.ts";
+import { failed, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -42,7 +42,7 @@ export function redirectRoute(
         deadline: request.startedAt + timeLimitMs,
         held: request.held,
       };
-      processRedirect(redirect, deps.oauth.redirect, buildLogEntry).then(end, (error: unknown) =>
+      processRedirect(redirect, deps.oauth, buildLogEntry).then(end, (error: unknown) =>
         end({ outcome: failed("internal", error) }),
       );
     },
@@ -52,15 +52,14 @@ export function redirectRoute(
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
-  const { startRefusal } = deps.oauth;
-  const sparing = createSparingLog(deps.receiver.log, deps.receiver.clock);
+  const { startRefusal, sparing } = deps.oauth;
   return async (request) => {
     if (startRefusal !== undefined) {
       const outcome = refused("not_found", { message: startRefusal });
       return responder.respond(request, { outcome }, { render: renderFor(deps) });
     }
     try {
-      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
+      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth);
       respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });

@@ -1,5 +1,5 @@
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import type { RedirectDependencies, StartFlowDependencies } from "../oauth/index.ts";
+import type { FlowDependencies } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { CallbackResult, Receiver, Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
@@ -38,9 +38,7 @@ export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 export interface PublicDependencies {
   readonly source: Source;
   readonly receiver: Receiver;
-  readonly oauth: {
-    readonly redirect: RedirectDependencies;
-    readonly start: StartFlowDependencies;
+  readonly oauth: FlowDependencies & {
     /** Why no flow can start, and what to do; undefined where one can. */
     readonly startRefusal: string | undefined;
     readonly successUrl: string;

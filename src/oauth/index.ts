@@ -1,8 +1,7 @@
 export { createCodeExchange } from "./authorization-code.ts";
 export { browserPage, PAGE_HEADERS } from "./browser-page.ts";
-export { cookieOf, FLOW_SECONDS, randomSecret, type StartFlowDependencies, startFlow } from "./flow.ts";
+export { cookieOf, FLOW_SECONDS, type FlowDependencies, randomSecret, startFlow } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
-export type { RedirectDependencies } from "./redirect.ts";
 export { processRedirect, type Redirect } from "./redirect.ts";
 export {
   SANDBOX_AUTHORIZE_PATH,

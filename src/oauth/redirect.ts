@@ -8,7 +8,6 @@ import {
   type JsonValue,
   type Refused,
   refused,
-  type SparingLog,
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
@@ -19,12 +18,11 @@ import {
   parseObject,
   processDelivery,
   type Receiver,
-  type Source,
   sha256Hex,
 } from "../pipeline/index.ts";
 import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
-import { browserOf, type Flow, openFlow } from "./flow.ts";
+import { browserOf, type Flow, type FlowDependencies, openFlow } from "./flow.ts";
 import type { Platform } from "./platform.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
@@ -36,16 +34,6 @@ export interface Redirect {
   readonly deadline: Deadline;
   /** Released once its authentication is known, whatever came of it. */
   readonly held?: HeldBytes | undefined;
-}
-
-export interface RedirectDependencies {
-  readonly receiver: Receiver;
-  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
-  readonly source: Source;
-  readonly platform: () => Platform;
-  readonly redirectUri: string;
-  /** For errors that any client that starts a flow can cause. */
-  readonly sparing: SparingLog;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -64,7 +52,7 @@ const REMOVAL_LEASE_MS = 10_000;
  */
 export async function processRedirect(
   redirect: Redirect,
-  deps: RedirectDependencies,
+  deps: FlowDependencies,
   buildLogEntry: BuildLogEntry,
 ): Promise<CallbackResult> {
   const parameters = parametersOf(redirect.query, redirect.body);
@@ -107,7 +95,7 @@ function asFirstResult(result: CallbackResult, flow: Flow | undefined): Callback
 async function authenticate(
   redirect: Redirect,
   parameters: RedirectParameters,
-  deps: RedirectDependencies,
+  deps: FlowDependencies,
 ): Promise<RedirectAuthentication | Refused | Failed> {
   const stateSha256 = sha256Hex(Buffer.from(parameters.get("state") ?? ""));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
@@ -132,7 +120,7 @@ async function authenticate(
 
 async function consume(
   authentic: RedirectAuthentication,
-  { receiver: { store, clock }, sparing }: RedirectDependencies,
+  { receiver: { store, clock }, sparing }: FlowDependencies,
 ): Promise<void> {
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
@@ -149,7 +137,7 @@ async function consume(
 /** A failure of another code is kept: any client may have sent a made-up code. */
 async function forgetFailure(
   { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
-  { receiver, sparing }: RedirectDependencies,
+  { receiver, sparing }: FlowDependencies,
 ): Promise<void> {
   const { store, clock } = receiver;
   const now = clock.now();
@@ -219,7 +207,7 @@ async function expectedFlow(
   parameters: RedirectParameters,
   stateSha256: string,
   { headers, deadline }: Redirect,
-  { receiver, platform, redirectUri }: RedirectDependencies,
+  { receiver, platform, redirectUri }: FlowDependencies,
 ): Promise<Flow | undefined | Refused | Failed> {
   const { store, clock, encryptor } = receiver;
   const now = clock.now();
