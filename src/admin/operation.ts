@@ -42,7 +42,7 @@ declare module "fastify" {
   }
 }
 
-/** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
+/** One operation of the admin API, as its description shows it; requests are validated by its inputs. */
 interface Operation extends GuardRules {
   readonly summary: string;
   readonly description?: string;

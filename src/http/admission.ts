@@ -71,8 +71,8 @@ const MAX_WAITING = 250;
 const CHECK_INTERVAL_MS = 20;
 
 /**
- * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
- * a number a second they wait for their answer, a moment at the most where connections are in hundreds.
+ * A rejected client may retry at once, and enough of them would take all the time from admitted requests. So past a number a
+ * second their responses wait, for a moment at most where connections are in hundreds.
  */
 export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST) {
   const waiting: (() => void)[] = [];

@@ -14,7 +14,7 @@ export interface AdmissionSettings {
   readonly count: CountUpTo;
 }
 
-export type CaptureTokenCheck =
+type CaptureTokenCheck =
   | { readonly verdict: "right" | "not allowed" | "wrong" }
   | { readonly verdict: "too many"; readonly waitSeconds: number };
 

@@ -11,7 +11,7 @@ import {
 } from "../handlers/index.ts";
 import { isInvalidGrant, type Platform, PlatformError, withLoggableErrors } from "./platform.ts";
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Sent also with the codes of flows that were not started here, where the platform wants it. */
   readonly redirectUri: string | undefined;
   /** Longer than a handler's: an exchange that is cut off may have spent the code. */

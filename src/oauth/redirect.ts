@@ -17,7 +17,6 @@ import {
   type HeldBytes,
   parseObject,
   processDelivery,
-  type Receiver,
   sha256Hex,
 } from "../pipeline/index.ts";
 import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
@@ -43,7 +42,7 @@ type RedirectAuthentication =
 
 const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
-const LONGEST_TOLD = 200;
+const MAX_QUOTED_LENGTH = 200;
 const REMOVAL_LEASE_MS = 10_000;
 
 /**
@@ -67,10 +66,11 @@ export async function processRedirect(
     if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
-  const event = eventOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const event = eventOf(code, parameters.get("state") ?? "", authentic, deps.receiver.clock.now());
+  const { deadline } = redirect;
   const context = new AsyncResource("oncehook.redirect");
   const result = await new Promise<CallbackResult>((end) =>
-    processDelivery({ ...event, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
+    processDelivery({ ...event, deadline, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
@@ -154,13 +154,7 @@ async function forgetFailure(
   }
 }
 
-function eventOf(
-  code: string,
-  state: string,
-  authentic: RedirectAuthentication,
-  { deadline }: Redirect,
-  { clock }: Receiver,
-): Omit<Delivery, "context" | "buildLogEntry" | "end"> {
+function eventOf(code: string, state: string, authentic: RedirectAuthentication, now: Date) {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const data: Record<string, JsonValue> = { code };
@@ -168,15 +162,14 @@ function eventOf(
     const { codeVerifier: code_verifier, nonce, redirectUri: redirect_uri } = flow;
     data.flow = { code_verifier, nonce, redirect_uri };
   }
-  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const timestamp = Math.floor(now.getTime() / 1000);
   const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
   return {
     key: { source: SOURCE, eventId },
     json,
     body: Buffer.from(JSON.stringify(json)),
     bodySha256: sha256Hex(Buffer.from(code)),
-    version: "v1",
-    deadline,
+    version: "v1" as const,
   };
 }
 
@@ -196,7 +189,7 @@ function codeOf(parameters: RedirectParameters): string | Refused {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.toWellFormed().slice(0, LONGEST_TOLD));
+  return JSON.stringify(text.toWellFormed().slice(0, MAX_QUOTED_LENGTH));
 }
 
 /**

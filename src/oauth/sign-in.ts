@@ -10,7 +10,7 @@ export interface SignInDependencies {
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly redirectUri: string;
-  /** The claim that tells who may come in. */
+  /** The claim that decides access. */
   readonly claim: string;
 }
 

@@ -41,7 +41,7 @@ function rulesOf({ routeOptions }: FastifyRequest): GuardRules {
   return routeOptions.schema?.guard ?? {};
 }
 
-/** Who may do what on the admin listener is decided here, for every route; and what is done is written down. */
+/** Decides for every route of the admin listener what a caller may do, and records in the audit log what was done. */
 export function registerGuard(
   app: FastifyInstance,
   deps: AdminDependencies,

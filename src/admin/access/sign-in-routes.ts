@@ -140,7 +140,7 @@ interface SignInDependencies extends AdminDependencies {
   readonly provider: auth.OidcProvider;
   readonly authenticator: auth.Authenticator;
   readonly logError: (error: unknown, message: string) => void;
-  /** Any page can make a browser send such a request, so that it must neither count against an address nor fill the audit log. */
+  /** Any page can make a browser send such a request: it must neither count against an address nor fill the audit log. */
   readonly logUnknownFlow: (address: string, reason: string) => void;
 }
 
