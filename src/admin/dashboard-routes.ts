@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { HIDDEN_ROUTE } from "./operation.ts";
 
 /** The same from the source and from the package. */
 const BUILT = new URL("../../dashboard/dist/", import.meta.url);
@@ -22,8 +23,6 @@ const PAGES = [
   "/api",
   "/sign-in",
 ];
-/** They are no part of the admin API, and need no sign-in. */
-const PUBLIC_PAGE = { schema: { hide: true, guard: { isPublic: true } } };
 const NOT_BUILT =
   "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
 
@@ -42,13 +41,13 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
     }
   };
   for (const url of PAGES) {
-    app.get(url, PUBLIC_PAGE, async (_request, reply) => {
+    app.get(url, HIDDEN_ROUTE, async (_request, reply) => {
       const page = await dashboard();
       if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
       return sendPage(reply, page.html);
     });
   }
-  app.get<{ Params: { file: string } }>(ASSET, PUBLIC_PAGE, async ({ params, headers }, reply) => {
+  app.get<{ Params: { file: string } }>(ASSET, HIDDEN_ROUTE, async ({ params, headers }, reply) => {
     const asset = (await dashboard())?.assets.get(params.file);
     if (asset === undefined) return reply.code(404).send({ error: "not found" });
     return sendAsset(reply, asset, headers["accept-encoding"]);

@@ -53,6 +53,9 @@ interface Operation extends GuardRules {
   readonly responses: Readonly<Record<number, Response>>;
 }
 
+/** A route without sign-in that is no part of the admin API: of the dashboard, a sign-in, or the sandbox platform. */
+export const HIDDEN_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
+
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
 export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
   described: Operation,

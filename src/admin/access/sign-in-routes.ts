@@ -11,7 +11,7 @@ import {
 } from "../../oauth/index.ts";
 import type { StoredSession } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { HttpError, operation, strictObject } from "../operation.ts";
+import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "../operation.ts";
 import type { SessionView, SignInView } from "../page-schemas.ts";
 import * as auth from "./authenticator.ts";
 import { requireCaller } from "./guard.ts";
@@ -132,8 +132,6 @@ async function startSession(
   return session;
 }
 
-/** Pages for browsers, and no part of the API. */
-const PAGE_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
 export const CALLBACK_PATH = "/sign-in/oidc/callback";
 
 interface SignInDependencies extends AdminDependencies {
@@ -164,7 +162,7 @@ export function registerOidcRoutes(
         log.warn({ address, reason }, "a browser returned from the provider without a flow of this receiver");
     },
   };
-  app.get<{ Querystring: { back?: unknown } }>("/sign-in/oidc", PAGE_ROUTE, async (request, reply) => {
+  app.get<{ Querystring: { back?: unknown } }>("/sign-in/oidc", HIDDEN_ROUTE, async (request, reply) => {
     try {
       const { location, flow } = await provider.signIn.begin(parseReturnTo(request.query.back));
       const value = { value: flow, maxAgeSeconds: FLOW_SECONDS };
@@ -175,7 +173,7 @@ export function registerOidcRoutes(
       return sendPage(reply, UNAVAILABLE);
     }
   });
-  app.get(CALLBACK_PATH, PAGE_ROUTE, async (request, reply) => {
+  app.get(CALLBACK_PATH, HIDDEN_ROUTE, async (request, reply) => {
     const page = await signIn(request, reply, signInDeps);
     // It is of no use any more, whatever came of it; `append` keeps the session's.
     reply.header("set-cookie", auth.setCookie("flow", request, access.baseUrl));
