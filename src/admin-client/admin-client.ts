@@ -23,7 +23,6 @@ export interface CallbackFilters {
   readonly outcome?: string | undefined;
   readonly remote_address?: string | undefined;
   readonly event_id?: string | undefined;
-  /** A part of the masked body. */
   readonly text?: string | undefined;
 }
 
@@ -89,7 +88,6 @@ export function createAdminClient(options: AdminClientOptions) {
     notifications: {
       list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
         request<api.PageOf<api.NotificationView>>("GET", "notifications", { query }),
-      /** Delivers again what is dead. */
       replay: (id: number) =>
         request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
       /** Of one channel alone, or all deliveries that wait or are dead. */
@@ -113,7 +111,6 @@ function accessMethods({ request }: Requests) {
   return {
     session: {
       methods: () => request<api.SignInView>("GET", "sign-in"),
-      /** Signs in with a token; the browser keeps the cookie. */
       start: (body: { readonly token: string }) => request<api.SessionView>("POST", "session", { body }),
       /** The current session; AdminError with status 401 if not signed in. */
       get: () => request<api.SessionView>("GET", "session"),

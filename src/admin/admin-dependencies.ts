@@ -1,10 +1,10 @@
 import type { Server } from "node:http";
-import type { Clock, EventKey, Log } from "../domain/index.ts";
+import type { EventKey } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
-import type { Store, StoredCredentialUse } from "../store/index.ts";
-import type { AdminAccess } from "./access/access.ts";
-import type { TokenCheck } from "./access/authenticator.ts";
+import type { StoredCredentialUse } from "../store/index.ts";
+import type { AdminAccess, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
 
 /** What platforms register, and whether it leads here. */
@@ -30,27 +30,22 @@ export interface Sandbox {
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
-export interface AdminDependencies {
+export interface AdminDependencies extends Pick<Receiver, "store" | "clock" | "log" | "describe"> {
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;
   /** Shared with every other place where a token of the admin API opens something. */
   readonly tokenCheck: TokenCheck;
   readonly about: { readonly environment: string; readonly version: string };
-  readonly store: Store;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
   /** The configured channels of notifications, as deliveries are kept under them. */
   readonly channelNames: readonly string[];
-  readonly clock: Clock;
-  readonly log: Log;
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   readonly mask: Mask;
-  /** An error with stack and causes, secrets masked. */
-  readonly describeError: (error: unknown) => string;
   /** Writes down what this process has counted for the overview. */
   readonly flushRollups: () => Promise<void>;
   /** False while the process starts or drains, so that no new work is sent to it. */

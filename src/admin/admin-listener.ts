@@ -6,8 +6,7 @@ import { createSparingLog, fromPathSegment } from "../domain/index.ts";
 import { StoreError } from "../store/index.ts";
 import { type Authenticator, createAuthenticator } from "./access/authenticator.ts";
 import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
-import { registerOidcRoutes } from "./access/oidc-routes.ts";
-import { registerSessionRoutes } from "./access/session-routes.ts";
+import { registerOidcRoutes, registerSessionRoutes } from "./access/sign-in-routes.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { registerCallbackExport, registerCallbacks } from "./callback-routes.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
@@ -25,10 +24,9 @@ import { validationMessage } from "./validation-message.ts";
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
 const LONG_SEGMENT = `a segment of the path is too long; at most ${MAX_PARAM_LENGTH} characters are expected`;
-/** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
-const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUTS = {
-  requestTimeout: REQUEST_TIMEOUT_MS,
+  /** For all of a request: an operator's is small. */
+  requestTimeout: 30_000,
   headersTimeout: 10_000,
   /** Longer than a proxy keeps an idle connection. */
   keepAliveTimeout: 72_000,
@@ -77,7 +75,10 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   });
   app.setValidatorCompiler(compileOnFirstUse);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
-  app.addHook("onRequest", async ({ params }) => decodePathSegments(params as Record<string, string>));
+  app.addHook("onRequest", async (request) => {
+    const params = request.params as Record<string, string>;
+    for (const [name, segment] of Object.entries(params)) params[name] = fromPathSegment(segment);
+  });
   registerDatabaseWatch(app, deps);
   const authenticator = createAuthenticator(deps);
   registerGuard(app, deps, authenticator);
@@ -122,11 +123,6 @@ function registerOperations(
 ): void {
   for (const register of OPERATIONS) register(app, deps, authenticator);
   registerDescription(app, describeAdminApi);
-}
-
-/** The parameters of a path as they were before they became segments of it. */
-function decodePathSegments(params: Record<string, string>): void {
-  for (const [name, segment] of Object.entries(params)) params[name] = fromPathSegment(segment);
 }
 
 type Validate = ReturnType<FastifySchemaCompiler<unknown>>;

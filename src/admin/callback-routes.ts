@@ -245,10 +245,10 @@ function csvLine(cells: readonly string[]): string {
   return `${quoted.join(",")}\r\n`;
 }
 
-/** So long a reader may take nothing of what waits for it. */
+/** How long a client may leave unread what waits for it. */
 const MAX_STALL_MS = 60_000;
 
-/** Aborted once the reader of an answer has gone, which it also has when it took nothing for so long that it is cut off. */
+/** Aborted once the client has disconnected, or was disconnected because it left the response unread for too long. */
 export function clientDisconnected(response: ServerResponse, longestUnreadMs = MAX_STALL_MS): AbortSignal {
   const gone = new AbortController();
   response.once("close", () => gone.abort());

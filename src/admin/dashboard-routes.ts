@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { HIDDEN_ROUTE } from "./operation.ts";
 
 /** The same from the source and from the package. */
 const BUILT = new URL("../../dashboard/dist/", import.meta.url);
@@ -22,14 +23,12 @@ const PAGES = [
   "/api",
   "/sign-in",
 ];
-/** They are no part of the admin API, and need no sign-in. */
-const PUBLIC_PAGE = { schema: { hide: true, guard: { isPublic: true } } };
 const NOT_BUILT =
   "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
 
 /** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
 export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {
-  let reading: Promise<Dashboard> | undefined;
+  let reading: ReturnType<typeof readDashboard> | undefined;
   const dashboard = async () => {
     reading ??= readDashboard(folder);
     try {
@@ -42,13 +41,13 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
     }
   };
   for (const url of PAGES) {
-    app.get(url, PUBLIC_PAGE, async (_request, reply) => {
+    app.get(url, HIDDEN_ROUTE, async (_request, reply) => {
       const page = await dashboard();
       if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
       return sendPage(reply, page.html);
     });
   }
-  app.get<{ Params: { file: string } }>(ASSET, PUBLIC_PAGE, async ({ params, headers }, reply) => {
+  app.get<{ Params: { file: string } }>(ASSET, HIDDEN_ROUTE, async ({ params, headers }, reply) => {
     const asset = (await dashboard())?.assets.get(params.file);
     if (asset === undefined) return reply.code(404).send({ error: "not found" });
     return sendAsset(reply, asset, headers["accept-encoding"]);
@@ -102,15 +101,11 @@ interface Asset {
   readonly compressed: readonly (readonly [encoding: string, bytes: Buffer])[];
 }
 
-interface Dashboard {
-  /** With CSP_NONCE wherever an answer has its nonce. */
-  readonly html: string;
-  /** By their names, which change with what they hold. */
-  readonly assets: ReadonlyMap<string, Asset>;
-}
-
-/** Reads the built page, about 3 MB, so that no answer reads a file again. @throws ENOENT where there is none */
-async function readDashboard(folder: URL): Promise<Dashboard> {
+/**
+ * Reads the built page, about 3 MB, so that no answer reads a file again.
+ * @returns `html` with CSP_NONCE wherever an answer has its nonce, and the assets by name @throws ENOENT where there is none
+ */
+async function readDashboard(folder: URL) {
   const html = await readFile(new URL("index.html", folder), "utf8");
   const names = await readdir(new URL("assets/", folder));
   const assets = new Map<string, Asset>();

@@ -31,11 +31,7 @@ const DISCARD = operation<{ Params: input.EventParams }>({
   summary: "Discard a failure",
   action: "failure.discard",
   params: input.EVENT_PARAMS,
-  responses: {
-    204: "It is gone.",
-    404: "There is no such failure.",
-    409: "It is being run right now.",
-  },
+  responses: { 204: "It is gone.", 404: "There is no such failure.", 409: "It is being run right now." },
 });
 
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
@@ -100,7 +96,7 @@ function shortened(sql: string): string {
 /** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
   ending: Outcome,
-  { describeError }: AdminDependencies,
+  { describe }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
@@ -110,7 +106,7 @@ function replayView(
     case "refused":
       return { outcome: ending.code, error: ending.detail ?? ending.message };
     case "failed":
-      return { outcome: ending.code, error: describeError(ending.cause) };
+      return { outcome: ending.code, error: describe(ending.cause) };
   }
 }
 
@@ -144,25 +140,22 @@ const GET_BULK = operation<{ Params: input.IdParams }>({
 const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
 const TRANSITIONS = [
   {
-    path: "pause",
+    verb: "pause",
     state: "paused",
-    action: "bulk_replay.pause",
-    summary: "Pause a bulk replay",
-    description: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
+    described: { action: "bulk_replay.pause", summary: "Pause a bulk replay" },
+    success: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
   },
   {
-    path: "resume",
+    verb: "resume",
     state: "running",
-    action: "bulk_replay.resume",
-    summary: "Resume a paused bulk replay",
-    description: "It runs.",
+    described: { action: "bulk_replay.resume", summary: "Resume a paused bulk replay" },
+    success: "It runs.",
   },
   {
-    path: "cancel",
+    verb: "cancel",
     state: "cancelled",
-    action: "bulk_replay.cancel",
-    summary: "End a bulk replay for good",
-    description: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
+    described: { action: "bulk_replay.cancel", summary: "End a bulk replay for good" },
+    success: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
   },
 ] as const;
 
@@ -180,18 +173,13 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
   app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
-  for (const { path, state, action, summary, description } of TRANSITIONS) {
+  for (const { verb, state, described, success } of TRANSITIONS) {
     const transition = operation<{ Params: input.IdParams }>({
-      summary,
-      action,
+      ...described,
       params: input.ID_PARAMS,
-      responses: {
-        200: [description, "BulkReplay"],
-        ...NO_BULK_REPLAY,
-        409: "It has ended.",
-      },
+      responses: { 200: [success, "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },
     });
-    app.post(`/api/v1/bulk-replays/:id/${path}`, transition, async ({ params: { id } }) => {
+    app.post(`/api/v1/bulk-replays/:id/${verb}`, transition, async ({ params: { id } }) => {
       const bulk = await store.bulkReplays.change(id, state, clock.now());
       if (bulk === "absent") return noBulkReplay();
       if (bulk === "ended")

@@ -51,15 +51,9 @@ export function assertServing({ isServing }: AdminDependencies): void {
   if (!isServing()) throw new HttpError(503, "starting or draining");
 }
 
-/** False also where the answer takes longer than `undefinedIfSlow` waits. */
 async function answers(ping: Promise<void>): Promise<boolean> {
-  const answered = await undefinedIfSlow(() =>
-    ping.then(
-      () => true,
-      () => false,
-    ),
-  );
-  return answered ?? false;
+  const answered = ping.then(() => true).catch(() => false);
+  return (await undefinedIfSlow(() => answered)) ?? false;
 }
 
 /**

@@ -1,6 +1,10 @@
-export type { AdminAccess, OidcProvider } from "./access/access.ts";
-export { createTokenCheck, type TokenCheck } from "./access/authenticator.ts";
-export { CALLBACK_PATH } from "./access/oidc-routes.ts";
+export {
+  type AdminAccess,
+  createTokenCheck,
+  type OidcProvider,
+  type TokenCheck,
+} from "./access/authenticator.ts";
+export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
 export type { AdminDependencies, Sandbox, SandboxError, Sources } from "./admin-dependencies.ts";
 export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
 export type * from "./page-schemas.ts";

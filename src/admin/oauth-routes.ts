@@ -44,6 +44,7 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
   );
 }
 
+const EXPECTED = strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]);
 const EXPECT = operation<{ Body: { state: string; expires_in: number } }>({
   summary: "Register the state of an OAuth flow",
   action: "oauth_state.expect",
@@ -57,12 +58,7 @@ const EXPECT = operation<{ Body: { state: string; expires_in: number } }>({
     ["state"],
   ),
   responses: {
-    201: [
-      "Registered; only its hash is stored.",
-      {
-        schema: strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]),
-      },
-    ],
+    201: ["Registered; only its hash is stored.", { schema: EXPECTED }],
   },
 });
 

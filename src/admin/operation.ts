@@ -5,7 +5,7 @@ import Fastify, {
   type RouteShorthandOptions,
 } from "fastify";
 import { z } from "zod";
-import type { GuardRules } from "./access/access.ts";
+import type { Role } from "../store/index.ts";
 import { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
@@ -21,11 +21,31 @@ type Content =
 /** In words, and what it answers with; an error where that is left out. */
 type Response = string | readonly [description: string, content: Content];
 
-/** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
+/** What the guard asks of a route; it stands in the route's schema. */
+export interface GuardRules {
+  readonly isPublic?: boolean;
+  /** For any `Host`: the response holds no secret. */
+  readonly anyHost?: boolean;
+  /** The role that it needs; by default every role may read, and only operators may change things. */
+  readonly role?: Role;
+  /** The name under which the audit log has it, such as `failure.replay`; everything but GET must have one. */
+  readonly action?: string;
+  /** The name instead where the query asks for a dry run. */
+  readonly dryRunAction?: string;
+  /** The fields of the body that the audit log keeps; none of them may hold a secret. */
+  readonly auditedFields?: readonly string[];
+}
+
+declare module "fastify" {
+  interface FastifySchema {
+    guard?: GuardRules;
+  }
+}
+
+/** One operation of the admin API, as its description shows it; requests are validated by its inputs. */
 interface Operation extends GuardRules {
   readonly summary: string;
   readonly description?: string;
-  /** By name, each with its JSON Schema. */
   readonly params?: object;
   readonly querystring?: object;
   readonly body?: object;
@@ -33,17 +53,13 @@ interface Operation extends GuardRules {
   readonly responses: Readonly<Record<number, Response>>;
 }
 
-type RouteOptions<Inputs extends RouteGenericInterface> = RouteShorthandOptions<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  Inputs
->;
+/** A route without sign-in that is no part of the admin API: of the dashboard, a sign-in, or the sandbox platform. */
+export const HIDDEN_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
 
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
 export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
   described: Operation,
-): RouteOptions<Inputs> {
+): RouteShorthandOptions<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, Inputs> {
   const { summary, description, params, querystring, body, responses, ...guard } = described;
   const isPublic = guard.isPublic === true;
   const hasInput = params !== undefined || querystring !== undefined || body !== undefined;

@@ -72,29 +72,23 @@ const DAY_MS = 86_400_000;
 function needsAttention(
   count: Readonly<Record<"alerts" | "exhausted" | "dead" | "previous", number>>,
 ): OverviewView["needs_attention"] {
-  const found = [
-    {
-      kind: "open_alert",
-      count: count.alerts,
-      message: `${counted(count.alerts, "alert is", "alerts are")} open.`,
-    },
-    {
-      kind: "exhausted_failures",
-      count: count.exhausted,
-      message: `${counted(count.exhausted, "event has", "events have")} failed at every attempt: replay or discard.`,
-    },
-    {
-      kind: "dead_notifications",
-      count: count.dead,
-      message: `${counted(count.dead, "delivery", "deliveries")} of notifications could not be made: replay or discard.`,
-    },
-    {
-      kind: "previous_secret_in_use",
-      count: count.previous,
-      message: `Callbacks of the last day came with ${counted(count.previous, "previous secret", "previous secrets")}: the platform does not have the new one yet.`,
-    },
-  ];
-  return found.filter((one) => one.count > 0);
+  const alerts = counted(count.alerts, "alert is", "alerts are");
+  const exhausted = counted(count.exhausted, "event has", "events have");
+  const dead = counted(count.dead, "delivery", "deliveries");
+  const previous = counted(count.previous, "previous secret", "previous secrets");
+  const lines = [
+    ["open_alert", count.alerts, `${alerts} open.`],
+    ["exhausted_failures", count.exhausted, `${exhausted} failed at every attempt: replay or discard.`],
+    ["dead_notifications", count.dead, `${dead} of notifications could not be made: replay or discard.`],
+    [
+      "previous_secret_in_use",
+      count.previous,
+      `Callbacks of the last day came with ${previous}: the platform does not have the new one yet.`,
+    ],
+  ] as const;
+  return lines
+    .filter(([, found]) => found > 0)
+    .map(([kind, found, message]) => ({ kind, count: found, message }));
 }
 
 function isPreviousInUse({ previousSince, lastUsedAt }: StoredCredentialUse, now: Date): boolean {

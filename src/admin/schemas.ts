@@ -1,7 +1,6 @@
 import { z } from "zod";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
-import { TIMELINE_ENTRY } from "./timeline.ts";
 
 export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
   id: z.int(),
@@ -157,6 +156,46 @@ export const NOTIFICATION = z.strictObject({
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
 
+const runFields = {
+  outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
+  error: z.string().nullable().describe("With its stack, secrets masked."),
+  duration_ms: z.number(),
+};
+
+const TIMELINE_ENTRY = z.discriminatedUnion("kind", [
+  z.strictObject({
+    at: time(),
+    kind: z.literal("delivery"),
+    callback_id: z.int().describe("Of the callback log."),
+    response_status: z.int(),
+    ...runFields,
+  }),
+  z.strictObject({
+    at: time(),
+    kind: z.literal("attempt"),
+    by: z.enum(["callback", "retry", "replay", "bulk"]).describe("`bulk`: a replay of many."),
+    callback_id: z.int().nullable().describe("Of the callback log, where it was made by a callback."),
+    response_status: z.int().nullable().describe("Likewise."),
+    ...runFields,
+  }),
+  z.strictObject({
+    at: time(),
+    kind: z.literal("failure"),
+    state: z.enum(["waiting", "exhausted"]).describe("It was kept then; this is its state now."),
+    code: z.string(),
+  }),
+  z.strictObject({ at: time(), kind: z.literal("record"), status: z.literal("completed") }),
+  z.strictObject({
+    at: time(),
+    kind: z.literal("notification"),
+    notification_id: z.int(),
+    topic: z.string(),
+    state: z.enum(["enqueued", "delivered"]),
+    channel: z.string().nullable().describe("The one that it was delivered through."),
+  }),
+]);
+export type TimelineEntry = z.infer<typeof TIMELINE_ENTRY>;
+
 export const EVENT_HISTORY = view("One event: what it came to, and everything that happened to it.", {
   source: z.string(),
   event_id: z.string(),
@@ -188,8 +227,6 @@ export const AUDIT_ENTRY = view("A row of the audit log.", {
     .describe("Null while it is under way, and for ever where the process ended before it could tell."),
 });
 
-export const ERROR = z.strictObject({ error: z.string() });
-
 export const SCHEMAS = {
   Callback: CALLBACK,
   Event: EVENT,
@@ -209,7 +246,7 @@ export const SCHEMAS = {
   Overview: page.OVERVIEW,
   Tally: page.TALLY,
   Gap: page.GAP,
-  Error: ERROR,
+  Error: z.strictObject({ error: z.string() }),
 } as const;
 
 export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
@@ -221,7 +258,6 @@ export type NotificationView = z.infer<typeof NOTIFICATION>;
 export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
 export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
 
-/** A page of a list, newest first. */
 export interface PageOf<Item> {
   readonly items: readonly Item[];
   /** Pass it as `cursor` for the next, older page; null on the last one. */

@@ -8,7 +8,7 @@ import {
 } from "../oauth/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
-import { HttpError, operation, strictObject } from "./operation.ts";
+import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "./operation.ts";
 import { CALLBACK_PATHS, type SandboxRequest } from "./page-schemas.ts";
 import { NO_NUL } from "./request-parameters.ts";
 
@@ -118,9 +118,6 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependenc
   app.post("/api/v1/sandbox/oauth", RUN_OAUTH_FLOW, () => tried((at) => at.runOAuthFlow()));
 }
 
-/** They are a platform's, which has a client of its own, and no part of the admin API. */
-const PLATFORM_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
-
 /** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */
 export function registerSandboxPlatform(app: FastifyInstance, redirectUri: string): void {
   app.addContentTypeParser(
@@ -128,13 +125,13 @@ export function registerSandboxPlatform(app: FastifyInstance, redirectUri: strin
     { parseAs: "string" },
     async (_request: unknown, body: string) => new URLSearchParams(body),
   );
-  app.get(SANDBOX_AUTHORIZE_PATH, PLATFORM_ROUTE, async (request, reply) => {
+  app.get(SANDBOX_AUTHORIZE_PATH, HIDDEN_ROUTE, async (request, reply) => {
     const [, query = ""] = request.url.split("?", 2);
     const location = sandboxAuthorize(new URLSearchParams(query), redirectUri);
     if (location !== undefined) return reply.code(303).header("location", location).send();
     throw new HttpError(400, `this is no start of a flow with PKCE that comes back to ${redirectUri}`);
   });
-  app.post(SANDBOX_TOKEN_PATH, PLATFORM_ROUTE, async (request, reply) => {
+  app.post(SANDBOX_TOKEN_PATH, HIDDEN_ROUTE, async (request, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const { status, body } = sandboxToken(form, request.headers.authorization);
     return reply.code(status).send(body);

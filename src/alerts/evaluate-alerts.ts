@@ -22,24 +22,26 @@ export interface AlertDependencies {
   readonly log: Log;
 }
 
-/** The authentic callbacks that a process counts by event type until it stores them. */
-export interface ArrivalCounts {
-  /** Counts one callback; without an event id it was not authentic. */
-  note(source: string, callback: { readonly [Name in "eventId" | "eventType"]?: string | undefined }): void;
-  take(): Arrival[];
-  putBack(arrivals: readonly Arrival[]): void;
-}
+export type ArrivalCounts = ReturnType<typeof createArrivalCounts>;
 
-/** @param types the only event types that are counted, which bounds the number of rows */
-export function createArrivalCounts(types: readonly string[]): ArrivalCounts {
+/**
+ * The authentic callbacks that a process counts by event type until it stores them.
+ * @param types the only event types that are counted, which bounds the number of rows
+ */
+export function createArrivalCounts(types: readonly string[]) {
   const known = new Set(types);
   const { add, take } = createSourceCounts();
   return {
-    note(source, { eventId, eventType }) {
+    /** Counts one callback; without an event id it was not authentic. */
+    note(
+      source: string,
+      { eventId, eventType }: { readonly [Name in "eventId" | "eventType"]?: string | undefined },
+    ): void {
       if (eventId !== undefined && eventType !== undefined && known.has(eventType)) add(source, eventType);
     },
-    take: () => take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
-    putBack(arrivals) {
+    take: (): Arrival[] =>
+      take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
+    putBack(arrivals: readonly Arrival[]): void {
       for (const { source, eventType, count } of arrivals) add(source, eventType, count);
     },
   };
@@ -123,11 +125,8 @@ interface Evaluation extends AlertDependencies {
 }
 
 /** Signatures before silence: an open alert of theirs suppresses the silence of the same source. */
-const EVALUATE = { failures, signatures, silence } as const satisfies Readonly<
-  Record<AlertKind, (evaluation: Evaluation) => Promise<void>>
->;
+const EVALUATE: Record<AlertKind, (of: Evaluation) => Promise<void>> = { failures, signatures, silence };
 
-/** At most so many exhausted failures are counted. */
 const MAX_FAILURES = 10_000;
 
 async function failures(evaluation: Evaluation): Promise<void> {
@@ -137,7 +136,7 @@ async function failures(evaluation: Evaluation): Promise<void> {
   const gone = alerts
     .filter(({ kind, isOpen }) => kind === "failures" && isOpen)
     .filter((open) => !found.some((one) => one.source === open.source && one.subject === open.subject))
-    .map(({ source, subject }) => ({ source, subject, count: 0 }));
+    .map((open) => ({ ...open, count: 0 }));
   for (const { source, subject, count } of [...found, ...gone]) {
     const key = { kind: "failures", source, subject } as const;
     const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
@@ -220,7 +219,6 @@ function alertOf(alerts: readonly StoredAlert[], key: AlertKey): StoredAlert | u
   return alerts.find((one) => one.kind === kind && one.source === source && one.subject === subject);
 }
 
-/** @param count of failures */
 async function apply(
   { store, log, alerts, now }: Evaluation,
   key: AlertKey,
@@ -249,12 +247,6 @@ async function apply(
 
 const STATES = { starts: "started", grows: "grown", shrinks: undefined, resolves: "resolved" } as const;
 
-const NAMES = {
-  failures: "failure_exhausted",
-  signatures: "signatures_failing",
-  silence: "silent",
-} as const;
-
 /** The notification of an alert; `count` is of its failures. */
 export function messageOf(
   { kind, source, subject }: AlertKey,
@@ -262,7 +254,7 @@ export function messageOf(
   since: Date,
   count: number,
 ): { topic: string; payload: JsonObject } {
-  const name = NAMES[kind];
+  const { name, started, resolved } = TEXTS[kind];
   const isResolved = state === "resolved";
   const payload = {
     state,
@@ -270,26 +262,38 @@ export function messageOf(
     ...(subject === "" ? {} : { event_type: subject }),
     ...(kind === "failures" ? { count } : {}),
     since: since.toISOString(),
-    message: isResolved ? RESOLVED[kind](source, subject) : OPENED[kind](source, subject, count),
+    message: isResolved ? resolved(source, subject) : started(source, subject, count),
     see: `docs/alerts.md#alert${name}`,
   };
   return { topic: `alert.${name}${isResolved ? ".resolved" : ""}`, payload };
 }
 
-const OPENED: Record<AlertKind, (source: string, type: string, count: number) => string> = {
-  failures: (source, type, count) =>
-    `${count === 1 ? "1 event" : `${count} events`} ${type} of ${source} failed in every attempt and will not be retried: ` +
-    "see `oncehook failures`, fix the cause, then replay or discard them.",
-  signatures: (source) =>
-    `Callbacks of ${source} are refused with 401, and far fewer authentic ones arrive than a week ago: compare the secret ` +
-    "with the platform's, and see `diagnosis` in GET /api/v1/callbacks.",
-  silence: (source, type) =>
-    `No ${type} of ${source} has arrived for four times its longest gap of a week: check that the platform can reach the ` +
-    "endpoint URL and has not disabled it.",
-};
+interface AlertTexts {
+  readonly name: string;
+  readonly started: (source: string, type: string, count: number) => string;
+  readonly resolved: (source: string, type: string) => string;
+}
 
-const RESOLVED: Record<AlertKind, (source: string, type: string) => string> = {
-  failures: (source, type) => `No exhausted failure of ${type} of ${source} is left.`,
-  signatures: (source) => `Authentic callbacks of ${source} arrive again.`,
-  silence: (source, type) => `${type} of ${source} arrives again.`,
+const TEXTS: Readonly<Record<AlertKind, AlertTexts>> = {
+  failures: {
+    name: "failure_exhausted",
+    started: (source, type, count) =>
+      `${count === 1 ? "1 event" : `${count} events`} ${type} of ${source} failed in every attempt and will not be retried: ` +
+      "see `oncehook failures`, fix the cause, then replay or discard them.",
+    resolved: (source, type) => `No exhausted failure of ${type} of ${source} is left.`,
+  },
+  signatures: {
+    name: "signatures_failing",
+    started: (source) =>
+      `Callbacks of ${source} are refused with 401, and far fewer authentic ones arrive than a week ago: compare the secret ` +
+      "with the platform's, and see `diagnosis` in GET /api/v1/callbacks.",
+    resolved: (source) => `Authentic callbacks of ${source} arrive again.`,
+  },
+  silence: {
+    name: "silent",
+    started: (source, type) =>
+      `No ${type} of ${source} has arrived for four times its longest gap of a week: check that the platform can reach the ` +
+      "endpoint URL and has not disabled it.",
+    resolved: (source, type) => `${type} of ${source} arrives again.`,
+  },
 };

@@ -3,17 +3,13 @@
  * reasons for their numbers.
  */
 import { FAULTS, type FaultCode } from "../domain/index.ts";
-import type { ArrivalDay } from "../store/index.ts";
+import type { ArrivalDay, StoredAlert } from "../store/index.ts";
 
 export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
 
 const HOUR_MS = 3_600_000;
 
-export interface NotifiedFailures {
-  readonly isOpen: boolean;
-  readonly notifiedCount: number;
-  readonly notifiedAt: Date;
-}
+export type NotifiedFailures = Pick<StoredAlert, "isOpen" | "notifiedCount" | "notifiedAt">;
 
 /**
  * Exhausted failures of one event type. A growing number is notified again, at most once an hour: an outage with thousands of

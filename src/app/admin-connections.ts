@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Log } from "../domain/index.ts";
-import { CLOSED_FOR, createConnectionLimit, guardConnections } from "../http/index.ts";
+import { createConnectionLimit, guardConnections } from "../http/index.ts";
 
 /** The process receives callbacks too, and needs its file descriptors for them. */
 const MOST_CONNECTIONS = 512;
@@ -26,8 +26,8 @@ export function createAdminConnections(log: Log, most = MOST_CONNECTIONS) {
       ),
   });
   const guards: { close(): void }[] = [limit];
-  const report = (reason: keyof typeof CLOSED_FOR, closed: number): void =>
-    log.warn({ closed }, `connections to the admin listener were closed: ${CLOSED_FOR[reason]}`);
+  const report = (reason: string, closed: number): void =>
+    log.warn({ closed }, `connections to the admin listener were closed: ${reason}`);
 
   return {
     guard(server: Server): void {

@@ -41,8 +41,8 @@ export function publicListener(
   const gate = gateRules(config, store, clock, log);
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
-    redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
-    start: { platform, encryptor: receiver.encryptor, clock, redirectUri, responseMode },
+    ...{ receiver, source, platform, redirectUri, responseMode },
+    sparing: createSparingLog(log, clock),
     // Refused before the user consents, and not when the browser comes back.
     startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
     successUrl: successUrl ?? options.addresses.done,
@@ -65,8 +65,6 @@ export function publicListener(
     capture:
       captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
     onAnswered: services.onResponse,
-    clock,
-    log,
     tls: tls !== null,
   };
   return createPublicListener(options, deps);
@@ -106,6 +104,5 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): Admiss
             withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log),
           )
         : createMemoryCounter(),
-    clock,
   };
 }

@@ -204,12 +204,9 @@ async function adminListener(
   return createAdminListener({
     ...own,
     about: { environment: config.environment, version: await packageVersion() },
-    store: receiver.store,
+    ...receiver,
     metrics,
     callbackLog,
-    clock: receiver.clock,
-    log: receiver.log,
-    describeError: receiver.describe,
     mask,
     replay: (key) => replay(key, receiver),
     dryRun: (key) => dryRunReplay(key, receiver),

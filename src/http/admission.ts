@@ -1,51 +1,7 @@
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, type Refused, refused } from "../domain/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
-import { applyRateLimits, type CountUpTo, type Policy } from "./rate-limit.ts";
-import { rateKey } from "./remote-address.ts";
 
-/** What is known of a request before its body. */
-export interface RequestHead {
-  readonly address: string;
-  readonly protocol: string;
-  readonly contentEncoding: string | undefined;
-  readonly isCallback: boolean;
-}
-
-export interface AdmissionSettings {
-  readonly isAllowed: (address: string) => boolean;
-  readonly requireHttps: boolean;
-  /** The callback and OAuth routes have a limit of their own on top of the default one. */
-  readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
-  readonly count: CountUpTo;
-  readonly clock: Clock;
-}
-
-export interface Admission {
-  readonly refusal: Refused | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Step (a): what is refused before any work on the body. A promise only where a rate limit applies. */
-export function admitRequest(arrival: RequestHead, rules: AdmissionSettings): Admission | Promise<Admission> {
-  if (!rules.isAllowed(arrival.address)) return { refusal: refused("address_not_allowed"), headers: {} };
-  const policies = arrival.isCallback ? rules.limits.callbacks : rules.limits.everywhere;
-  if (policies.length === 0) return { refusal: protocolFault(arrival, rules), headers: {} };
-  const counted = applyRateLimits(policies, rateKey(arrival.address), rules.count, rules.clock.now());
-  return counted.then(({ refusal, headers }) => ({
-    refusal: refusal ?? protocolFault(arrival, rules),
-    headers,
-  }));
-}
-
-function protocolFault(arrival: RequestHead, rules: AdmissionSettings): Refused | undefined {
-  if (rules.requireHttps && arrival.protocol !== "https") return refused("https_required");
-  const { contentEncoding = "identity" } = arrival;
-  return contentEncoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
-}
-
-/** Refills by so much a second, up to its capacity. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #capacity: number;
@@ -115,8 +71,8 @@ const MAX_WAITING = 250;
 const CHECK_INTERVAL_MS = 20;
 
 /**
- * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
- * a number a second they wait for their answer, a moment at the most where connections are in hundreds.
+ * A rejected client may retry at once, and enough of them would take all the time from admitted requests. So past a number a
+ * second their responses wait, for a moment at most where connections are in hundreds.
  */
 export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST) {
   const waiting: (() => void)[] = [];

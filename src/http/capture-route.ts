@@ -3,9 +3,7 @@ import type { CaptureBuffer, StartPosition } from "../dev/capture/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { CaptureAccess } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import type { RouteHandler } from "./responder.ts";
-import type { CallbackResponse } from "./response.ts";
-import { respondInTurn } from "./response.ts";
+import { type CallbackResponse, type RouteHandler, respondInTurn } from "./responder.ts";
 
 const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", {
   "www-authenticate": 'Bearer realm="admin"',
@@ -43,19 +41,11 @@ function accessError(
   const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.authorization ?? "") ?? [];
   if (token === undefined) return UNAUTHORIZED;
   const judged = judge(token, address);
-  switch (judged.verdict) {
-    case "right":
-      return undefined;
-    case "not allowed":
-      return FORBIDDEN;
-    case "wrong":
-      return UNAUTHORIZED;
-    case "too many": {
-      const { waitSeconds } = judged;
-      const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
-      return refusal(429, error, { "retry-after": String(waitSeconds) });
-    }
-  }
+  if (judged.verdict === "right") return undefined;
+  if (judged.verdict !== "too many") return judged.verdict === "wrong" ? UNAUTHORIZED : FORBIDDEN;
+  const { waitSeconds } = judged;
+  const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
+  return refusal(429, error, { "retry-after": String(waitSeconds) });
 }
 
 function refusal(status: number, error: string, headers: Record<string, string> = {}): CallbackResponse {

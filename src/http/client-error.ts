@@ -19,8 +19,8 @@ export type ClientErrors = ReturnType<typeof createClientErrors>;
 export function createClientErrors({
   callbackLog,
   onAnswered,
-  clock,
-}: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">) {
+  receiver,
+}: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "receiver">) {
   const inFlight = new WeakSet<Socket>();
   const answered = new WeakMap<Socket, FaultCode>();
   return {
@@ -45,7 +45,7 @@ export function createClientErrors({
           const row = {
             ...UNKNOWN_REQUEST,
             requestId: randomUUID(),
-            receivedAt: clock.now().toISOString(),
+            receivedAt: receiver.clock.now().toISOString(),
             remoteAddress,
             outcome: code,
             responseStatus: status,

@@ -81,7 +81,6 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
     /** Counts a connection that was accepted, and closes one where there are too many. */
     accepted(socket: Socket): void {
       const address = socket.remoteAddress;
-      // It has gone already.
       if (address === undefined) return void socket.destroy();
       const key = rateKey(normalAddress(address));
       const group = groups.get(key) ?? { address: key, count: 0, idle: new Set() };
@@ -121,7 +120,6 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The group with the most connections, of those that have an idle one. */
 function largest(groups: Iterable<AddressGroup>): AddressGroup | undefined {
   let found: AddressGroup | undefined;
   for (const group of groups) {

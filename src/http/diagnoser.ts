@@ -12,13 +12,6 @@ import { diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
 import { TokenBucket } from "./admission.ts";
 import type { RequestContext } from "./request-context.ts";
 
-export interface DiagnoserDependencies {
-  readonly expected: Expected;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly diagnosed: (code: DiagnosisCode) => void;
-}
-
 export type Diagnoser = ReturnType<typeof createDiagnoser>;
 
 /** Longer bodies have no diagnosis: each secret would hash all of them. */
@@ -34,7 +27,13 @@ const WARN_EVERY_MS = 60_000;
  * second, and what exceeds them has no diagnosis. Each turn of the event loop runs one diagnosis, so that authentic callbacks
  * come between them.
  */
-export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDependencies) {
+export function createDiagnoser(deps: {
+  readonly expected: Expected;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly diagnosed: (code: DiagnosisCode) => void;
+}) {
+  const { expected, clock, log, diagnosed } = deps;
   const budget = new TokenBucket(BYTES_PER_SECOND);
   const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
   let waiting = 0;

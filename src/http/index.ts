@@ -1,8 +1,8 @@
-export type { AdmissionSettings } from "./admission.ts";
-export { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
+export { guardConnections } from "./connection-guard.ts";
 export { createConnectionLimit } from "./connection-limit.ts";
 export { createDiagnoser } from "./diagnoser.ts";
 export type {
+  AdmissionSettings,
   CaptureAccess,
   IsEndpointCheck,
   OnAnswered,

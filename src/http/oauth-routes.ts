@@ -1,18 +1,24 @@
-import { createHash } from "node:crypto";
-import type { Outcome } from "../domain/index.ts";
-import { createSparingLog, failed, refused } from "../domain/index.ts";
-import { processRedirect, startFlow } from "../oauth/index.ts";
+import { failed, refused } from "../domain/index.ts";
+import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import type { Render, Responder } from "./responder.ts";
-import { createRouteHandler, type RouteHandler } from "./responder.ts";
-import type { CallbackResponse } from "./response.ts";
-import { respondInTurn } from "./response.ts";
+import {
+  createRouteHandler,
+  type Render,
+  type Responder,
+  type RouteHandler,
+  respondInTurn,
+} from "./responder.ts";
 
-/** A page or a redirect for browsers, JSON for others. */
 export function renderFor({ oauth }: PublicDependencies): Render {
-  return (request, outcome, answer) =>
-    wantsPage(request) ? pageResponse(outcome, answer, oauth.successUrl) : answer;
+  return ({ headers }, outcome, answer) => {
+    // Browsers ask for a page; callers of an API do not.
+    if (headers.accept?.includes("text/html") !== true) return answer;
+    // Sent on, so that no code stays in its address.
+    if (outcome.kind === "success") return { status: 303, headers: { location: oauth.successUrl }, body: "" };
+    const { status } = answer;
+    return { status, headers: { ...answer.headers, ...PAGE_HEADERS }, body: pageFor(status) };
+  };
 }
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
@@ -36,7 +42,7 @@ export function redirectRoute(
         deadline: request.startedAt + timeLimitMs,
         held: request.held,
       };
-      processRedirect(redirect, deps.oauth.redirect, buildLogEntry).then(end, (error: unknown) =>
+      processRedirect(redirect, deps.oauth, buildLogEntry).then(end, (error: unknown) =>
         end({ outcome: failed("internal", error) }),
       );
     },
@@ -46,15 +52,14 @@ export function redirectRoute(
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
-  const { startRefusal } = deps.oauth;
-  const sparing = createSparingLog(deps.log, deps.clock);
+  const { startRefusal, sparing } = deps.oauth;
   return async (request) => {
     if (startRefusal !== undefined) {
       const outcome = refused("not_found", { message: startRefusal });
       return responder.respond(request, { outcome }, { render: renderFor(deps) });
     }
     try {
-      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
+      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth);
       respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
@@ -66,7 +71,7 @@ export function startRoute(deps: PublicDependencies, responder: Responder): Rout
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): RouteHandler {
-  const answer = htmlResponse(200, DONE_PAGE);
+  const answer = { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE };
   return (request) => respondInTurn(request, answer);
 }
 
@@ -77,63 +82,26 @@ function isPrefetch({ headers }: RequestContext): boolean {
   );
 }
 
-const STYLE =
-  ":root{color-scheme:light dark;font:1.1rem/1.5 system-ui,sans-serif}" +
-  "main{max-width:32rem;margin:20vh auto 0;padding:0 1.5rem}h1{font-size:1.4rem}";
-
-/** Nothing but this style, in no frame, and nothing may be sent from the page. */
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy":
-    `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "x-frame-options": "DENY",
-} as const;
-
-/** Fixed words alone: nothing of a request is ever written into a page. */
-const DONE_PAGE = page("You are signed in", "You can close this window.");
-const REFUSED_PAGE = page(
+const DONE_PAGE = browserPage("You are signed in", "You can close this window.");
+const REFUSED_PAGE = browserPage(
   "The sign-in did not succeed",
   "The platform did not grant access. You can start again.",
 );
-const UNCONFIGURED_PAGE = page(
+const UNCONFIGURED_PAGE = browserPage(
   "Sign-in is not configured",
   "No handler receives user_authorized. Add the built-in one with HANDLERS=user_authorized, or a handler of your own.",
 );
-const UNKNOWN_PAGE = page(
+const UNKNOWN_PAGE = browserPage(
   "This sign-in is not known here",
   "It was started in another browser, was used already, or took longer than ten minutes. Start it again.",
 );
-const RETRY_PAGE = page(
+const RETRY_PAGE = browserPage(
   "Not right now",
   "The sign-in could not be finished. Load this page again in a moment.",
 );
 
-/** Browsers say that they want a page; callers of an API do not. */
-function wantsPage({ headers }: Pick<RequestContext, "headers">): boolean {
-  return headers.accept?.includes("text/html") ?? false;
-}
-
-function htmlResponse(status: number, body: string): CallbackResponse {
-  return { status, headers: HEADERS, body };
-}
-
-/** What a browser is shown at the end of a flow. After a success it is sent on, so that no code stays in its address. */
-function pageResponse(outcome: Outcome, answer: CallbackResponse, next: string): CallbackResponse {
-  if (outcome.kind === "success") return { status: 303, headers: { location: next }, body: "" };
-  return { status: answer.status, headers: { ...answer.headers, ...HEADERS }, body: bodyFor(answer.status) };
-}
-
-function bodyFor(status: number): string {
+function pageFor(status: number): string {
   if (status >= 500) return RETRY_PAGE;
   if (status === 401) return UNKNOWN_PAGE;
   return status === 404 ? UNCONFIGURED_PAGE : REFUSED_PAGE;
-}
-
-function page(title: string, text: string): string {
-  return (
-    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title>` +
-    `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>` +
-    `<body><main><h1>${title}</h1><p>${text}</p></main></body></html>\n`
-  );
 }

@@ -1,13 +1,20 @@
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
-import type { RedirectDependencies, StartFlowDependencies } from "../oauth/index.ts";
+import type { FlowDependencies } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { CallbackResult, Receiver, Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
-import type { AdmissionSettings } from "./admission.ts";
 import type { Diagnoser } from "./diagnoser.ts";
+import type { CountUpTo, Policy } from "./rate-limit.ts";
 
-export type CaptureTokenCheck =
+export interface AdmissionSettings {
+  readonly isAllowed: (address: string) => boolean;
+  readonly requireHttps: boolean;
+  /** The callback and OAuth routes have a limit of their own on top of the default one. */
+  readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
+  readonly count: CountUpTo;
+}
+
+type CaptureTokenCheck =
   | { readonly verdict: "right" | "not allowed" | "wrong" }
   | { readonly verdict: "too many"; readonly waitSeconds: number };
 
@@ -31,9 +38,7 @@ export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 export interface PublicDependencies {
   readonly source: Source;
   readonly receiver: Receiver;
-  readonly oauth: {
-    readonly redirect: RedirectDependencies;
-    readonly start: StartFlowDependencies;
+  readonly oauth: FlowDependencies & {
     /** Why no flow can start, and what to do; undefined where one can. */
     readonly startRefusal: string | undefined;
     readonly successUrl: string;
@@ -48,8 +53,5 @@ export interface PublicDependencies {
   readonly capture: CaptureAccess | null;
   /** Counts an answered callback, wherever callbacks are counted; may not throw. */
   readonly onAnswered: OnAnswered;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Whether this listener itself speaks TLS. */
   readonly tls: boolean;
 }

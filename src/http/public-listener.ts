@@ -9,7 +9,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { LinkedList } from "../domain/index.ts";
 import { createAcceptGate, createUnverifiedTurns } from "./admission.ts";
 import { createClientErrors } from "./client-error.ts";
-import { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
+import { guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { createAllowList, normalAddress } from "./remote-address.ts";
@@ -26,12 +26,7 @@ export interface PublicListenerOptions extends RequestSequenceOptions {
   readonly writeTimeoutMs?: number;
 }
 
-/** What listens, and can be closed: what is under way may end. */
-export interface Listener {
-  readonly server: Server;
-  listen(where: { readonly host: string; readonly port: number }): Promise<unknown>;
-  close(): Promise<unknown>;
-}
+export type Listener = ReturnType<typeof createPublicListener>;
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** An answer of this listener is small: even a slow line takes it in a moment. */
@@ -44,7 +39,7 @@ const KEEP_ALIVE_MS = 72_000;
  * The listener that platforms call: callbacks and OAuth redirects, and nothing else. It stands on `node:http` itself,
  * since a refusal costs half of what it costs behind a framework (decision 0021).
  */
-export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies): Listener {
+export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies) {
   const acceptGate = createAcceptGate();
   const clientErrors = createClientErrors(deps);
   const unverified = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
@@ -74,15 +69,15 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     limit: connections,
     writeTimeoutMs,
     report: (reason, closed) =>
-      deps.log.warn({ closed }, `connections to the public listener were closed: ${CLOSED_FOR[reason]}`),
+      deps.receiver.log.warn({ closed }, `connections to the public listener were closed: ${reason}`),
   });
   return {
     server,
-    listen(where) {
+    listen(where: { readonly host: string; readonly port: number }): Promise<unknown> {
       server.listen(where);
       return once(server, "listening");
     },
-    async close() {
+    async close(): Promise<unknown> {
       if (!server.listening) return;
       // They would stay for ever.
       deps.capture?.buffer.end();
@@ -99,21 +94,20 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
 function connectionLimit(
   { connections, trustProxy }: PublicListenerOptions,
   unverified: UnverifiedBodies,
-  { log }: PublicDependencies,
+  { receiver: { log } }: PublicDependencies,
 ): ConnectionLimit {
-  const isProxy = trustProxy.length === 0 ? () => false : createAllowList(trustProxy);
+  const isProxy = createAllowList(trustProxy);
   return createConnectionLimit({
     limits: { ...connections, isProxy: (address) => isProxy(normalAddress(address)) },
     endOldestBody: (address) => unverified.endOldest(address),
-    report: (closed) =>
-      log.warn(
-        {
-          closed,
-          max_connections: connections.max,
-          max_connections_per_address: connections.maxPerAddress,
-        },
-        "connections to the public listener were closed: MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached",
-      ),
+    report(closed) {
+      const bounds = {
+        max_connections: connections.max,
+        max_connections_per_address: connections.maxPerAddress,
+      };
+      const reason = "MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached";
+      log.warn({ closed, ...bounds }, `connections to the public listener were closed: ${reason}`);
+    },
   });
 }
 

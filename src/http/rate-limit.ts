@@ -16,7 +16,6 @@ export interface Policy {
 
 const MAX_COUNTERS = 100_000;
 
-/** Counters in this process. */
 export function createMemoryCounter(most = MAX_COUNTERS): CountHit {
   const counters = new WindowMap<{ points: number; readonly resetAt: Date }>(most);
   return (key, windowMs, now) => {

@@ -2,18 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
-/** Why a body is not taken. */
 export type BodyRejection = Refused | Failed;
 
-/** A body that has arrived; its bytes count as unverified until `held` is released. */
-export interface ReceivedBody {
-  readonly bytes: Uint8Array;
-  readonly held: UnverifiedBody;
-}
-
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes: number;
-  /** What limits count. */
   readonly address: string;
   readonly unverified: UnverifiedBodies;
 }
@@ -24,12 +16,13 @@ const EVICTED =
 
 /**
  * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
- * @param ended receives the bytes, or why they are not taken; `malformed_request` also where the client went away
+ * @param ended receives the bytes, which count as unverified until `held` is released, or why they are not taken;
+ *   `malformed_request` also where the client went away
  */
 export function readRequestBody(
   message: IncomingMessage,
   { maxBytes, address, unverified }: BodyLimits,
-  ended: (body: ReceivedBody | BodyRejection) => void,
+  ended: (body: { readonly bytes: Uint8Array; readonly held: UnverifiedBody } | BodyRejection) => void,
 ): void {
   const { "content-length": length } = message.headers;
   const announced = length === undefined ? maxBytes : Number(length);
@@ -75,7 +68,6 @@ class BodyBuffer {
     this.#held = held;
   }
 
-  /** False where there is no room for it. */
   add(chunk: Uint8Array): boolean {
     const after = this.length + chunk.length;
     if (this.length === 0) {
@@ -119,10 +111,6 @@ class BodyBuffer {
 
 /** Memory of its own alone: a piece of a pool belongs to others too. */
 function free(chunk: Uint8Array | undefined): void {
-  if (
-    chunk?.buffer instanceof ArrayBuffer &&
-    chunk.byteLength === chunk.buffer.byteLength &&
-    chunk.byteLength > 0
-  )
-    chunk.buffer.transfer(0);
+  const { buffer, byteLength = 0 } = chunk ?? {};
+  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
 }

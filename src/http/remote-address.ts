@@ -31,11 +31,8 @@ function shortest(written: string): string {
  */
 export function rateKey(address: string): string {
   if (!isIPv6(address)) return address;
-  const parsed = ipaddr.IPv6.parse(address);
-  return `${parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(":")}::/64`;
+  const network = ipaddr.IPv6.parse(address).parts.slice(0, 4);
+  return `${network.map((part) => part.toString(16)).join(":")}::/64`;
 }
 
 /** Tells whether an address lies in one of the CIDRs; null allows every address. */

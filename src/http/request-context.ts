@@ -14,7 +14,6 @@ export interface RequestContext {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly method: string;
-  /** The request target as it was sent. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly requestId: string;
@@ -28,19 +27,16 @@ export interface RequestContext {
   readonly isCallback: boolean;
   /** In which it waits for its response where it is not authentic. */
   readonly turns: UnverifiedTurns;
-  /** Headers that every answer to it carries. */
   readonly responseHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
   /** Its body's bytes count as a stranger's until it is known whether they are authentic. */
   held: UnverifiedBody | undefined;
-  /** Its trace, where it is traced. */
   readonly span: RequestSpan | undefined;
   /** Its own asynchronous context, its span included: what continues it runs in there. */
   readonly context: AsyncResource;
 }
 
-/** What all requests of a listener have in common. */
 export interface Arrival {
   readonly clock: Clock;
   readonly originOf: ReadOrigin;
@@ -48,7 +44,6 @@ export interface Arrival {
   readonly tracer: Tracer | undefined;
 }
 
-/** Tells where a request comes from. */
 export type ReadOrigin = (message: IncomingMessage) => Pick<RequestContext, "address" | "protocol">;
 
 const NOTHING = new Uint8Array();
@@ -58,7 +53,6 @@ const createContext = () => new AsyncResource("oncehook.request");
 export function createRequestContext(
   message: IncomingMessage,
   response: ServerResponse,
-  /** Of a path that platforms call. */
   callbackPath: string | undefined,
   { clock, originOf, turns, tracer }: Arrival,
 ): RequestContext {
@@ -115,10 +109,6 @@ export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
 
 /** What the nearest proxy has added stands last. */
 function lastOf(values: string): "http" | "https" {
-  return values
-    .slice(values.lastIndexOf(",") + 1)
-    .trim()
-    .toLowerCase() === "https"
-    ? "https"
-    : "http";
+  const last = values.slice(values.lastIndexOf(",") + 1).trim();
+  return last.toLowerCase() === "https" ? "https" : "http";
 }

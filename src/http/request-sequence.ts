@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import {
   type AcceptGate,
-  type Admission,
-  admitRequest,
   createRejectionThrottle,
   type RejectionThrottle,
   type UnverifiedTurns,
 } from "./admission.ts";
 import type { ClientErrors } from "./client-error.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
+import type { AdmissionSettings, PublicDependencies } from "./public-dependencies.ts";
+import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyRejection, readRequestBody } from "./read-request-body.ts";
 import { rateKey } from "./remote-address.ts";
 import {
@@ -19,7 +18,7 @@ import {
   createRequestContext,
   type RequestContext,
 } from "./request-context.ts";
-import { createResponder, type Render, type Responder } from "./responder.ts";
+import { createResponder, type Responder } from "./responder.ts";
 import { createRoutes, type EndpointPaths, type Route } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
@@ -30,7 +29,6 @@ export interface RequestSequenceOptions {
   readonly requestTimeoutMs: number;
 }
 
-/** What bounds the requests of a listener. */
 export interface RequestBounds {
   readonly acceptGate: AcceptGate;
   readonly clientErrors: ClientErrors;
@@ -55,13 +53,8 @@ export class RequestSequence {
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
     this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
-    const { tracer } = deps.receiver;
-    this.#arrival = {
-      clock: deps.clock,
-      originOf: createReadOrigin(trustProxy),
-      turns: bounds.turns,
-      tracer,
-    };
+    const { clock, tracer } = deps.receiver;
+    this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
   }
 
   start(message: IncomingMessage, response: ServerResponse): void {
@@ -82,8 +75,11 @@ export class RequestSequence {
   }
 
   #admitted(request: RequestContext, route: Route | undefined, outcome: Outcome | undefined): void {
-    if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
-    else if (request.method === "GET") this.#handle(request, route);
+    if (outcome !== undefined) {
+      // A browser gets its 503 in a page.
+      const render = outcome.kind === "failed" ? route?.render : undefined;
+      this.#responder.respond(request, { outcome }, render && { render });
+    } else if (request.method === "GET") this.#handle(request, route);
     else this.#receive(request, route);
   }
 
@@ -113,7 +109,6 @@ export class RequestSequence {
     this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
   }
 
-  /** Runs a step of the request in the request's context; an error becomes its response. */
   #guard(request: RequestContext, step: () => void): void {
     try {
       request.context.runInAsyncScope(step);
@@ -122,7 +117,6 @@ export class RequestSequence {
     }
   }
 
-  /** Goes on when what the request waits for is there. */
   #later<T>(request: RequestContext, waiting: Promise<T>, next: (value: T) => void): void {
     waiting.then(next).catch((error: unknown) => this.#fail(request, error));
   }
@@ -140,18 +134,29 @@ function admit(
   throttle: RejectionThrottle,
   { admission, tls, receiver }: PublicDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
-  const { responseHeaders, protocol, isCallback, address } = request;
+  const { responseHeaders, isCallback, address } = request;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
-  const contentEncoding = request.headers["content-encoding"];
-  const admitted = admitRequest({ address, protocol, contentEncoding, isCallback }, admission);
-  const toRoute = ({ headers, refusal }: Admission) => {
+  if (!admission.isAllowed(address)) return refused("address_not_allowed");
+  const policies = isCallback ? admission.limits.callbacks : admission.limits.everywhere;
+  const next = () =>
+    protocolFault(request, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
+  if (policies.length === 0) return next();
+  const counting = applyRateLimits(policies, rateKey(address), admission.count, receiver.clock.now());
+  return counting.then(({ refusal, headers }) => {
     Object.assign(responseHeaders, headers);
-    return refusal ?? admitToRoute(request, route, receiver.concurrency, throttle);
-  };
-  return admitted instanceof Promise ? admitted.then(toRoute) : toRoute(admitted);
+    return refusal ?? next();
+  });
 }
 
-/** Responds before the body where that will not be read. */
+function protocolFault(
+  { protocol, headers }: RequestContext,
+  { requireHttps }: AdmissionSettings,
+): Refused | undefined {
+  if (requireHttps && protocol !== "https") return refused("https_required");
+  const { "content-encoding": encoding = "identity" } = headers;
+  return encoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
+}
+
 function admitToRoute(
   { method, responseHeaders }: RequestContext,
   route: Route | undefined,
@@ -167,10 +172,4 @@ function admitToRoute(
   if (!route.isConcurrencyLimited || concurrency.overload() === undefined) return undefined;
   const waiting = throttle.wait();
   return waiting === undefined ? concurrency.overload() : waiting.then(() => concurrency.overload());
-}
-
-/** A browser gets its 503 in a page. */
-function pageOf(refusal: Outcome, route: Route | undefined): { readonly render: Render } | undefined {
-  const render = refusal.kind === "failed" ? route?.render : undefined;
-  return render === undefined ? undefined : { render };
 }

@@ -1,32 +1,96 @@
-import type { CallbackLogEntry, Outcome } from "../domain/index.ts";
-import { refused } from "../domain/index.ts";
+import {
+  type CallbackLogEntry,
+  type JsonValue,
+  type Outcome,
+  outcomeName,
+  type Refused,
+  refused,
+  statusOf,
+} from "../domain/index.ts";
 import type { DroppedCallback, Mask } from "../observability/index.ts";
-import type { RequestResult } from "../observability/tracing/index.ts";
-import type { BuildLogEntry, CallbackResult } from "../pipeline/index.ts";
-import { errorText } from "../pipeline/index.ts";
+import { type BuildLogEntry, type CallbackResult, errorText } from "../pipeline/index.ts";
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { type CallbackResponse, respondInTurn, responseTo, sendResponse } from "./response.ts";
 
-/** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
-export interface Responder {
-  responseFor(request: RequestContext, result: CallbackResult, known?: RespondOptions): CallbackResponse;
-  buildLogEntry(
-    request: RequestContext,
-    result: CallbackResult,
-    answer: CallbackResponse,
-    known: RespondOptions,
-  ): CallbackLogEntry;
-  /** @param answer where it was made already, for the log row that committed with the event */
-  respond(
-    request: RequestContext,
-    result: CallbackResult,
-    known?: RespondOptions,
-    answer?: CallbackResponse,
-  ): void;
+export interface CallbackResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text (SPEC 2.5). */
+  readonly body: string;
+  /** What the text was made of, where it is still at hand. */
+  readonly value?: JsonValue;
 }
 
-/** Turns the answer into the one that this caller understands. */
+const RETRY_SOON_SECONDS = 5;
+
+/**
+ * The one table from outcome to answer (SPEC 4.1, 7).
+ * @param challenge RFC 9110 §11.6.1: what a 401 says would be accepted
+ */
+function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
+  const status = statusOf(outcome);
+  switch (outcome.kind) {
+    case "success":
+      return jsonResponse(status, { status: "success", data: outcome.result });
+    case "already_processed":
+      return jsonResponse(status, { status: "already_processed" });
+    case "refused":
+      return jsonResponse(status, { error: outcome.message }, rejectionHeaders(outcome, status, challenge));
+    case "failed":
+      return jsonResponse(
+        status,
+        { error: status === 503 ? "temporarily unavailable" : "internal error" },
+        status === 503 ? { "retry-after": String(RETRY_SOON_SECONDS) } : {},
+      );
+  }
+}
+
+function jsonResponse(
+  status: number,
+  body: JsonValue,
+  headers: Record<string, string> = {},
+): CallbackResponse {
+  return { status, headers, body: JSON.stringify(body), value: body };
+}
+
+function rejectionHeaders(
+  { retryAfterSeconds, allow = "POST" }: Refused,
+  status: number,
+  challenge: string,
+): Record<string, string> {
+  if (status === 401) return { "www-authenticate": challenge };
+  if (status === 405) return { allow };
+  if (status === 503) return { "retry-after": String(RETRY_SOON_SECONDS) };
+  // The rest of a body that is not wanted is not read, so the connection cannot be used again.
+  if (status === 413 || status === 415) return { connection: "close" };
+  return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
+}
+
+function sendResponse(
+  { response, responseHeaders }: Pick<RequestContext, "response" | "responseHeaders">,
+  { status, headers, body }: CallbackResponse,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(
+    status,
+    Object.assign(responseHeaders, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(Buffer.byteLength(body)),
+      ...headers,
+    }),
+  );
+  response.end(body);
+}
+
+/** The same to a request that is not authentic: it waits where many of them are responded to. */
+export function respondInTurn(request: RequestContext, answer: CallbackResponse): void {
+  const turn = request.turns.next(request.message.socket);
+  // Its body is not kept meanwhile.
+  const { response, responseHeaders } = request;
+  if (turn === undefined) sendResponse(request, answer);
+  else void turn.then(() => sendResponse({ response, responseHeaders }, answer));
+}
+
 export type Render = (
   request: RequestContext,
   outcome: Outcome,
@@ -38,7 +102,10 @@ interface RespondOptions {
   readonly render?: Render;
 }
 
-export function createResponder(deps: PublicDependencies): Responder {
+/** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
+export type Responder = ReturnType<typeof createResponder>;
+
+export function createResponder(deps: PublicDependencies) {
   const { mask, callbackLog, diagnoser, onAnswered } = deps;
   const { challenge } = deps.source.scheme;
 
@@ -51,16 +118,6 @@ export function createResponder(deps: PublicDependencies): Responder {
     return known?.render?.(request, outcome, answer) ?? answer;
   }
 
-  function buildLogEntry(
-    request: RequestContext,
-    result: CallbackResult,
-    answer: CallbackResponse,
-    known: RespondOptions,
-  ): CallbackLogEntry {
-    const processingMs = performance.now() - request.startedAt;
-    return logEntryOf(request, { source: known.source ?? null, result, answer, processingMs }, mask);
-  }
-
   /** After the answer: what is refused, or fails, costs its caller no waiting. */
   function writeLog(
     request: RequestContext,
@@ -70,47 +127,62 @@ export function createResponder(deps: PublicDependencies): Responder {
   ): void {
     const { outcome, eventId, bodyJson, logEntry } = result;
     const processingMs = performance.now() - request.startedAt;
-    const options = { trace: request.span?.ids, isJson: bodyJson !== undefined };
+    const trace = request.span?.ids;
+    const isJson = bodyJson !== undefined;
     if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
       // It is in the store already.
-      callbackLog.writeLine(logEntry, { ...options, processingMs });
+      callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
       return;
     }
     const ended = { source: known?.source ?? null, result, answer, processingMs };
     if (outcome.kind === "success" || eventId !== undefined) {
       const row = logEntryOf(request, ended, mask);
-      callbackLog.writeLine(row, options);
+      callbackLog.writeLine(row, { trace, isJson });
       callbackLog.addEntry(row);
       return;
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
-    const refused = droppedCallback(request, outcome);
-    if (!callbackLog.admitRejected(refused)) return;
+    const dropped = droppedCallback(request, outcome);
+    if (!callbackLog.admitRejected(dropped)) return;
     callbackLog.addRefused({
-      ...refused,
+      ...dropped,
       body: request.body,
-      trace: options.trace,
+      trace,
       diagnosis: diagnoser.start(request, outcome),
       entry: (sha256) => logEntryOf(request, { ...ended, sha256 }, mask),
     });
   }
 
   function droppedCallback({ address, url }: RequestContext, outcome: Outcome): DroppedCallback {
-    const name = "code" in outcome ? outcome.code : outcome.kind;
-    return { outcome: name, remoteAddress: address, url: () => mask.url(url) };
+    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => mask.url(url) };
   }
 
   return {
     responseFor,
-    buildLogEntry,
-    respond(request, result, known, answer = responseFor(request, result, known)) {
+    buildLogEntry(
+      request: RequestContext,
+      result: CallbackResult,
+      answer: CallbackResponse,
+      source: string,
+    ): CallbackLogEntry {
+      const processingMs = performance.now() - request.startedAt;
+      return logEntryOf(request, { source, result, answer, processingMs }, mask);
+    },
+    /** @param answer where it was made already, for the log row that committed with the event */
+    respond(
+      request: RequestContext,
+      result: CallbackResult,
+      known?: RespondOptions,
+      answer: CallbackResponse = responseFor(request, result, known),
+    ): void {
       if (isAuthentic(result)) sendResponse(request, answer);
       else respondInTurn(request, answer);
       if (request.isCallback) {
         onAnswered(result, answer.status, performance.now() - request.startedAt, known?.source);
         writeLog(request, result, answer, known);
       } else callbackLog.drop("unknown_address", droppedCallback(request, result.outcome));
-      request.span?.end(requestResult(result, answer.status, known?.source));
+      const { outcome, eventId, eventType } = result;
+      request.span?.end({ status: answer.status, outcome, source: known?.source, eventId, eventType });
     },
   };
 }
@@ -120,20 +192,10 @@ function isAuthentic({ outcome, eventId }: CallbackResult): boolean {
   return eventId !== undefined || outcome.kind === "success";
 }
 
-function requestResult(
-  { outcome, eventId, eventType }: CallbackResult,
-  status: number,
-  source: string | undefined,
-): RequestResult {
-  return { status, outcome, source, eventId, eventType };
-}
-
-/** What a row is made of, beside the request. */
 interface LogEntryInput {
   readonly source: string | null;
   readonly result: CallbackResult;
   readonly answer: CallbackResponse;
-  /** From its arrival to its answer. */
   readonly processingMs: number;
   /** Of a long body that was hashed already. */
   readonly sha256?: string | undefined;
@@ -156,7 +218,7 @@ function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): 
     remoteAddress: request.address,
     requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
     requestBody: mask.body(request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
-    outcome: "code" in outcome ? outcome.code : outcome.kind,
+    outcome: outcomeName(outcome),
     responseStatus: answer.status,
     responseBody: mask.body(Buffer.from(answer.body), { isJson: answer.value !== undefined }),
     processingMs,
@@ -179,7 +241,6 @@ interface CallbackEnd {
   readonly end: (result: CallbackResult) => void;
 }
 
-/** Counts the request in flight until its response. */
 export function createRouteHandler(
   { metrics, isEndpointCheck }: PublicDependencies,
   responder: Responder,
@@ -194,7 +255,7 @@ export function createRouteHandler(
     run(request, {
       buildLogEntry(success) {
         answer = responder.responseFor(request, success, known);
-        return responder.buildLogEntry(request, success, answer, known);
+        return responder.buildLogEntry(request, success, answer, source);
       },
       end(result) {
         metrics.inFlight.dec();

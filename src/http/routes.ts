@@ -4,10 +4,8 @@ import type { DistinctHeaders } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
-import type { Render, Responder } from "./responder.ts";
-import { createRouteHandler, type RouteHandler } from "./responder.ts";
+import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
 
-/** An address that is served. */
 export interface Route {
   readonly methods: readonly string[];
   /** Logged, counted and limited as one; the others are pages and starts of flows. */
@@ -25,7 +23,6 @@ export interface Route {
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
-/** The addresses by their paths. */
 export function createRoutes(
   { callbacks, redirect, start, done, capture }: EndpointPaths,
   timeLimitMs: number,
@@ -33,32 +30,24 @@ export function createRoutes(
   responder: Responder,
 ): ReadonlyMap<string, Route> {
   const served = new Map<string, Route>();
-  for (const { path, version } of callbacks) {
-    const route = callbackRoute(version, timeLimitMs, deps, responder);
-    served.set(path, {
-      methods: ["POST"],
-      isCallback: true,
-      isOAuth: false,
-      isConcurrencyLimited: true,
-      handle: route,
-    });
-  }
-  const redirected = redirectRoute(timeLimitMs, deps, responder);
+  const callback = { methods: ["POST"], isCallback: true, isOAuth: false, isConcurrencyLimited: true };
+  for (const { path, version } of callbacks)
+    served.set(path, { ...callback, handle: callbackRoute(version, timeLimitMs, deps, responder) });
   const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
-  const redirecting = { methods: ["GET", "POST"], isCallback: true, maxBytes: REDIRECT_BYTES };
-  served.set(redirect, { ...oauth, ...redirecting, handle: redirected });
+  served.set(redirect, {
+    ...oauth,
+    methods: ["GET", "POST"],
+    isCallback: true,
+    maxBytes: REDIRECT_BYTES,
+    handle: redirectRoute(timeLimitMs, deps, responder),
+  });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
   if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps, responder) });
   served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute() });
   if (deps.capture !== null) {
-    const route = captureRoute(deps.capture, deps.log);
-    served.set(capture, {
-      methods: ["GET"],
-      isCallback: false,
-      isOAuth: false,
-      isConcurrencyLimited: false,
-      handle: route,
-    });
+    const handle = captureRoute(deps.capture, deps.receiver.log);
+    const stream = { methods: ["GET"], isCallback: false, isOAuth: false, isConcurrencyLimited: false };
+    served.set(capture, { ...stream, handle });
   }
   return served;
 }

@@ -1,5 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
-import { createSecureContext, type Server } from "node:tls";
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import { createSecureContext } from "node:tls";
 import { fileErrorText, type Log } from "../domain/index.ts";
 import { createPoller } from "../poller/index.ts";
 
@@ -53,22 +55,21 @@ async function read(variable: string, file: string): Promise<Buffer> {
  * Takes a renewed certificate into use for new connections; those that are open stay as they are. The files are
  * looked at by their times, since a renewal often swaps a link, which a watch on the file would not see. A pair
  * that does not fit (one file written, the other not yet) is left for the next look.
+ * @param server one that speaks TLS
  * @returns stops it
  */
 export function reloadOnChange(
   files: TlsFiles,
-  server: object,
+  server: HttpServer | HttpsServer,
   log: Log,
   everyMs = CHECK_INTERVAL_MS,
 ): () => Promise<void> {
-  if (!isTlsServer(server))
-    throw new TypeError("only a listener that speaks TLS has a certificate to reload");
   let seen: string | undefined;
   const check = async (): Promise<void> => {
     const found = await fingerprint(files);
-    if (seen === undefined) seen = found;
+    seen ??= found;
     if (found === seen) return;
-    server.setSecureContext({ ...(await readTlsPair(files)), minVersion: "TLSv1.2" });
+    (server as HttpsServer).setSecureContext({ ...(await readTlsPair(files)), minVersion: "TLSv1.2" });
     seen = found;
     log.info({ cert_file: files.certFile }, "the TLS certificate was reloaded");
   };
@@ -82,9 +83,4 @@ export function reloadOnChange(
 async function fingerprint({ certFile, keyFile }: TlsFiles): Promise<string> {
   const [cert, key] = await Promise.all([stat(certFile), stat(keyFile)]);
   return [cert.mtimeMs, cert.ino, cert.size, key.mtimeMs, key.ino, key.size].join(" ");
-}
-
-/** By what is used of it: naming the class would load Node's TLS at every start. */
-function isTlsServer(server: object): server is Server {
-  return "setSecureContext" in server;
 }

@@ -49,7 +49,6 @@ export class UnverifiedBodies {
     return oldest !== undefined;
   }
 
-  /** Counts bytes of a body; false where there is no room for them. */
   hold(body: UnverifiedBody, bytes: number): boolean {
     while (this.#bytes + bytes > this.#maxBytes) {
       const victim = this.#oldest();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as oauth from "oauth4webapi";
-import { isJsonObject, type JsonObject, type Log } from "../domain/index.ts";
+import { isJsonObject, type Log } from "../domain/index.ts";
 import {
   type CodeGrant,
   type ExchangeCode,
@@ -11,7 +11,7 @@ import {
 } from "../handlers/index.ts";
 import { isInvalidGrant, type Platform, PlatformError, withLoggableErrors } from "./platform.ts";
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Sent also with the codes of flows that were not started here, where the platform wants it. */
   readonly redirectUri: string | undefined;
   /** Longer than a handler's: an exchange that is cut off may have spent the code. */
@@ -137,15 +137,14 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
   const isError = response.status === 200 && typeof answer.error === "string";
   if (typeof answer.error === "string") answer.error = OTHER_NAMES.get(answer.error) ?? answer.error;
   const status = isError ? 400 : response.status;
-  if (status === 200) complete(answer);
+  if (status === 200) {
+    for (const [name, value] of Object.entries(answer))
+      if (value === null || value === "") delete answer[name];
+    answer.token_type ??= "Bearer";
+    if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(" ");
+  }
   headers.set("content-type", "application/json");
   return new Response(JSON.stringify(answer), { status, headers });
-}
-
-function complete(answer: JsonObject): void {
-  for (const [name, value] of Object.entries(answer)) if (value === null || value === "") delete answer[name];
-  answer.token_type ??= "Bearer";
-  if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(" ");
 }
 
 /** The code is spent meanwhile, and a browser waits. */
@@ -183,32 +182,23 @@ async function userIdFromUserInfo(
 
 /** @throws Error when it does not answer with JSON in time */
 async function ask(at: Platform, url: URL, accessToken: string, signal: AbortSignal): Promise<unknown> {
+  const headers = new Headers({ accept: "application/json" });
+  const options = at.options(signal);
   for (let asked = 0; ; asked += 1) {
-    const pause = PAUSES_MS[asked];
+    let error: unknown;
+    let isTransient: boolean;
     try {
-      const headers = new Headers({ accept: "application/json" });
-      const options = at.options(signal);
       const response = await oauth.protectedResourceRequest(accessToken, "GET", url, headers, null, options);
       if (response.ok) return parse(await response.text(), (_name, digits) => /^[1-9]\d*$/.test(digits));
-      throw new UserInfoError(response.status);
-    } catch (error) {
-      const mayPass =
-        error instanceof UserInfoError
-          ? error.isTransient
-          : !(error instanceof oauth.WWWAuthenticateChallengeError);
-      if (!mayPass || pause === undefined || signal.aborted) throw error;
+      error = new Error(`it answered ${response.status}`);
+      isTransient = response.status >= 500 || response.status === 429;
+    } catch (cause) {
+      error = cause;
+      isTransient = !(cause instanceof oauth.WWWAuthenticateChallengeError);
     }
+    const pause = PAUSES_MS[asked];
+    if (!isTransient || pause === undefined || signal.aborted) throw error;
     await sleep(pause, undefined, { signal });
-  }
-}
-
-class UserInfoError extends Error {
-  override readonly name = "Unanswered";
-  readonly isTransient: boolean;
-
-  constructor(status: number) {
-    super(`it answered ${status}`);
-    this.isTransient = status >= 500 || status === 429;
   }
 }
 

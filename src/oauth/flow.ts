@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
+import { fromCanonicalBase64url, type SparingLog } from "../domain/index.ts";
 import { DecryptionError, type Encryptor } from "../encryption/index.ts";
+import type { Receiver, Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
 import { authorizationUrl } from "./authorization-code.ts";
 import type { Platform } from "./platform.ts";
@@ -100,7 +101,6 @@ function contextOf(redirectUri: string): string {
 const COOKIE_NAME = "__Host-oncehook-browser";
 const COOKIE_VALUE = /^[\w-]{43}$/;
 
-/** The value that binds flows to this browser, where it sends one. */
 export function browserOf(headers: DistinctHeaders): string | undefined {
   return cookieOf(headers.cookie ?? [], COOKIE_NAME, COOKIE_VALUE);
 }
@@ -122,12 +122,16 @@ export function cookieOf(lines: readonly string[], name: string, shape: RegExp):
   return values.length === 1 ? values[0] : undefined;
 }
 
-export interface StartFlowDependencies {
+/** What a user's flow needs, at its start and at its redirect. */
+export interface FlowDependencies {
+  readonly receiver: Receiver;
+  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
+  readonly source: Source;
   readonly platform: () => Platform;
-  readonly encryptor: Encryptor;
-  readonly clock: Clock;
   readonly redirectUri: string;
   readonly responseMode: "query" | "form_post";
+  /** For errors that any client that starts a flow can cause. */
+  readonly sparing: SparingLog;
 }
 
 /**
@@ -135,8 +139,9 @@ export interface StartFlowDependencies {
  * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */
-export async function startFlow(headers: DistinctHeaders, deps: StartFlowDependencies) {
-  const { encryptor, clock, redirectUri, responseMode } = deps;
+export async function startFlow(headers: DistinctHeaders, deps: FlowDependencies) {
+  const { redirectUri, responseMode } = deps;
+  const { encryptor, clock } = deps.receiver;
   const platform = deps.platform();
   const { authorization_endpoint: endpoint } = await platform.server();
   if (endpoint === undefined)

@@ -1,7 +1,7 @@
 export { createCodeExchange } from "./authorization-code.ts";
-export { cookieOf, type StartFlowDependencies, startFlow } from "./flow.ts";
+export { browserPage, PAGE_HEADERS } from "./browser-page.ts";
+export { cookieOf, FLOW_SECONDS, type FlowDependencies, randomSecret, startFlow } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
-export type { RedirectDependencies } from "./redirect.ts";
 export { processRedirect, type Redirect } from "./redirect.ts";
 export {
   SANDBOX_AUTHORIZE_PATH,
@@ -14,7 +14,6 @@ export {
   createSignIn,
   FlowMissing,
   type Identity,
-  SIGN_IN_SECONDS,
   type SignIn,
   SignInRefused,
   type SignInResult,

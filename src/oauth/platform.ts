@@ -3,7 +3,6 @@ import { boundedFetch } from "../http-client/index.ts";
 
 type Server = oauth.AuthorizationServer;
 
-/** The authorization server, as it is configured. */
 export interface PlatformSettings {
   /** With it the addresses are discovered (OpenID Connect Discovery 1.0, RFC 8414); without it they stand here. */
   readonly issuer: string | null;
@@ -18,21 +17,7 @@ export interface PlatformSettings {
 }
 
 /** The authorization server, with what every request to it needs. */
-export interface Platform {
-  readonly settings: PlatformSettings;
-  readonly client: oauth.Client;
-  readonly clientAuth: oauth.ClientAuth;
-  /** @throws Error when it cannot be discovered just now */
-  server(): Promise<Server>;
-  /** Options of a request: no redirects, a bound on the answer, and the caller's time limit. */
-  options(signal: AbortSignal): RequestOptions;
-}
-
-interface RequestOptions {
-  readonly signal: AbortSignal;
-  readonly [oauth.allowInsecureRequests]: boolean;
-  readonly [oauth.customFetch]: (url: string, options: object) => Promise<Response>;
-}
+export type Platform = ReturnType<typeof createPlatform>;
 
 const TIMEOUT_MS = 5_000;
 
@@ -40,9 +25,10 @@ const TIMEOUT_MS = 5_000;
  * Discovered at its first use: a platform that is away must not keep us from starting.
  * @param requireHttps whether plain HTTP is refused, also where a discovery names it; true in production
  */
-export function createPlatform(settings: PlatformSettings, requireHttps: boolean): Platform {
+export function createPlatform(settings: PlatformSettings, requireHttps: boolean) {
   const { issuer, clientId, clientSecret } = settings;
-  const options = (signal: AbortSignal): RequestOptions => ({
+  /** Options of a request: no redirects, a bound on the answer, and the caller's time limit. */
+  const options = (signal: AbortSignal) => ({
     signal,
     [oauth.allowInsecureRequests]: !requireHttps,
     [oauth.customFetch]: boundedFetch,
@@ -54,9 +40,10 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
   };
   return {
     settings,
-    client: { client_id: clientId },
+    client: { client_id: clientId } as oauth.Client,
     clientAuth: oauth.ClientSecretBasic(clientSecret),
     options,
+    /** @throws Error when it cannot be discovered just now */
     server: issuer === null ? async () => configured(settings) : createDiscovery(() => look(issuer)),
   };
 }
@@ -154,7 +141,6 @@ export function isInvalidGrant(error: unknown): boolean {
   return error instanceof PlatformError && error.oauthError === "invalid_grant";
 }
 
-/** Runs a request to the platform, with errors that may be logged. */
 export async function withLoggableErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

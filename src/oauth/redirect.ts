@@ -8,7 +8,6 @@ import {
   type JsonValue,
   type Refused,
   refused,
-  type SparingLog,
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
@@ -18,13 +17,11 @@ import {
   type HeldBytes,
   parseObject,
   processDelivery,
-  type Receiver,
-  type Source,
   sha256Hex,
 } from "../pipeline/index.ts";
 import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
-import { browserOf, type Flow, openFlow } from "./flow.ts";
+import { browserOf, type Flow, type FlowDependencies, openFlow } from "./flow.ts";
 import type { Platform } from "./platform.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
@@ -38,17 +35,6 @@ export interface Redirect {
   readonly held?: HeldBytes | undefined;
 }
 
-export interface RedirectDependencies {
-  readonly receiver: Receiver;
-  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
-  readonly source: Source;
-  readonly platform: () => Platform;
-  /** Of the flows that are started here. */
-  readonly redirectUri: string;
-  /** For errors that any client that starts a flow can cause. */
-  readonly sparing: SparingLog;
-}
-
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
 type RedirectAuthentication =
   | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
@@ -56,7 +42,7 @@ type RedirectAuthentication =
 
 const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
-const LONGEST_TOLD = 200;
+const MAX_QUOTED_LENGTH = 200;
 const REMOVAL_LEASE_MS = 10_000;
 
 /**
@@ -65,7 +51,7 @@ const REMOVAL_LEASE_MS = 10_000;
  */
 export async function processRedirect(
   redirect: Redirect,
-  deps: RedirectDependencies,
+  deps: FlowDependencies,
   buildLogEntry: BuildLogEntry,
 ): Promise<CallbackResult> {
   const parameters = parametersOf(redirect.query, redirect.body);
@@ -80,10 +66,11 @@ export async function processRedirect(
     if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
-  const event = eventOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const event = eventOf(code, parameters.get("state") ?? "", authentic, deps.receiver.clock.now());
+  const { deadline } = redirect;
   const context = new AsyncResource("oncehook.redirect");
   const result = await new Promise<CallbackResult>((end) =>
-    processDelivery({ ...event, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
+    processDelivery({ ...event, deadline, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
@@ -108,7 +95,7 @@ function asFirstResult(result: CallbackResult, flow: Flow | undefined): Callback
 async function authenticate(
   redirect: Redirect,
   parameters: RedirectParameters,
-  deps: RedirectDependencies,
+  deps: FlowDependencies,
 ): Promise<RedirectAuthentication | Refused | Failed> {
   const stateSha256 = sha256Hex(Buffer.from(parameters.get("state") ?? ""));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
@@ -133,7 +120,7 @@ async function authenticate(
 
 async function consume(
   authentic: RedirectAuthentication,
-  { receiver: { store, clock }, sparing }: RedirectDependencies,
+  { receiver: { store, clock }, sparing }: FlowDependencies,
 ): Promise<void> {
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
@@ -150,7 +137,7 @@ async function consume(
 /** A failure of another code is kept: any client may have sent a made-up code. */
 async function forgetFailure(
   { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
-  { receiver, sparing }: RedirectDependencies,
+  { receiver, sparing }: FlowDependencies,
 ): Promise<void> {
   const { store, clock } = receiver;
   const now = clock.now();
@@ -167,14 +154,7 @@ async function forgetFailure(
   }
 }
 
-/** The event that a redirect stands for; its id comes from the state. */
-function eventOf(
-  code: string,
-  state: string,
-  authentic: RedirectAuthentication,
-  { deadline }: Redirect,
-  { clock }: Receiver,
-): Omit<Delivery, "context" | "buildLogEntry" | "end"> {
+function eventOf(code: string, state: string, authentic: RedirectAuthentication, now: Date) {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const data: Record<string, JsonValue> = { code };
@@ -182,15 +162,14 @@ function eventOf(
     const { codeVerifier: code_verifier, nonce, redirectUri: redirect_uri } = flow;
     data.flow = { code_verifier, nonce, redirect_uri };
   }
-  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const timestamp = Math.floor(now.getTime() / 1000);
   const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
   return {
     key: { source: SOURCE, eventId },
     json,
     body: Buffer.from(JSON.stringify(json)),
     bodySha256: sha256Hex(Buffer.from(code)),
-    version: "v1",
-    deadline,
+    version: "v1" as const,
   };
 }
 
@@ -210,7 +189,7 @@ function codeOf(parameters: RedirectParameters): string | Refused {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.toWellFormed().slice(0, LONGEST_TOLD));
+  return JSON.stringify(text.toWellFormed().slice(0, MAX_QUOTED_LENGTH));
 }
 
 /**
@@ -221,7 +200,7 @@ async function expectedFlow(
   parameters: RedirectParameters,
   stateSha256: string,
   { headers, deadline }: Redirect,
-  { receiver, platform, redirectUri }: RedirectDependencies,
+  { receiver, platform, redirectUri }: FlowDependencies,
 ): Promise<Flow | undefined | Refused | Failed> {
   const { store, clock, encryptor } = receiver;
   const now = clock.now();

@@ -42,13 +42,11 @@ export function sandboxAuthorize(query: URLSearchParams, redirectUri: string): s
   return back.href;
 }
 
-export interface SandboxResponse {
-  readonly status: number;
-  readonly body: JsonObject;
-}
-
 /** Takes any code, since a developer makes them up, and answers with tokens that open nothing. */
-export function sandboxToken(form: URLSearchParams, authorization: string | undefined): SandboxResponse {
+export function sandboxToken(
+  form: URLSearchParams,
+  authorization: string | undefined,
+): { status: number; body: JsonObject } {
   const expected = `Basic ${Buffer.from(`${CLIENT.clientId}:${CLIENT.clientSecret}`).toString("base64")}`;
   // biome-ignore lint/plugin: the sandbox's client is public, and its tokens open nothing.
   if (authorization !== expected) return { status: 401, body: { error: "invalid_client" } };

@@ -2,7 +2,7 @@ import * as oauth from "oauth4webapi";
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { authorizationUrl, requestTokens } from "./authorization-code.ts";
-import { randomSecret } from "./flow.ts";
+import { FLOW_SECONDS, randomSecret } from "./flow.ts";
 import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 
 export interface SignInDependencies {
@@ -10,7 +10,7 @@ export interface SignInDependencies {
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly redirectUri: string;
-  /** The claim that tells who may come in. */
+  /** The claim that decides access. */
   readonly claim: string;
 }
 
@@ -23,29 +23,6 @@ export interface Identity {
   readonly values: readonly string[];
 }
 
-export interface SignInResult {
-  readonly identity: Identity;
-  /** What `begin` was given. */
-  readonly returnTo: string;
-}
-
-/** Signing operators in by OpenID Connect. */
-export interface SignIn {
-  /** @param returnTo where to go on to in the end; at most a thousand bytes @throws Error when the provider cannot be discovered */
-  begin(returnTo: string): Promise<{
-    readonly location: string;
-    /** For the browser to bring back: encrypted, and of use for ten minutes. */
-    readonly flow: string;
-  }>;
-  /**
-   * @param query what the provider sent the browser back with
-   * @param flow what `begin` gave to the same browser; undefined where it brings none
-   * @throws FlowMissing where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
-   * provider could not do
-   */
-  end(query: URLSearchParams, flow: string | undefined): Promise<SignInResult>;
-}
-
 /** The redirect does not complete a sign-in. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
@@ -56,8 +33,6 @@ export class FlowMissing extends Error {
   override readonly name = "FlowMissing";
 }
 
-/** How long a sign-in at the provider may take, in seconds. */
-export const SIGN_IN_SECONDS = 600;
 const TIME_LIMIT_MS = 10_000;
 const CONTEXT = "operator's sign-in";
 
@@ -71,22 +46,30 @@ interface SignInFlow {
 
 type Claims = Readonly<Record<string, unknown>>;
 
+export type SignIn = ReturnType<typeof createSignIn>;
+export type SignInResult = Awaited<ReturnType<SignIn["end"]>>;
+
 /**
- * The authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss` (RFC 9207). What a flow
- * needs at its end is in the browser's own cookie, encrypted: a stranger who begins flows fills no table.
+ * Signing operators in by the authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss`
+ * (RFC 9207). What a flow needs at its end is in the browser's own cookie, encrypted: a stranger who begins flows fills no table.
  */
-export function createSignIn(deps: SignInDependencies): SignIn {
+export function createSignIn(deps: SignInDependencies) {
   const { platform, encryptor, clock, redirectUri } = deps;
   return {
-    async begin(returnTo) {
+    /**
+     * @param returnTo where to go on to in the end; at most a thousand bytes
+     * @returns `flow` for the browser to bring back: encrypted, and of use for FLOW_SECONDS
+     * @throws Error when the provider cannot be discovered
+     */
+    async begin(returnTo: string) {
       const { authorization_endpoint: endpoint } = await platform.server();
       if (endpoint === undefined)
         throw new Error(`${platform.settings.issuer}: its discovery names no authorization_endpoint`);
       const flow: SignInFlow = {
         state: randomSecret(),
-        codeVerifier: oauth.generateRandomCodeVerifier(),
+        codeVerifier: randomSecret(),
         nonce: randomSecret(),
-        endsAt: clock.now().getTime() + SIGN_IN_SECONDS * 1000,
+        endsAt: clock.now().getTime() + FLOW_SECONDS * 1000,
         returnTo,
       };
       const parameters = { ...flow, redirectUri, responseMode: "query" } as const;
@@ -94,9 +77,16 @@ export function createSignIn(deps: SignInDependencies): SignIn {
       const encrypted = encryptor.encrypt(Buffer.from(JSON.stringify(flow)), CONTEXT);
       return { location, flow: Buffer.from(encrypted).toString("base64url") };
     },
-    async end(query, encrypted) {
+    /**
+     * @param query what the provider sent the browser back with
+     * @param encrypted what `begin` gave to the same browser; undefined where it brings none
+     * @returns `returnTo` as `begin` got it
+     * @throws FlowMissing where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what
+     * the provider could not do
+     */
+    async end(query: URLSearchParams, encrypted: string | undefined) {
       const flow = decryptedFlow(encrypted, encryptor, clock);
-      return { identity: await end(query, flow, deps), returnTo: flow.returnTo };
+      return { identity: await identify(query, flow, deps), returnTo: flow.returnTo };
     },
   };
 }
@@ -115,7 +105,11 @@ function decryptedFlow(flow: string | undefined, encryptor: Encryptor, clock: Cl
   return found;
 }
 
-async function end(query: URLSearchParams, flow: SignInFlow, deps: SignInDependencies): Promise<Identity> {
+async function identify(
+  query: URLSearchParams,
+  flow: SignInFlow,
+  deps: SignInDependencies,
+): Promise<Identity> {
   const { platform, redirectUri, claim } = deps;
   const { codeVerifier, nonce } = flow;
   const server = await platform.server();

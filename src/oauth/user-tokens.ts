@@ -7,7 +7,6 @@ import {
   type AccessToken,
   encryptTokens,
   type TokenResponse,
-  type UserTokens,
   UserTokensMissing,
   userTokensContext,
 } from "../handlers/index.ts";
@@ -16,22 +15,14 @@ import { normalizedTokenResponse } from "./authorization-code.ts";
 import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 
 /** The tokens of users, kept valid. */
-export interface RenewableTokens extends UserTokens {
-  /** Refreshes all that expire soon, until `isStopping`; resolves with the number of attempts. */
-  refreshDue(isStopping?: () => boolean): Promise<number>;
-  /**
-   * Ends the authorization, at the platform where it can be, and deletes the tokens; false when there are none.
-   * @param where `here` deletes them without a word to the platform, where that or their key is gone for good
-   */
-  revoke(userId: string, where: "everywhere" | "here"): Promise<boolean>;
-}
+export type RenewableTokens = ReturnType<typeof createUserTokens>;
 
 const VALID_FOR_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 const BATCH_SIZE = 8;
 
-export function createUserTokens(deps: UserTokensDependencies): RenewableTokens {
+export function createUserTokens(deps: UserTokensDependencies) {
   const { store, clock, log } = deps;
 
   /** Half of a short life is enough: tokens of a minute would never be valid otherwise. */
@@ -49,7 +40,7 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
   };
 
   return {
-    async for(userId) {
+    async for(userId: string): Promise<AccessToken> {
       const deadline = performance.now() + TIME_LIMIT_MS;
       for (;;) {
         const stored = await store.get(userId);
@@ -58,12 +49,10 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
         if (isValid(tokens, stored.expiresAt)) return toAccessToken(tokens, stored.expiresAt);
         if (stored.error !== null)
           throw new UserTokensMissing(`user "${userId}" must authorize us again: ${stored.error}`);
-        if (performance.now() > deadline)
-          throw new Error(`the tokens of user "${userId}" are being refreshed`);
         const lease = newLease();
         const leased = await store.leaseOne(userId, lease);
         // Another process is refreshing them: what it gets is what we need.
-        if (leased === "leased") await sleep(POLL_INTERVAL_MS);
+        if (leased === "leased") await waitForRefresh(userId, deadline);
         if (typeof leased === "string") continue;
         // Another process may have refreshed them before the lease: their refresh token is then a new one.
         // biome-ignore lint/plugin: both are from our own database, and encrypted.
@@ -75,7 +64,8 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
         }
       }
     },
-    async refreshDue(isStopping = () => false) {
+    /** Refreshes all that expire soon, until `isStopping`; resolves with the number of attempts. */
+    async refreshDue(isStopping = () => false): Promise<number> {
       let tried = 0;
       // Tokens of a very short life are due again at once, and are left to the next round.
       const startedAt = clock.now();
@@ -95,7 +85,11 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
         if (due.length < BATCH_SIZE || isStopping()) return tried;
       }
     },
-    async revoke(userId, where) {
+    /**
+     * Ends the authorization, at the platform where it can be, and deletes the tokens; false when there are none.
+     * @param where `here` deletes them without a word to the platform, where that or their key is gone for good
+     */
+    async revoke(userId: string, where: "everywhere" | "here"): Promise<boolean> {
       const deadline = performance.now() + TIME_LIMIT_MS;
       for (;;) {
         // A refresh under way would store new tokens after the revocation.
@@ -103,41 +97,31 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
         const leased = await store.leaseOne(userId, lease);
         if (leased === "absent") return false;
         if (leased !== "leased") {
-          await revokeLeased(leased, lease.owner, where, deps);
+          // At the platform first: what is deleted here could not be revoked there any more.
+          if (where === "everywhere")
+            await revokeAtPlatform(leased, deps).catch(async (error: unknown) => {
+              await store.release(userId, lease.owner);
+              throw error;
+            });
+          // Unless the user has authorized us again meanwhile.
+          await store.remove(userId, lease.owner);
           return true;
         }
-        if (performance.now() > deadline)
-          throw new Error(`the tokens of user "${userId}" are being refreshed`);
-        await sleep(POLL_INTERVAL_MS);
+        await waitForRefresh(userId, deadline);
       }
     },
   };
 }
 
-/**
- * Revokes tokens that this process has leased, at the platform first: what is deleted here could not be revoked there
- * any more.
- * @param where `here` where the platform is gone for good, or the key that they were encrypted with
- */
-async function revokeLeased(
-  stored: StoredUserTokens,
-  owner: string,
-  where: "everywhere" | "here",
-  deps: UserTokensDependencies,
-): Promise<void> {
-  const { store, platform } = deps;
-  try {
-    if (where === "everywhere") await revokeAt(platform(), decryptTokens(stored, deps));
-  } catch (error) {
-    await store.release(stored.userId, owner);
-    throw error;
-  }
-  // Unless the user has authorized us again meanwhile.
-  await store.remove(stored.userId, owner);
+async function waitForRefresh(userId: string, deadline: number): Promise<void> {
+  if (performance.now() > deadline) throw new Error(`the tokens of user "${userId}" are being refreshed`);
+  await sleep(POLL_INTERVAL_MS);
 }
 
 /** RFC 7009. The refresh token first: with it the platform ends the access tokens as well (§2.1). */
-async function revokeAt(platform: Platform, tokens: TokenResponse): Promise<void> {
+async function revokeAtPlatform(stored: StoredUserTokens, deps: UserTokensDependencies): Promise<void> {
+  const tokens = decryptTokens(stored, deps);
+  const platform = deps.platform();
   const { client, clientAuth } = platform;
   const server = await platform.server();
   if (server.revocation_endpoint === undefined) return;
@@ -170,7 +154,6 @@ function decryptTokens(
   return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, userTokensContext(userId))).toString("utf8"));
 }
 
-/** What a handler is given. */
 function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): AccessToken {
   const type = typeof tokens.token_type === "string" ? tokens.token_type : "Bearer";
   return {

@@ -4,7 +4,7 @@ import {
   TIMELINE_START,
   type TimelinePosition,
   timelineAfter,
-} from "../../src/admin/timeline.ts";
+} from "../../src/admin/event-routes.ts";
 import type { StoredAttempt, StoredCallback, StoredFailure } from "../../src/store/index.ts";
 import { logRow } from "../support/log-row.ts";
 

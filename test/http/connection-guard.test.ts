@@ -153,7 +153,7 @@ describe("pipelined requests", () => {
       await once(client, "close");
       expect([parsed, served]).toEqual([2, 1]);
       await target.end();
-      expect(target.closed).toEqual([["pipelined", 1]]);
+      expect(target.closed).toEqual([[expect.stringContaining("HTTP pipelining"), 1]]);
     }
   });
 
@@ -197,7 +197,7 @@ describe("pipelined requests", () => {
     client.write(GET);
     await once(client.resume(), "close");
     await target.end();
-    expect(target.closed).toEqual([["pipelined", 1]]);
+    expect(target.closed).toEqual([[expect.stringContaining("HTTP pipelining"), 1]]);
   });
 });
 
@@ -256,7 +256,7 @@ describe("bodies in small pieces", () => {
       expect(seen.pieces).toBeLessThanOrEqual(4_016 + 20 * (performance.now() - begun));
       expect(seen.pieces).toBeLessThan(10_000);
       await target.end();
-      expect(target.closed).toEqual([["pieces", 1]]);
+      expect(target.closed).toEqual([[expect.stringContaining("small pieces"), 1]]);
     }
   });
 
@@ -266,7 +266,7 @@ describe("bodies in small pieces", () => {
     client.resume().write(begin + LONG);
     await once(client, "close");
     await target.end();
-    expect(target.closed).toEqual([["pieces", 1]]);
+    expect(target.closed).toEqual([[expect.stringContaining("small pieces"), 1]]);
   });
 
   it("a few small pieces are accepted, whatever earlier requests sent over the same reused parser", async () => {
@@ -328,7 +328,7 @@ describe("connections that do not read their responses", () => {
     agent.destroy();
     await target.end();
     expect(accepted).toHaveLength(2);
-    expect(closed).toEqual([["unread", 1]]);
+    expect(closed).toEqual([[expect.stringContaining("did not read"), 1]]);
   });
 
   it("a connection that does not read its response is closed after the write timeout and counted in the log", async () => {
@@ -336,6 +336,6 @@ describe("connections that do not read their responses", () => {
     const sockets = [await unreader(target), await unreader(target)];
     await until(() => sockets.every(({ destroyed }) => destroyed));
     await target.end();
-    expect(target.closed).toEqual([["unread", 2]]);
+    expect(target.closed).toEqual([[expect.stringContaining("did not read"), 2]]);
   });
 });

@@ -1,30 +1,56 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { type Clock, createWindowLimit, type Log, WindowMap } from "../../domain/index.ts";
-import { cookieOf } from "../../oauth/index.ts";
+import { cookieOf, type Identity, type SignIn } from "../../oauth/index.ts";
+import { sha256Hex } from "../../pipeline/index.ts";
 import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
-import type { AdminAccess, Caller } from "./access.ts";
+import { HttpError } from "../operation.ts";
 
-export interface Authenticator {
-  /** By `Authorization`, and without it by the session's cookie; undefined without either, or with one that is none any more. */
-  authenticate(
-    request: FastifyRequest,
-  ): Promise<Caller | Exclude<TokenCheckResult, { verdict: "right" }> | undefined>;
-  /** Ends a session for every process, and tells those who wait for it in this one. */
-  endSession(idSha256: string): Promise<void>;
-  /** @param listener called for every session that ends by `endSession` */
-  onSessionEnd(listener: (idSha256: string) => void): void;
+export interface AdminAccess {
+  readonly tokens: readonly { readonly token: string; readonly role: Role }[];
+  readonly provider: OidcProvider | null;
+  readonly sessionHours: number;
+  /** The origin that operators use; null where it is the listener's own. */
+  readonly baseUrl: string | null;
+  /** Whether a request may name this host. On a loopback address only our own: another name was made to lead there. */
+  readonly isAllowedHost: (hostname: string) => boolean;
+  /** Where a request comes from, through trusted proxies only. */
+  readonly remoteAddress: (message: IncomingMessage) => string;
+  /** What tries are counted under. @param address as `remoteAddress` has it */
+  readonly rateKey: (address: string) => string;
+  /** A keyed hash: distinguishes texts without revealing them. */
+  readonly fingerprint: (text: string) => string;
+}
+
+export interface OidcProvider {
+  readonly signIn: SignIn;
+  readonly label: string;
+  /** Undefined for a person without access. */
+  readonly roleOf: (person: Identity) => Role | undefined;
+  /** A fingerprint of all this: with other settings its sessions end. */
+  readonly fingerprint: string;
+}
+
+export interface Caller {
+  readonly actor: string;
+  readonly role: Role;
+  /** Null with a token, which is asked for each time. */
+  readonly session: { readonly idSha256: string; readonly expiresAt: Date } | null;
 }
 
 export const TOKEN_ACTOR = "token";
+export const CHALLENGE = { "www-authenticate": 'Bearer realm="admin"' };
+
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 export function createAuthenticator(deps: {
   readonly access: AdminAccess;
   readonly store: Pick<Store, "sessions">;
   readonly clock: Clock;
   readonly tokenCheck: TokenCheck;
-}): Authenticator {
+}) {
   const { access, store, clock, tokenCheck } = deps;
   const sessionEnds = new EventEmitter<{ ended: [idSha256: string] }>();
 
@@ -45,42 +71,50 @@ export function createAuthenticator(deps: {
     return { actor: session.actor, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
   }
 
+  async function caller(request: FastifyRequest): Promise<Caller | undefined> {
+    const { authorization = "" } = request.headers;
+    const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? [];
+    if (token === undefined) return authorization === "" ? sessionCaller(request) : undefined;
+    const judged = tokenCheck.check(token, access.remoteAddress(request.raw));
+    if (judged.verdict === "too many") throw tooManyAttempts(judged.waitSeconds);
+    return judged.verdict === "right" ? { actor: TOKEN_ACTOR, role: judged.role, session: null } : undefined;
+  }
+
   return {
-    async endSession(idSha256) {
+    /** By `Authorization`, and without it by the session's cookie. @throws HttpError 401 without a valid one, 429 */
+    async authenticate(request: FastifyRequest): Promise<Caller> {
+      const found = await caller(request);
+      if (found !== undefined) return found;
+      throw new HttpError(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", CHALLENGE);
+    },
+    /** Ends a session for every process, and calls the listeners of this one. */
+    async endSession(idSha256: string): Promise<void> {
       await store.sessions.end(idSha256);
       sessionEnds.emit("ended", idSha256);
     },
-    onSessionEnd: (listener) => void sessionEnds.on("ended", listener),
-    async authenticate(request) {
-      const { authorization = "" } = request.headers;
-      const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? [];
-      if (token === undefined) return authorization === "" ? sessionCaller(request) : undefined;
-      const judged = tokenCheck.check(token, access.remoteAddress(request.raw));
-      return judged.verdict === "right" ? { actor: TOKEN_ACTOR, role: judged.role, session: null } : judged;
-    },
+    onSessionEnd: (listener: (idSha256: string) => void) => void sessionEnds.on("ended", listener),
   };
 }
 
-export type TokenCheckResult =
+export function tooManyAttempts(waitSeconds: number): HttpError {
+  const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
+  return new HttpError(429, error, { "retry-after": String(waitSeconds) });
+}
+
+type TokenCheckResult =
   | { readonly verdict: "right"; readonly role: Role; readonly credentialFingerprint: string }
   | { readonly verdict: "wrong" }
   | { readonly verdict: "too many"; readonly waitSeconds: number };
 
 /** Judges tokens, wherever they are sent: one count of wrong ones for each address. */
-export interface TokenCheck {
-  /** Judges a token, in constant time and only so often. */
-  check(token: string, remoteAddress: string): TokenCheckResult;
-  readonly loginThrottle: LoginThrottle;
-  readonly recordRefusal: RecordRefusal;
-  readonly configured: readonly Pick<StoredSession, "credentialFingerprint" | "role">[];
-}
+export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 export function createTokenCheck(deps: {
   readonly access: Pick<AdminAccess, "tokens" | "fingerprint" | "rateKey">;
   readonly store: Pick<Store, "audit">;
   readonly clock: Clock;
   readonly log: Log;
-}): TokenCheck {
+}) {
   const { access, store, clock, log } = deps;
   const configured = access.tokens.map(({ token, role }) => {
     return { role, credentialFingerprint: access.fingerprint(`token\n${token}`), digest: digestOf(token) };
@@ -88,6 +122,7 @@ export function createTokenCheck(deps: {
   const loginThrottle = createLoginThrottle(clock);
   const recordRefusal = createRefusalRecorder(store.audit, clock, log);
 
+  /** Judges a token, in constant time and only so often. */
   function check(token: string, remoteAddress: string): TokenCheckResult {
     const key = access.rateKey(remoteAddress);
     const waitSeconds = loginThrottle.secondsToWait(key);
@@ -116,27 +151,22 @@ const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 
-export interface LoginThrottle {
-  /** Seconds until the address may try again; 0 where it may now. */
-  secondsToWait(address: string): number;
-  /** Counts a wrong token. @returns false for one that has been counted already */
-  recordFailure(address: string, token: string): boolean;
-}
-
 /**
  * The same wrong token counts once: a script that repeats an outdated token must not lock out its address, and a guessing
  * attacker never repeats one.
  */
-function createLoginThrottle(clock: Clock): LoginThrottle {
+function createLoginThrottle(clock: Clock) {
   const windows = new WindowMap<{ readonly resetAt: Date; readonly digests: Set<string> }>(MAX_ADDRESSES);
   return {
-    secondsToWait(address) {
+    /** Seconds until the address may try again; 0 where it may now. */
+    secondsToWait(address: string): number {
       const now = clock.now();
       const window = windows.get(address, WINDOW_MS, now);
       if (window === undefined || window.digests.size < MAX_FAILURES) return 0;
       return Math.ceil((window.resetAt.getTime() - now.getTime()) / 1000);
     },
-    recordFailure(address, token) {
+    /** Counts a wrong token. @returns false for one that has been counted already */
+    recordFailure(address: string, token: string): boolean {
       const now = clock.now();
       const resetAt = new Date(now.getTime() + WINDOW_MS);
       const { digests } =
@@ -155,7 +185,6 @@ const HOUR_MS = 3_600_000;
 
 interface Refusal {
   readonly remoteAddress: string;
-  /** Null if unauthenticated. */
   readonly actor: string | null;
   /** Fixed words, and nothing that a stranger wrote. */
   readonly reason: string;
@@ -163,11 +192,11 @@ interface Refusal {
   readonly attempt?: { readonly role: Role; readonly action: string; readonly target: string | null };
 }
 
-/** Tells the log and the audit log of those who were not let in, or may not do what they tried. It waits for nothing, and never throws. */
-export type RecordRefusal = (refusal: Refusal) => void;
-
-/** Bounded, since any client can cause refusals: the next row says how many were left out before it. */
-function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefusal {
+/**
+ * Writes refused requests to the log and the audit log, without waiting, and never throws. Bounded, since any client can cause
+ * refusals: the next row says how many were left out before it.
+ */
+function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: Refusal) => void {
   const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   let leftOut = 0;
   return ({ remoteAddress, actor, reason, attempt }) => {
@@ -186,20 +215,15 @@ function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefu
   };
 }
 
-/** `session` is who is signed in, `flow` a sign-in at the provider that is under way. */
+/** A signed-in caller's `session`, or the `flow` of a sign-in at the provider that is under way. */
 type CookieKind = "session" | "flow";
 
 const SHAPES = { session: /^[\w-]{43}$/, flow: /^[\w-]{1,2000}$/ } as const;
 /** A browser comes back from the provider by the provider's doing, where `Strict` would keep the cookie from it. */
 const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
 
-/** 256 bits. */
-export function newSessionId(): string {
-  return randomBytes(32).toString("base64url");
-}
-
 export function sha256Of(sessionId: string): string {
-  return createHash("sha256").update(sessionId).digest("hex");
+  return sha256Hex(Buffer.from(sessionId));
 }
 
 export function readCookie(
@@ -210,12 +234,12 @@ export function readCookie(
   return cookieOf([headers.cookie ?? ""], cookieName(kind, headers.host, baseUrl), SHAPES[kind]);
 }
 
-/** The header that sets it. @param maxAgeSeconds 0 takes it away */
+/** The header that sets it. @param cookie without one, the header that takes it away */
 export function setCookie(
   kind: CookieKind,
   { headers }: FastifyRequest,
   baseUrl: string | null,
-  { value, maxAgeSeconds }: { readonly value: string; readonly maxAgeSeconds: number },
+  { value, maxAgeSeconds } = { value: "", maxAgeSeconds: 0 },
 ): string {
   const secure = baseUrl?.startsWith("https:") ? " Secure;" : "";
   const name = cookieName(kind, headers.host, baseUrl);

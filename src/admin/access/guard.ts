@@ -3,11 +3,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isJsonObject, type JsonObject } from "../../domain/index.ts";
 import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { HttpError, operation } from "../operation.ts";
+import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
 import { defined, PAGE_QUERY, type PageQuery, pageOf, text } from "../request-parameters.ts";
-import type { Caller, GuardRules } from "./access.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator, Caller } from "./authenticator.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Null on open routes. */
+    caller: Caller | null;
+    /** Of its row in the audit log, while it is under way. */
+    auditId: number | null;
+  }
+}
 
 /** Every answer has them; this content security policy lets it do nothing at all. The dashboard sets one of its own. */
 const HEADERS = {
@@ -21,9 +29,6 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-export const CHALLENGE = { "www-authenticate": 'Bearer realm="admin"' };
-const unauthenticated = () =>
-  new HttpError(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", CHALLENGE);
 const crossOrigin = () =>
   new HttpError(
     403,
@@ -31,17 +36,12 @@ const crossOrigin = () =>
       "ADMIN_BASE_URL to it",
   );
 
-export function tooManyAttempts(waitSeconds: number): HttpError {
-  const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
-  return new HttpError(429, error, { "retry-after": String(waitSeconds) });
-}
-
 /** The rules of the route that was found, never of the text of the address, which can be written in many ways. */
 function rulesOf({ routeOptions }: FastifyRequest): GuardRules {
   return routeOptions.schema?.guard ?? {};
 }
 
-/** Who may do what on the admin listener is decided here, for every route; and what is done is written down. */
+/** Decides for every route of the admin listener what a caller may do, and records in the audit log what was done. */
 export function registerGuard(
   app: FastifyInstance,
   deps: AdminDependencies,
@@ -80,9 +80,6 @@ async function callerOf(
     return null;
   }
   const caller = await authenticator.authenticate(request);
-  if (caller === undefined) throw unauthenticated();
-  if ("verdict" in caller)
-    throw caller.verdict === "wrong" ? unauthenticated() : tooManyAttempts(caller.waitSeconds);
   // A browser sends a cookie whichever page asks for it; a token only the page that has it.
   if (caller.session !== null && isUnsafe(method) && from !== "same-origin") throw crossOrigin();
   const { actor, role } = caller;
@@ -161,17 +158,10 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
     const action = actionOf(request);
     if (request.caller === null || action === undefined) return;
     const { actor, role } = request.caller;
-    const entry = {
-      at: clock.now(),
-      actor,
-      role,
-      action,
-      target: targetOf(request),
-      detail: detailOf(request),
-    };
+    const remoteAddress = access.remoteAddress(request.raw);
+    const what = { action, target: targetOf(request), detail: detailOf(request), outcome: null };
     try {
-      const remoteAddress = access.remoteAddress(request.raw);
-      request.auditId = await store.audit.begin({ ...entry, remoteAddress, outcome: null });
+      request.auditId = await store.audit.begin({ at: clock.now(), actor, role, remoteAddress, ...what });
     } catch (error) {
       log.error({ err: error, action }, "the audit log could not be written, so a change was not made");
       const message = "the audit log cannot be written just now, so nothing was done; try again in a moment";

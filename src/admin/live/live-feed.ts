@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
-import type { Caller } from "../access/access.ts";
+import type { Caller } from "../access/authenticator.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { GapView, TallyView } from "../page-schemas.ts";
 import { presentCallback } from "../present.ts";
@@ -16,24 +16,22 @@ import {
 
 const POLL_EVERY_MS = 500;
 const TALLY_EVERY_MS = 2_000;
-/** Who has signed out elsewhere hears no more after that. */
+/** A session that ended on another process loses its streams within this time. */
 const SESSIONS_EVERY_MS = 2_000;
 const HEARTBEAT_EVERY_MS = 15_000;
 const MAX_SUBSCRIBERS = 32;
-/** Bodies may be long; between two such steps others have their turn, and what was written goes out. */
+/** Bodies may be long; between two batches the event loop runs other requests and flushes what was written. */
 const BATCH_SIZE = 25;
 /** Rows of one look; a flood of more is left out, and said to be. */
 const MAX_ROWS_PER_POLL = 5_000;
 const MAX_CATCH_UP_ROWS = 1_000;
-
-type LiveFeedDependencies = Pick<AdminDependencies, "store" | "clock" | "log">;
 
 /**
  * Callbacks as they are answered, by whatever process of this database, for those who listen. The database is asked once for
  * all of them, and only while there are subscribers.
  */
 export class LiveFeed {
-  readonly #deps: LiveFeedDependencies;
+  readonly #deps: Pick<AdminDependencies, "store" | "clock" | "log">;
   readonly #subscribers = new Set<LiveSubscriber>();
   readonly #ending = new AbortController();
   #reader: Promise<LogReader> | undefined;
@@ -44,7 +42,7 @@ export class LiveFeed {
   #nextSessionsAt = 0;
   #isFailing = false;
 
-  constructor(deps: LiveFeedDependencies) {
+  constructor(deps: Pick<AdminDependencies, "store" | "clock" | "log">) {
     this.#deps = deps;
   }
 
@@ -195,12 +193,12 @@ function callbackEvent({ row, position }: ReadCallback): string {
   return `id: ${position}\nevent: callback\ndata: ${JSON.stringify(presentCallback(row))}\n\n`;
 }
 
-/** The place goes with everything, so that who sees few callbacks does not come back far behind. */
+/** Each event has the position, so that a client that sees few callbacks does not reconnect far behind. */
 function eventAt({ position }: LogReader, name: "tally" | "gap", data: TallyView | GapView): string {
   return `id: ${formatPosition(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** In bytes; and how long there may be any. Who has more unread, or for longer, does not read, and is cut off. */
+/** A client with more unread bytes, or with unread bytes for longer, is disconnected. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 const MAX_UNREAD_MS = 10_000;
 
@@ -247,9 +245,9 @@ export class LiveSubscriber {
   async sendMissed({ row }: ReadCallback, text: () => string): Promise<void> {
     if (this.closed.aborted || !matchesCallback(this.#filter, row)) return;
     if (this.#response.write(text())) return;
-    const deaf = setTimeout(() => this.disconnect(), MAX_UNREAD_MS);
+    const stalled = setTimeout(() => this.disconnect(), MAX_UNREAD_MS);
     await once(this.#response, "drain", { signal: this.closed }).catch(() => {});
-    clearTimeout(deaf);
+    clearTimeout(stalled);
   }
 
   /** What it has seen, here or before it came back: for so long as the others may still be told of it. */
@@ -257,7 +255,6 @@ export class LiveSubscriber {
     this.#known = { newest, missing: new Set(missing), until: performance.now() + MAX_COMMIT_DELAY_MS };
   }
 
-  /** Lets through what was held, and from now on everything at once. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { requireCaller } from "../access/guard.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -39,7 +39,9 @@ export function registerLive(
       throw new HttpError(503, error, { "retry-after": "10" });
     }
     const subscriber = new LiveSubscriber(filter, openStream(reply), requireCaller(request).session);
-    await feed.add(subscriber, lastEventId(request)).catch((error: unknown) => {
+    const { "last-event-id": position = "" } = request.headers;
+    // An unreadable header is ignored: a browser would send it forever.
+    await feed.add(subscriber, parsePosition(String(position))).catch((error: unknown) => {
       log.warn({ err: error }, "a live stream was ended: the callback log could not be read");
     });
     return reply;
@@ -58,10 +60,4 @@ function openStream(reply: FastifyReply): FastifyReply["raw"] {
   });
   raw.flushHeaders();
   return raw;
-}
-
-/** An unreadable header is ignored: a browser would send it forever. */
-function lastEventId({ headers }: FastifyRequest): ReturnType<typeof parsePosition> {
-  const text = headers["last-event-id"];
-  return typeof text === "string" ? parsePosition(text) : undefined;
 }
