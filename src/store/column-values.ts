@@ -1,23 +1,21 @@
 import { type RawBuilder, sql } from "kysely";
-import type { StoredInteger, StoredTime } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
-
-export function isoTime(time: StoredTime): string {
-  return typeof time === "string" ? time : time.toISOString();
-}
 
 /** PostgreSQL stores no NUL in text; a log row must not be lost for one. */
 export function storableText<Text extends string | null>(text: Text): string | Extract<Text, null> {
   return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
-/** A table of one column, `id`. */
-export function idList(dialect: Dialect, ids: readonly StoredInteger[]): RawBuilder<unknown> {
-  return rowList(
-    dialect,
-    { id: "bigint" },
-    ids.map((id) => ({ id })),
-  );
+/** A condition that the primary key answers, in its order. */
+export function idIn(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
+  return dialect === "sqlite" ? sql`id IN ${idList(dialect, ids)}` : sql`id = ANY(${ids}::bigint[])`;
+}
+
+/** A table of one column, `id`; see `rowList`. */
+export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
+  return dialect === "sqlite"
+    ? sql`(SELECT value AS id FROM json_each(${JSON.stringify(ids)}))`
+    : sql`(SELECT id FROM unnest(${ids}::bigint[]) AS given(id) LIMIT ${ids.length})`;
 }
 
 /**

@@ -1,18 +1,22 @@
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
-import type { TableName, Tables } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
+
+/** What runs statements: on a connection of its own for each, or all of them in one transaction. */
+export type Query = QueryExecutorProvider;
+
+export type TableName = `oncehook_${string}`;
 
 /** How areas read and write a database, beside the hot path; SQLite reads beside its one writer. */
 export interface Database {
   readonly dialect: Dialect;
   /** Both databases return times as ISO 8601 and integers as numbers, and take `Date`s. */
-  readonly read: Kysely<Tables>;
-  readonly write: Kysely<Tables>;
+  readonly read: Query;
+  readonly write: Query;
   /** Whether an error passes by itself, as a busy database does. */
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
-  transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
+  transact<T>(work: (query: Query) => Promise<T>): Promise<T>;
 }
 
 export interface StatementResult<Row> {
@@ -31,8 +35,8 @@ export abstract class Area {
   }
 
   /** Runs a statement that changes nothing. */
-  protected async read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
-    return (await run<Row>(this.database.read, sql(text, ...values))).rows;
+  protected read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
+    return select(this.database, sql(text, ...values));
   }
 
   /** Runs a statement in a transaction of its own. */
@@ -49,9 +53,17 @@ export abstract class Area {
   }
 }
 
+/** Runs a statement that changes nothing. */
+export async function select<Row>(
+  { read }: Database,
+  statement: RawBuilder<unknown>,
+): Promise<readonly Row[]> {
+  return (await run<Row>(read, statement)).rows;
+}
+
 /** Runs a statement, such as one inside `transact`. */
 export async function run<Row = never>(
-  query: Kysely<Tables>,
+  query: Query,
   statement: RawBuilder<unknown>,
 ): Promise<StatementResult<Row>> {
   const { rows, numAffectedRows = 0n } = await statement.execute(query);
@@ -78,8 +90,12 @@ export function equal(values: Values): RawBuilder<unknown> {
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` AND `);
 }
 
+export function columnName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 function column(name: string): RawBuilder<unknown> {
-  return sql.ref(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return sql.ref(columnName(name));
 }
 
 function inCamelCase(row: object): object {

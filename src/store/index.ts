@@ -4,7 +4,8 @@ export type * from "./alerts.ts";
 export type { PendingLookup } from "./batches.ts";
 export type * from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
-export type { CallbackSearchResult, Callbacks, StoredCallback } from "./callback-log.ts";
+export type { StoredCallback } from "./callback-columns.ts";
+export type { CallbackSearchResult, Callbacks } from "./callback-log.ts";
 export type * from "./captures.ts";
 export {
   type CopyPair,

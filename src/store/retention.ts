@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, OVERVIEW_RANGES } from "../domain/index.ts";
-import { Area, type Database } from "./database.ts";
-import type { TableName } from "./tables.ts";
+import { Area, type Database, type TableName } from "./database.ts";
 
 export interface RetentionLimits {
   /** Older rows of the callback log go. */

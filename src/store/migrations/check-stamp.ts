@@ -1,8 +1,8 @@
-import type { Kysely } from "kysely";
+import { sql } from "kysely";
 import { UNFINISHED_COPY } from "../copy.ts";
+import { type Query, run } from "../database.ts";
 import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
-import type { Tables } from "../tables.ts";
 
 /** A database belongs to one environment (SPEC 1.6), and to the key that encrypts its values. */
 export interface Stamp {
@@ -25,8 +25,9 @@ export interface KeyStamp {
  * the second sees the stamp of the first.
  * @returns the base address that the database had before, so that the caller can warn about a change
  */
-export async function checkStamp(query: Kysely<Tables>, stamp: Stamp): Promise<string | undefined> {
-  const rows = await query.selectFrom("oncehook_settings").select(["name", "value"]).execute();
+export async function checkStamp(query: Query, stamp: Stamp): Promise<string | undefined> {
+  const settings = sql`SELECT name, value FROM oncehook_settings`;
+  const { rows } = await run<{ name: string; value: string }>(query, settings);
   const stored = new Map(rows.map((row) => [row.name, row.value]));
   const environment = stored.get("environment");
   if (environment !== undefined && environment !== stamp.environment) {

@@ -1,9 +1,8 @@
 import pg from "pg";
 import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
-import { CALLBACK_COLUMNS, callbackValues } from "../callback-log.ts";
+import { CALLBACK_COLUMNS, callbackValues } from "../callback-columns.ts";
 import type { Completion } from "../once.ts";
-import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
-import type { CallbackRow, RecordRow } from "../tables.ts";
+import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
 import type { StatementResult, WireStatement } from "./statement-batch.ts";
 
 /** A notification that a handler enqueued; it is written with the completion of its event. */
@@ -102,7 +101,7 @@ export function toStoredRecord(answer: StatementResult | undefined): StoredRecor
   if (values === undefined) return undefined;
   const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
   const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-  return toRecord(row as unknown as Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">);
+  return toRecord(row as unknown as RecordRow);
 }
 
 /** Whether a completion was refused because the handler, or something it called, had ended the transaction. */
@@ -149,7 +148,7 @@ export interface CompletedEvent {
 }
 
 /** The columns of a log row that are no texts. */
-export const CALLBACK_COLUMN_TYPES: Partial<Record<keyof CallbackRow, string>> = {
+export const CALLBACK_COLUMN_TYPES: Readonly<Record<string, string>> = {
   received_at: "timestamptz",
   response_status: "integer",
   processing_ms: "double precision",
