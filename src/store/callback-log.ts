@@ -54,7 +54,7 @@ export class Callbacks extends Area {
     const steps = dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
     const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - started) };
     const step = searchStepFor(this.database, filter, range.from);
-    const { rows, next } = await boundedSearch(dialect, steps, left, step);
+    const { rows, next } = await boundedSearch(dialect, left, step, steps);
     const callbacks = rows.map(toStoredCallback);
     if (next === null) return { callbacks, next, searchedUntil: null };
     const last = callbacks.at(-1);

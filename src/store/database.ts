@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
 import type { Dialect } from "./transaction.ts";
@@ -26,6 +27,9 @@ export interface StatementResult<Row> {
   readonly changes: number;
 }
 
+/** Rows that one statement deletes or walks past, so that no callback waits long for the writer. */
+export const ROWS_PER_STEP = 1_000;
+
 /** One subject of the store with all of its SQL, written once for both databases. */
 export abstract class Area {
   protected readonly database: Database;
@@ -45,6 +49,26 @@ export abstract class Area {
     ...values: unknown[]
   ): Promise<StatementResult<Row>> {
     return run(this.database.write, sql(text, ...values));
+  }
+
+  /** Deletes rows in steps with a turn of the event loop between; rows that another process holds stay. @returns how many */
+  protected async deleteInSteps(
+    table: TableName,
+    where: RawBuilder<unknown>,
+    orderBy: string,
+    step = ROWS_PER_STEP,
+  ): Promise<number> {
+    const isPostgres = this.database.dialect === "postgres";
+    const [rows, row] = [sql.table(table), sql.raw(isPostgres ? "ctid" : "rowid")];
+    const next = sql`SELECT ${row} FROM ${rows} WHERE ${where}
+      ORDER BY ${sql.ref(orderBy)} LIMIT ${sql.lit(step)} ${this.skipLocked}`;
+    const isNext = isPostgres ? sql`ctid = ANY (ARRAY(${next}))` : sql`rowid IN (${next})`;
+    for (let deleted = 0; ; ) {
+      const { changes } = await this.write`DELETE FROM ${rows} WHERE ${isNext} AND ${where}`;
+      deleted += changes;
+      if (changes < step) return deleted;
+      await nextTurn();
+    }
   }
 
   /** At the end of a SELECT whose rows several processes share without waiting for each other; SQLite has one writer anyway. */

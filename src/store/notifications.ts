@@ -66,9 +66,6 @@ export type DeliveryRow = StoredDelivery & { readonly notificationId: number };
 /** The condition of the index, word for word: SQLite does not derive it from another one. */
 export const UNDELIVERED = sql`state IN ('waiting', 'dead')`;
 
-/** Two thousand take about a millisecond or two; on a cold disk, more. */
-const STEPS = { first: 256, most: 2_000 };
-
 /**
  * Ids follow the time but for this and the longest run: a handler may send long before its transaction writes the row. SQLite
  * runs one transaction after the other, so that the longest run adds nothing.
@@ -126,7 +123,7 @@ export class Notifications extends Area {
   ): Promise<SearchResult<number>> {
     if (state === "delivered") {
       const { dialect } = this.database;
-      const { rows, next } = await boundedSearch(dialect, STEPS, request, this.deliveredStep());
+      const { rows, next } = await boundedSearch(dialect, request, this.deliveredStep());
       return { rows: rows.map(({ id }) => id), next };
     }
     const { limit, before = NEWEST } = request;

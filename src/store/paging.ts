@@ -39,6 +39,9 @@ export interface StepSizes {
   readonly most: number;
 }
 
+/** Two thousand take about a millisecond or two; on a cold disk, more. */
+const STEPS: StepSizes = { first: 256, most: 2_000 };
+
 /**
  * Reads the next `step` rows with an id below, newest first, and returns at most `limit` of those that match. `reached` is the
  * oldest id that was read; undefined where there is none below it.
@@ -55,9 +58,9 @@ export type SearchStep<Row> = (
  */
 export async function boundedSearch<Row extends { readonly id: number }>(
   dialect: Dialect,
-  { first, most }: StepSizes,
   { limit, before = NEWEST, budgetMs }: SearchPage,
   searchStep: SearchStep<Row>,
+  { first, most }: StepSizes = STEPS,
 ): Promise<SearchResult<Row>> {
   const end = performance.now() + budgetMs;
   const found: Row[] = [];
