@@ -4,7 +4,7 @@ import { insert, type Query, run } from "../database.ts";
 import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { COLUMN_TYPES, type ColumnTypes, initialSchema, type SchemaStep } from "./schema.ts";
+import { initialSchema, type SchemaStep, statementsOf } from "./schema.ts";
 
 /**
  * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
@@ -77,16 +77,16 @@ export async function applyMigrations(
 }
 
 /** The tables that the migrations use themselves. */
-const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
-  `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
-  `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
-    handler text NOT NULL, name text NOT NULL, applied_at ${time} NOT NULL, PRIMARY KEY (handler, name)
-  )`,
-  "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
-];
+const BOOKKEEPING = `
+CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at {time} NOT NULL);
+CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
+  handler text NOT NULL, name text NOT NULL, applied_at {time} NOT NULL, PRIMARY KEY (handler, name)
+);
+CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL);
+`;
 
 async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number>> {
-  for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+  for (const statement of statementsOf(BOOKKEEPING, dialect)) await sql.raw(statement).execute(query);
   const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
@@ -106,8 +106,8 @@ async function applySteps(
   now: Date,
 ): Promise<string[]> {
   const applied: string[] = [];
-  for (const { number, name, statements } of STEPS.filter((step) => !done.has(step.number))) {
-    for (const statement of statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+  for (const { number, name, text } of STEPS.filter((step) => !done.has(step.number))) {
+    for (const statement of statementsOf(text, dialect)) await sql.raw(statement).execute(query);
     await run(query, insert("oncehook_schema", { number, name, appliedAt: now }));
     applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
