@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, equal, insert } from "./database.ts";
+import { Area, equal, insert, storableText } from "./database.ts";
 import type { StoredCredentialUse } from "./inspection.ts";
 import { CLOCK_TOLERANCE_MS } from "./lease.ts";
 import { NEWEST, type Page } from "./paging.ts";

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
-import { rowList } from "./column-values.ts";
-import { Area, assign, insert, run } from "./database.ts";
+import { Area, assign, insert, rowList, run } from "./database.ts";
 
 export type AlertKind = "failures" | "signatures" | "silence";
 

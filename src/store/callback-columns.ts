@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import { type CallbackLogEntry, isWithoutEvent, logEntryBytes } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { columnName } from "./database.ts";
+import { columnName, storableText } from "./database.ts";
 
 /** The fields of an entry that every insert writes, each to a column of its own, in one order. */
 const FIELDS = [

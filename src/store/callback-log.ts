@@ -6,8 +6,7 @@ import {
   type StoredCallback,
   toStoredCallback,
 } from "./callback-columns.ts";
-import { idIn } from "./column-values.ts";
-import { Area, type Database, equal, insert, select } from "./database.ts";
+import { Area, type Database, equal, idIn, idsOf, insert, select } from "./database.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -95,7 +94,7 @@ export class Callbacks extends Area {
   async newestIds(limit: number): Promise<number[]> {
     const newest = await this.read<{ id: number }>`SELECT id FROM oncehook_callbacks
       ORDER BY id DESC LIMIT ${limit}`;
-    return newest.map(({ id }) => id);
+    return idsOf(newest);
   }
 
   /** The rows of one event, oldest first: those in the index by event, and the one that the record names. */

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { idList, storableText } from "./column-values.ts";
-import { Area, assign, equal, run } from "./database.ts";
+import { Area, assign, equal, idList, run, storableText } from "./database.ts";
 import { bringForward, cutLeases, type Lease, NO_LEASE } from "./lease.ts";
 import {
   DELIVERY_COLUMNS,
@@ -112,14 +111,9 @@ export class Deliveries extends Area {
   private async withNotifications(leased: readonly DeliveryRow[]): Promise<DueDelivery[]> {
     if (leased.length === 0) return [];
     const { dialect, write } = this.database;
-    const ids = idList(
-      dialect,
-      leased.map(({ notificationId }) => notificationId),
-    );
-    const { rows } = await run<NotificationRow>(
-      write,
-      sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${ids}`,
-    );
+    const ids = leased.map(({ notificationId }) => notificationId);
+    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${idList(dialect, ids)}`;
+    const { rows } = await run<NotificationRow>(write, ofThese);
     const byId = new Map(rows.map((row) => [row.id, toNotification(row)]));
     return leased.flatMap(({ notificationId, ...delivery }) => {
       const notification = byId.get(notificationId);

@@ -6,8 +6,17 @@ import {
   type FaultCode,
   type RetryPolicy,
 } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, assign, type Database, equal, run, type Values } from "./database.ts";
+import {
+  Area,
+  assign,
+  type Database,
+  equal,
+  idIn,
+  idsOf,
+  run,
+  storableText,
+  type Values,
+} from "./database.ts";
 import { FAILURE_COLUMNS, insertAttempt, removeIfRecorded, type StoredFailure } from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND } from "./lease.ts";
 
@@ -251,9 +260,8 @@ export class FailureRecovery extends Area {
       WHERE state = 'waiting' AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     if (far.length === 0) return;
-    const ids = sql.join(far.map(({ id }) => id));
     await this.write`UPDATE oncehook_failures SET next_attempt_at = ${new Date(due)}
-      WHERE id IN (${ids}) AND lease_owner IS NULL`;
+      WHERE ${idIn(this.database.dialect, idsOf(far))} AND lease_owner IS NULL`;
   }
 }
 

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
-import { idIn, storableText } from "./column-values.ts";
-import { Area, type Database, equal, insert, run } from "./database.ts";
+import { Area, type Database, equal, idIn, idsOf, insert, run, storableText } from "./database.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -100,12 +99,8 @@ export class Failures extends Area {
     const { dialect } = this.database;
     if (eventId !== undefined) return this.ofEvent(eventId, filter, page);
     const { rows, next } = await boundedSearch(dialect, page, this.stepThrough(filter));
-    const found = idIn(
-      dialect,
-      rows.map(({ id }) => id),
-    );
     const failures = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
-      WHERE ${found} ORDER BY id DESC`;
+      WHERE ${idIn(dialect, idsOf(rows))} ORDER BY id DESC`;
     return { rows: failures, next };
   }
 

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { idList } from "./column-values.ts";
-import { Area, equal } from "./database.ts";
+import { Area, equal, idList, idsOf } from "./database.ts";
 import {
   boundedSearch,
   idsByTime,
@@ -124,7 +123,7 @@ export class Notifications extends Area {
     if (state === "delivered") {
       const { dialect } = this.database;
       const { rows, next } = await boundedSearch(dialect, request, this.deliveredStep());
-      return { rows: rows.map(({ id }) => id), next };
+      return { rows: idsOf(rows), next };
     }
     const { limit, before = NEWEST } = request;
     // One more than asked for tells whether there is another page.
@@ -145,7 +144,7 @@ export class Notifications extends Area {
   private async newestIds(where: RawBuilder<unknown>, limit: number): Promise<number[]> {
     const rows = await this.read<NotificationId>`SELECT id FROM oncehook_notifications
       WHERE ${where} ORDER BY id DESC LIMIT ${limit}`;
-    return rows.map(({ id }) => id);
+    return idsOf(rows);
   }
 
   private async idsWith(state: "waiting" | "dead", before: number, limit: number): Promise<number[]> {
@@ -153,7 +152,7 @@ export class Notifications extends Area {
       .read<NotificationId>`SELECT DISTINCT notification_id AS id FROM oncehook_deliveries
       WHERE ${UNDELIVERED} AND state = ${sql.lit(state)} AND notification_id < ${before}
       ORDER BY notification_id DESC LIMIT ${limit}`;
-    const ids = rows.map(({ id }) => id);
+    const ids = idsOf(rows);
     if (state === "dead") return ids;
     const fresh = await this.newestIds(sql`fanned_out_at IS NULL AND id < ${before}`, limit);
     return [...new Set([...ids, ...fresh])].sort((one, other) => other - one).slice(0, limit);
@@ -163,10 +162,7 @@ export class Notifications extends Area {
     const found = await this.read<NotificationRow>`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications
       WHERE ${rest}`;
     if (found.length === 0) return [];
-    const ids = idList(
-      this.database.dialect,
-      found.map(({ id }) => id),
-    );
+    const ids = idList(this.database.dialect, idsOf(found));
     // One that was delivered at once has no row of its own.
     const deliveries = await this.read<DeliveryRow>`SELECT ${DELIVERY_COLUMNS} FROM oncehook_deliveries
       WHERE notification_id IN ${ids}

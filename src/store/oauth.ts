@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { createWindowLimit } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, assign, insert } from "./database.ts";
+import { Area, assign, insert, storableText } from "./database.ts";
 import { bringForward, cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import { type Deadline, lookUpUntil } from "./retry-until.ts";
 

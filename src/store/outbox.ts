@@ -1,6 +1,5 @@
 import { sql } from "kysely";
-import { idList } from "./column-values.ts";
-import { Area, equal, run } from "./database.ts";
+import { Area, equal, idList, idsOf, run } from "./database.ts";
 import { isUnleased } from "./lease.ts";
 import {
   NOTIFICATION_COLUMNS,
@@ -28,10 +27,7 @@ export class Outbox extends Area {
     const fresh = await this.read<{ id: number }>`SELECT id FROM oncehook_notifications
       WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit}`;
     if (fresh.length === 0) return 0;
-    const ids = idList(
-      dialect,
-      fresh.map(({ id }) => id),
-    );
+    const ids = idList(dialect, idsOf(fresh));
     const given =
       dialect === "postgres"
         ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`

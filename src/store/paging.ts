@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
-import { idList } from "./column-values.ts";
-import { type Database, select, type TableName } from "./database.ts";
+import { type Database, idList, select, type TableName } from "./database.ts";
 import type { Dialect } from "./transaction.ts";
 
 /** Newest first: rows with an id below `before`. */

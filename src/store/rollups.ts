@@ -1,6 +1,5 @@
 import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../domain/index.ts";
-import { rowList } from "./column-values.ts";
-import { Area } from "./database.ts";
+import { Area, rowList } from "./database.ts";
 
 export interface RollupSlot extends RollupCount {
   /** When it began, in seconds since the epoch. */
