@@ -185,7 +185,7 @@ export function leaseTimes(clock: Clock, { leaseMs }: RetryTiming): { now: Date;
 /** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
 export async function recoverInterrupted(receiver: Receiver, { leaseMs }: RetryTiming): Promise<void> {
   const { store, clock, log, settings } = receiver;
-  const settled = await store.failureRecovery.recover({ now: clock.now(), leaseMs, policy: settings.retry });
+  const settled = await store.failureLeases.recover({ now: clock.now(), leaseMs, policy: settings.retry });
   for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");

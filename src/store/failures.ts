@@ -1,6 +1,16 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
-import { Area, type Database, equal, idIn, idsOf, insert, run, storableText } from "./database.ts";
+import {
+  Area,
+  type Database,
+  equal,
+  idIn,
+  idsOf,
+  insert,
+  type Query,
+  run,
+  storableText,
+} from "./database.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -223,7 +233,7 @@ export class Attempts extends Area {
 }
 
 export async function insertAttempt(
-  query: Database["write"],
+  query: Query,
   { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
 ): Promise<void> {
   const row = { source, eventId, startedAt, triggeredBy: trigger, outcome, durationMs };
