@@ -119,7 +119,11 @@ export function storableText<Text extends string | null>(text: Text): string | E
   return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
-export function idsOf(rows: readonly { readonly id: number }[]): number[] {
+export interface IdRow {
+  readonly id: number;
+}
+
+export function idsOf(rows: readonly IdRow[]): number[] {
   return rows.map(({ id }) => id);
 }
 

@@ -4,6 +4,7 @@ import {
   Area,
   type Database,
   equal,
+  type IdRow,
   idIn,
   idsOf,
   insert,
@@ -65,10 +66,6 @@ export interface WaitingType {
 
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
-
-interface FailureId {
-  readonly id: number;
-}
 
 /** Events whose attempts have failed. `FailureLeases` has their attempts. */
 export class Failures extends Area {
@@ -153,18 +150,18 @@ export class Failures extends Area {
   }
 
   /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
-  private stepThrough(filter: FailureFilter): SearchStep<FailureId> {
-    const ofStates = (idsOf: (state: StoredFailure["state"]) => Promise<readonly FailureId[]>) =>
+  private stepThrough(filter: FailureFilter): SearchStep<IdRow> {
+    const ofStates = (idsOf: (state: StoredFailure["state"]) => Promise<readonly IdRow[]>) =>
       Promise.all(statesOf(filter).map(idsOf));
     return async (below, step, limit) => {
       const ends = await ofStates(
-        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures
+        (state) => this.read<IdRow>`SELECT id FROM oncehook_failures
           WHERE state = ${state} AND id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`,
       );
       // The rows of one state may end before those of the other; both are read as far as the shorter step.
       const reached = Math.max(...ends.map(([end]) => end?.id ?? 0)) || undefined;
       const found = await ofStates(
-        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}
+        (state) => this.read<IdRow>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}
           AND id < ${below} AND id >= ${reached ?? 0} ORDER BY id DESC LIMIT ${limit}`,
       );
       const rows = found.flat().sort((one, other) => other.id - one.id);

@@ -15,7 +15,6 @@ export type * from "./failure-leases.ts";
 export type * from "./failures.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type * from "./inspection.ts";
-export type * from "./integrity.ts";
 export type { Lease } from "./lease.ts";
 export type {
   HandlerMigration,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { Area, equal, idList, idsOf } from "./database.ts";
+import { Area, equal, type IdRow, idList, idsOf } from "./database.ts";
 import {
   boundedSearch,
   idsByTime,
@@ -11,6 +11,7 @@ import {
   type SearchStep,
   stepThrough,
 } from "./paging.ts";
+import type { StoredRecord } from "./records.ts";
 import { longestRunMs } from "./settings.ts";
 
 /** A message that a handler sends, committed with its event. */
@@ -45,12 +46,6 @@ export interface NotificationFilter {
   readonly state?: StoredDelivery["state"];
 }
 
-/** An event with a record; the times are those of `StoredRecord`. */
-export interface HandledEvent extends EventKey {
-  readonly createdAt: string;
-  readonly processedAt: string | null;
-}
-
 export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) AS idempotency_key,
   source, event_id, topic, payload, created_at`;
 export type NotificationRow = Omit<StoredNotification, "payload"> & { readonly payload: string };
@@ -73,10 +68,6 @@ const EARLIER_MS = 15_000;
 const LATER_MS = 5_000;
 /** A longer stretch means that the clock was set: the search reads no further, rather than block others. */
 const MAX_ROWS_READ = { sqlite: 50_000, postgres: 1_000_000 } as const;
-
-interface NotificationId {
-  readonly id: number;
-}
 
 /** The lists of notifications with their deliveries; `Outbox` and `Deliveries` send them. */
 export class Notifications extends Area {
@@ -102,7 +93,12 @@ export class Notifications extends Area {
    * were written while their record was, and the ids of that time are a stretch.
    */
   async ofEvent(
-    { source, eventId, createdAt, processedAt }: HandledEvent,
+    {
+      source,
+      eventId,
+      createdAt,
+      processedAt,
+    }: Pick<StoredRecord, keyof EventKey | "createdAt" | "processedAt">,
     limit: number,
   ): Promise<ListedNotification[]> {
     const { dialect } = this.database;
@@ -135,21 +131,20 @@ export class Notifications extends Area {
   }
 
   /** Nearly all are delivered: a walk from the newest one finds a page soon, without an index of them all. */
-  private deliveredStep(): SearchStep<NotificationId> {
+  private deliveredStep(): SearchStep<IdRow> {
     const where = sql`(delivered_to IS NOT NULL OR 0 < (SELECT count(*) FROM oncehook_deliveries AS d
       WHERE d.notification_id = oncehook_notifications.id AND d.state = 'delivered'))`;
     return stepThrough(this.database, { table: "oncehook_notifications", columns: sql`id`, where });
   }
 
   private async newestIds(where: RawBuilder<unknown>, limit: number): Promise<number[]> {
-    const rows = await this.read<NotificationId>`SELECT id FROM oncehook_notifications
+    const rows = await this.read<IdRow>`SELECT id FROM oncehook_notifications
       WHERE ${where} ORDER BY id DESC LIMIT ${limit}`;
     return idsOf(rows);
   }
 
   private async idsWith(state: "waiting" | "dead", before: number, limit: number): Promise<number[]> {
-    const rows = await this
-      .read<NotificationId>`SELECT DISTINCT notification_id AS id FROM oncehook_deliveries
+    const rows = await this.read<IdRow>`SELECT DISTINCT notification_id AS id FROM oncehook_deliveries
       WHERE ${UNDELIVERED} AND state = ${sql.lit(state)} AND notification_id < ${before}
       ORDER BY notification_id DESC LIMIT ${limit}`;
     const ids = idsOf(rows);
