@@ -162,7 +162,7 @@ export function newLease({ clock, settings }: Receiver) {
 export async function recoverInterrupted({ store, clock, log, settings }: Receiver): Promise<void> {
   const { retry } = settings;
   const recovery = { now: clock.now(), leaseMs: retry.leaseMs, policy: retry };
-  const settled = await store.failureRecovery.recover(recovery);
+  const settled = await store.failureLeases.recover(recovery);
   for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, equal, insert } from "./database.ts";
+import { Area, equal, insert, storableText } from "./database.ts";
 import type { StoredCredentialUse } from "./inspection.ts";
 import { CLOCK_TOLERANCE_MS } from "./lease.ts";
 import { NEWEST, type Page } from "./paging.ts";
@@ -25,11 +24,8 @@ export interface StoredSession {
  * session's id, in lowercase hex: reading the database opens no session.
  */
 export class Sessions extends Area {
-  async create(
-    idSha256: string,
-    { actor, role, credentialFingerprint, startedAt, expiresAt }: StoredSession,
-  ): Promise<void> {
-    const row = { idSha256, actor: storableText(actor), role, credentialFingerprint, startedAt, expiresAt };
+  async create(idSha256: string, session: StoredSession): Promise<void> {
+    const row = { idSha256, ...session, actor: storableText(session.actor) };
     await this.write`${insert("oncehook_sessions", row)}`;
   }
 
@@ -88,12 +84,14 @@ export interface AuditFilter {
 export class Audit extends Area {
   /** Resolves with its id once it is written. */
   async begin(entry: NewAuditEntry): Promise<number> {
-    const { at, actor, role, remoteAddress, action, target, outcome } = entry;
-    const detail = entry.detail === null ? null : JSON.stringify(entry.detail);
-    const { rows } = await this.write<{ id: number }>`
-      INSERT INTO oncehook_audit (at, actor, role, remote_address, action, target, detail, outcome)
-      VALUES (${at}, ${storableText(actor)}, ${role}, ${storableText(remoteAddress)}, ${action}, ${storableText(target)},
-        ${detail}, ${outcome}) RETURNING id`;
+    const row = {
+      ...entry,
+      actor: storableText(entry.actor),
+      remoteAddress: storableText(entry.remoteAddress),
+      target: storableText(entry.target),
+      detail: entry.detail === null ? null : JSON.stringify(entry.detail),
+    };
+    const { rows } = await this.write<{ id: number }>`${insert("oncehook_audit", row)} RETURNING id`;
     return Number(rows[0]?.id);
   }
 
@@ -167,8 +165,6 @@ export class RateCounters extends Area {
         points = CASE WHEN ${isOver} THEN 1 ELSE c.points + 1 END,
         reset_at_ms = CASE WHEN ${isOver} THEN excluded.reset_at_ms ELSE c.reset_at_ms END
       RETURNING points, reset_at_ms`;
-    const [row] = rows;
-    if (row === undefined) throw new Error("the rate counter's upsert returned no row");
-    return { points: row.points, resetAt: new Date(row.resetAtMs) };
+    return { points: Number(rows[0]?.points), resetAt: new Date(Number(rows[0]?.resetAtMs)) };
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
-import { Area, assign, insert, run } from "./database.ts";
+import { Area, assign, insert, rowList, run } from "./database.ts";
 
 export type AlertKind = "failures" | "signatures" | "silence";
 
@@ -93,24 +93,20 @@ export class Alerts extends Area {
   async addArrivals(at: Date, added: readonly Arrival[]): Promise<void> {
     if (added.length === 0) return;
     const now = at.getTime();
-    // One order for all processes prevents deadlocks on the rows of several types.
-    const sorted = added.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
-    await this.database.transact(async (query) => {
-      for (const { source, eventType, count } of sorted) {
-        // Without a condition SQLite would read ON as part of a join.
-        const statement = sql`
-          INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
-          SELECT ${source}, ${eventType}, ${Math.floor(now / DAY_MS)}, ${count},
-            ${now} - coalesce(max(last_ms), ${now}), ${now}
-          FROM oncehook_arrival_days WHERE source = ${source} AND event_type = ${eventType}
-          ON CONFLICT (source, event_type, day) DO UPDATE SET
-            count = stored.count + excluded.count,
-            longest_gap_ms = CASE WHEN excluded.longest_gap_ms > stored.longest_gap_ms
-              THEN excluded.longest_gap_ms ELSE stored.longest_gap_ms END,
-            last_ms = excluded.last_ms`;
-        await run(query, statement);
-      }
-    });
+    const rows = added.map(({ source, eventType, count }) => ({ source, event_type: eventType, count }));
+    const columns = { source: "text", event_type: "text", count: "bigint" } as const;
+    // One order for all processes prevents deadlocks on the rows of several types. Without WHERE SQLite would read ON as part of a
+    // join.
+    await this
+      .write`INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
+      SELECT g.source, g.event_type, ${Math.floor(now / DAY_MS)}, g.count, ${now} - coalesce((SELECT max(last_ms)
+        FROM oncehook_arrival_days AS d WHERE d.source = g.source AND d.event_type = g.event_type), ${now}), ${now}
+      FROM ${rowList(this.database.dialect, columns, rows)} AS g WHERE true ORDER BY g.source, g.event_type
+      ON CONFLICT (source, event_type, day) DO UPDATE SET
+        count = stored.count + excluded.count,
+        longest_gap_ms = CASE WHEN excluded.longest_gap_ms > stored.longest_gap_ms
+          THEN excluded.longest_gap_ms ELSE stored.longest_gap_ms END,
+        last_ms = excluded.last_ms`;
   }
 
   async listArrivals(): Promise<ArrivalDay[]> {
@@ -176,5 +172,3 @@ export class Alerts extends Area {
     });
   }
 }
-
-const sortKey = ({ source, eventType }: Arrival) => JSON.stringify([source, eventType]);

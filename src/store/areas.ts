@@ -6,7 +6,7 @@ import { Captures } from "./captures.ts";
 import type { Database } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
 import { EncryptedValues } from "./encrypted-values.ts";
-import { FailureLeases, FailureRecovery } from "./failure-leases.ts";
+import { FailureLeases } from "./failure-leases.ts";
 import { Attempts, Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
 import { Notifications } from "./notifications.ts";
@@ -25,7 +25,6 @@ export function createAreas(database: Database) {
     callbacks: new Callbacks(database),
     failures: new Failures(database),
     failureLeases: new FailureLeases(database),
-    failureRecovery: new FailureRecovery(database),
     attempts: new Attempts(database),
     bulkReplays: new BulkReplays(database),
     preparations: new Preparations(database),

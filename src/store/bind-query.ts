@@ -7,6 +7,7 @@ import {
   type Dialect as KyselyDialect,
   type QueryResult,
 } from "kysely";
+import type { UntypedQuery } from "./transaction.ts";
 
 export type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>;
 
@@ -17,7 +18,7 @@ export type SqlDialect = Omit<KyselyDialect, "createDriver">;
  * A Kysely whose statements all go through `execute`, called before the builder's own call returns: one that is not awaited would
  * be seen too late otherwise. Transactions are the store's, so it refuses to begin one.
  */
-export function bindQuery<Tables>(sqlDialect: SqlDialect, execute: Execute): Kysely<Tables> {
+export function bindQuery(sqlDialect: SqlDialect, execute: Execute): UntypedQuery {
   const connection: DatabaseConnection = {
     executeQuery: execute as DatabaseConnection["executeQuery"],
     streamQuery: () => refuse("stream rows"),
@@ -37,7 +38,7 @@ export function bindQuery<Tables>(sqlDialect: SqlDialect, execute: Execute): Kys
   const executor = new DefaultQueryExecutor(compiler, adapter, {
     provideConnection: (consumer) => consumer(connection),
   });
-  return new Kysely<Tables>({ config: { dialect }, dialect, driver, executor });
+  return new Kysely({ config: { dialect }, dialect, driver, executor });
 }
 
 function refuse(what: string): never {

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import { Area, insert, run } from "./database.ts";
 import { NEWEST } from "./paging.ts";
-import { deleteInSteps } from "./retention.ts";
 import { writeSetting } from "./settings.ts";
 
 /** A request for `oncehook listen`. */
@@ -38,7 +37,6 @@ export interface CaptureLimits {
   readonly since: Date;
 }
 
-const TABLE = "oncehook_captured_requests";
 const LOG = "capture_log";
 const DELETED_TO = "capture_deleted_to";
 const STEP = 1_000;
@@ -60,7 +58,10 @@ export class Captures extends Area {
       if (dialect === "postgres") await run(query, sql`SELECT pg_advisory_xact_lock(${APPEND_LOCK})`);
       for (const { requestId, receivedAt, encrypted } of requests) {
         const row = { requestId, receivedAt, bytes: encrypted.length, encryptedRequest: encrypted };
-        await run(query, sql`${insert(TABLE, row)} ON CONFLICT (request_id) DO NOTHING`);
+        await run(
+          query,
+          sql`${insert("oncehook_captured_requests", row)} ON CONFLICT (request_id) DO NOTHING`,
+        );
       }
     });
   }
@@ -144,7 +145,6 @@ export class Captures extends Area {
   }
 
   private deleteTo(last: number): Promise<number> {
-    const where = sql`id <= ${last}`;
-    return deleteInSteps(this.database, { table: TABLE, key: ["id"], where, orderBy: "id" });
+    return this.deleteInSteps("oncehook_captured_requests", sql`id <= ${last}`, "id");
   }
 }

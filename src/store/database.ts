@@ -1,18 +1,23 @@
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
-import type { TableName, Tables } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
+
+/** What runs statements: on a connection of its own for each, or all of them in one transaction. */
+export type Query = QueryExecutorProvider;
+
+export type TableName = `oncehook_${string}`;
 
 /** How areas read and write a database, beside the hot path; SQLite reads beside its one writer. */
 export interface Database {
   readonly dialect: Dialect;
   /** Both databases return times as ISO 8601 and integers as numbers, and take `Date`s. */
-  readonly read: Kysely<Tables>;
-  readonly write: Kysely<Tables>;
+  readonly read: Query;
+  readonly write: Query;
   /** Whether an error passes by itself, as a busy database does. */
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
-  transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
+  transact<T>(work: (query: Query) => Promise<T>): Promise<T>;
 }
 
 export interface StatementResult<Row> {
@@ -21,6 +26,9 @@ export interface StatementResult<Row> {
   /** How many rows it changed, where it returns none. */
   readonly changes: number;
 }
+
+/** Rows that one statement deletes or walks past, so that no callback waits long for the writer. */
+export const ROWS_PER_STEP = 1_000;
 
 /** One subject of the store with all of its SQL, written once for both databases. */
 export abstract class Area {
@@ -31,8 +39,8 @@ export abstract class Area {
   }
 
   /** Runs a statement that changes nothing. */
-  protected async read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
-    return (await run<Row>(this.database.read, sql(text, ...values))).rows;
+  protected read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
+    return select(this.database, sql(text, ...values));
   }
 
   /** Runs a statement in a transaction of its own. */
@@ -43,15 +51,43 @@ export abstract class Area {
     return run(this.database.write, sql(text, ...values));
   }
 
+  /** Deletes rows in steps with a turn of the event loop between; rows that another process holds stay. @returns how many */
+  protected async deleteInSteps(
+    table: TableName,
+    where: RawBuilder<unknown>,
+    orderBy: string,
+    step = ROWS_PER_STEP,
+  ): Promise<number> {
+    const isPostgres = this.database.dialect === "postgres";
+    const [rows, row] = [sql.table(table), sql.raw(isPostgres ? "ctid" : "rowid")];
+    const next = sql`SELECT ${row} FROM ${rows} WHERE ${where}
+      ORDER BY ${sql.ref(orderBy)} LIMIT ${sql.lit(step)} ${this.skipLocked}`;
+    const isNext = isPostgres ? sql`ctid = ANY (ARRAY(${next}))` : sql`rowid IN (${next})`;
+    for (let deleted = 0; ; ) {
+      const { changes } = await this.write`DELETE FROM ${rows} WHERE ${isNext} AND ${where}`;
+      deleted += changes;
+      if (changes < step) return deleted;
+      await nextTurn();
+    }
+  }
+
   /** At the end of a SELECT whose rows several processes share without waiting for each other; SQLite has one writer anyway. */
   protected get skipLocked(): RawBuilder<unknown> {
     return this.database.dialect === "postgres" ? sql`FOR UPDATE SKIP LOCKED` : sql``;
   }
 }
 
+/** Runs a statement that changes nothing. */
+export async function select<Row>(
+  { read }: Database,
+  statement: RawBuilder<unknown>,
+): Promise<readonly Row[]> {
+  return (await run<Row>(read, statement)).rows;
+}
+
 /** Runs a statement, such as one inside `transact`. */
 export async function run<Row = never>(
-  query: Kysely<Tables>,
+  query: Query,
   statement: RawBuilder<unknown>,
 ): Promise<StatementResult<Row>> {
   const { rows, numAffectedRows = 0n } = await statement.execute(query);
@@ -78,8 +114,58 @@ export function equal(values: Values): RawBuilder<unknown> {
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` AND `);
 }
 
+/** PostgreSQL stores no NUL in text; a log row must not be lost for one. */
+export function storableText<Text extends string | null>(text: Text): string | Extract<Text, null> {
+  return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
+}
+
+export interface IdRow {
+  readonly id: number;
+}
+
+export function idsOf(rows: readonly IdRow[]): number[] {
+  return rows.map(({ id }) => id);
+}
+
+/** A condition that the primary key answers, in its order. */
+export function idIn(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
+  return dialect === "sqlite" ? sql`id IN ${idList(dialect, ids)}` : sql`id = ANY(${ids}::bigint[])`;
+}
+
+/** A table of one column, `id`; see `rowList`. */
+export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
+  return dialect === "sqlite"
+    ? sql`(SELECT value AS id FROM json_each(${JSON.stringify(ids)}))`
+    : sql`(SELECT id FROM unnest(${ids}::bigint[]) AS given(id) LIMIT ${ids.length})`;
+}
+
+/**
+ * A table of these rows. The statement's text is the same however many there are, so that it is compiled once. PostgreSQL
+ * expects few rows of what has a LIMIT that it does not know yet: a plan that is kept uses the indexes of what it is joined
+ * with, and not a scan that is cheap only as long as that table is new and empty.
+ * @param columns their types in PostgreSQL
+ */
+export function rowList<Column extends string>(
+  dialect: Dialect,
+  columns: Readonly<Record<Column, "bigint" | "text" | "timestamptz">>,
+  rows: readonly Readonly<Record<Column, unknown>>[],
+): RawBuilder<unknown> {
+  const names = Object.keys(columns) as Column[];
+  if (dialect === "sqlite") {
+    const values = names.map((name) => sql`value ->> ${sql.lit(name)} AS ${sql.ref(name)}`);
+    return sql`(SELECT ${sql.join(values)} FROM json_each(${JSON.stringify(rows)}))`;
+  }
+  const arrays = names.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(columns[name])}[]`);
+  const list = sql.join(names.map((name) => sql.ref(name)));
+  return sql`(SELECT * FROM unnest(${sql.join(arrays)}) AS given(${list}) LIMIT ${rows.length})`;
+}
+
+export function columnName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 function column(name: string): RawBuilder<unknown> {
-  return sql.ref(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return sql.ref(columnName(name));
 }
 
 function inCamelCase(row: object): object {

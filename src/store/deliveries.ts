@@ -1,9 +1,15 @@
-import { type RawBuilder, type Selectable, sql } from "kysely";
-import { idList, storableText } from "./column-values.ts";
-import { Area, assign, equal } from "./database.ts";
+import { type RawBuilder, sql } from "kysely";
+import { Area, assign, equal, idList, run, storableText } from "./database.ts";
 import { bringForward, cutLeases, type Lease, NO_LEASE } from "./lease.ts";
-import { type StoredDelivery, type StoredNotification, toDelivery, toNotification } from "./notifications.ts";
-import type { DeliveryRow, NotificationRow } from "./tables.ts";
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+  NOTIFICATION_COLUMNS,
+  type NotificationRow,
+  type StoredDelivery,
+  type StoredNotification,
+  toNotification,
+} from "./notifications.ts";
 
 export interface DueDelivery extends StoredDelivery {
   readonly notification: StoredNotification;
@@ -24,12 +30,12 @@ export class Deliveries extends Area {
    * during which the process ends counts too.
    */
   async leaseDue(channels: readonly string[], lease: DeliveryLease, limit: number): Promise<DueDelivery[]> {
-    const leased = await sql<Selectable<DeliveryRow>>`WITH due AS (SELECT id FROM oncehook_deliveries
+    const { rows } = await this.write<DeliveryRow>`WITH due AS (SELECT id FROM oncehook_deliveries
         WHERE state = 'waiting' AND next_attempt_at <= ${lease.now} AND channel IN (${sql.join([...channels])})
           AND lease_owner IS NULL ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})
       UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM due) RETURNING *`.execute(this.database.write);
-    return this.withNotifications(leased.rows);
+      WHERE id IN (SELECT id FROM due) RETURNING ${DELIVERY_COLUMNS}`;
+    return this.withNotifications(rows);
   }
 
   /**
@@ -44,10 +50,10 @@ export class Deliveries extends Area {
       WHERE lease_owner IS NOT NULL AND leased_until <= ${now} AND next_attempt_at <= ${now}
         AND channel IN (${sql.join([...channels])}) ORDER BY attempts, id LIMIT 1`;
     if (left === undefined) return undefined;
-    const leased = await sql<Selectable<DeliveryRow>>`UPDATE oncehook_deliveries
+    const { rows } = await this.write<DeliveryRow>`UPDATE oncehook_deliveries
       SET ${leaseOf(lease)}, attempts = attempts + lease_alone, lease_alone = 1
-      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING *`.execute(this.database.write);
-    return (await this.withNotifications(leased.rows))[0];
+      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING ${DELIVERY_COLUMNS}`;
+    return (await this.withNotifications(rows))[0];
   }
 
   /**
@@ -60,7 +66,7 @@ export class Deliveries extends Area {
     const leased = sql`lease_owner IS NOT NULL AND ${ofChannels}`;
     const waiting = sql`state = 'waiting' AND ${ofChannels}`;
     await cutLeases(this.database, { table: DELIVERIES, where: leased }, leaseMs, now);
-    const scheduled = { key: "id", setAt: "scheduled_at", times: ["next_attempt_at"] };
+    const scheduled = { key: "id", setAt: "scheduledAt", times: ["nextAttemptAt"] };
     await bringForward(this.database, { table: DELIVERIES, where: waiting, ...scheduled }, now);
   }
 
@@ -102,16 +108,16 @@ export class Deliveries extends Area {
       WHERE ${equal({ id, leaseOwner: owner })}`;
   }
 
-  private async withNotifications(leased: readonly Selectable<DeliveryRow>[]): Promise<DueDelivery[]> {
+  private async withNotifications(leased: readonly DeliveryRow[]): Promise<DueDelivery[]> {
     if (leased.length === 0) return [];
     const { dialect, write } = this.database;
-    const ids = leased.map((row) => row.notification_id);
-    const { rows } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
-      WHERE id IN ${idList(dialect, ids)}`.execute(write);
+    const ids = leased.map(({ notificationId }) => notificationId);
+    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${idList(dialect, ids)}`;
+    const { rows } = await run<NotificationRow>(write, ofThese);
     const byId = new Map(rows.map((row) => [row.id, toNotification(row)]));
-    return leased.flatMap((row) => {
-      const notification = byId.get(row.notification_id);
-      return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
+    return leased.flatMap(({ notificationId, ...delivery }) => {
+      const notification = byId.get(notificationId);
+      return notification === undefined ? [] : [{ ...delivery, notification }];
     });
   }
 }

@@ -6,9 +6,14 @@ import {
   type FaultCode,
   type RetryPolicy,
 } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, assign, type Database, equal, run, type Values } from "./database.ts";
-import { FAILURE_COLUMNS, insertAttempt, removeIfRecorded, type StoredFailure } from "./failures.ts";
+import { Area, assign, equal, idIn, idsOf, type Query, run, storableText, type Values } from "./database.ts";
+import {
+  type AttemptTrigger,
+  FAILURE_COLUMNS,
+  insertAttempt,
+  removeIfRecorded,
+  type StoredFailure,
+} from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND } from "./lease.ts";
 
 /** A lease of one failure; taking it counts as an attempt, except for a removal. */
@@ -31,6 +36,32 @@ export interface FailedAttempt {
   readonly bulkReplayId?: number | undefined;
 }
 
+export interface RecoveryOptions {
+  readonly now: Date;
+  readonly leaseMs: number;
+  readonly policy: RetryPolicy;
+}
+
+/** An attempt that the end of its process interrupted, as it was settled. */
+export interface InterruptedAttempt extends EventKey, Pick<StoredFailure, "state" | "crashes"> {
+  readonly kind: AttemptTrigger;
+  readonly isAlone: boolean;
+}
+
+interface LeasedFailure
+  extends EventKey,
+    Pick<StoredFailure, "id" | "state" | "code" | "error" | "retriesDone" | "crashes" | "lastFailedAt"> {
+  readonly leaseOwner: string;
+  readonly leasedUntil: string;
+  readonly leasedAt: string | null;
+  readonly leaseKind: AttemptTrigger | "removal" | null;
+  readonly leaseAlone: 0 | 1;
+  readonly leaseBulkId: number | null;
+}
+
+/** The condition of the index, word for word. */
+const LEASED = sql`lease_owner IS NOT NULL`;
+
 const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at = NULL, lease_kind = NULL,
   lease_alone = 0, lease_bulk_id = NULL`;
 
@@ -38,7 +69,10 @@ const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at 
 const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
   retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
-/** The attempts of failures beside their callbacks: retries, replays and removals, each under a lease. */
+/**
+ * The attempts of failures beside their callbacks: retries, replays and removals, each under a lease; and their recovery after
+ * a process has ended, or a clock was set back.
+ */
 export class FailureLeases extends Area {
   /**
    * Leases the due failures, oldest first, each to one owner only, without suspects. The lease counts the attempt and the retry,
@@ -95,7 +129,7 @@ export class FailureLeases extends Area {
     const { code, now, nextAttemptAt, bulkReplayId } = again;
     const state = nextAttemptAt === null ? "exhausted" : "waiting";
     const failed = { code, error: storableText(again.error), lastFailedAt: now, crashes: 0 };
-    await this.settle(key, owner, bulkReplayId, [
+    await this.end(key, owner, bulkReplayId, [
       assign(again.kind === "retry" ? { ...failed, nextAttemptAt, state } : failed),
     ]);
     await removeIfRecorded(this.database, key);
@@ -107,11 +141,11 @@ export class FailureLeases extends Area {
    */
   async release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void> {
     const deferred = nextAttemptAt === undefined ? [] : [assign({ nextAttemptAt })];
-    await this.settle(key, owner, bulkReplayId, [UNCOUNTED, ...deferred]);
+    await this.end(key, owner, bulkReplayId, [UNCOUNTED, ...deferred]);
   }
 
   /** A bulk replay counts a failure in the transaction that changes it, so that it counts once, whatever process ends. */
-  private async settle(
+  private async end(
     { source, eventId }: EventKey,
     owner: string,
     bulkReplayId: number | undefined,
@@ -120,69 +154,12 @@ export class FailureLeases extends Area {
     const triedBy = bulkReplayId === undefined ? [] : [assign({ bulkReplayId })];
     const change = sql`UPDATE oncehook_failures SET ${sql.join([...changes, ...triedBy, NO_FAILURE_LEASE])}
       WHERE ${equal({ eventId, source, leaseOwner: owner })}`;
-    if (bulkReplayId === undefined) {
-      await run(this.database.write, change);
-      return;
-    }
     await this.database.transact(async (query) => {
-      if ((await run(query, change)).changes > 0) await countFailedReplay(query, bulkReplayId);
+      const { changes } = await run(query, change);
+      if (changes > 0 && bulkReplayId !== undefined) await countFailedReplay(query, bulkReplayId);
     });
   }
-}
 
-/** In the transaction that settles the failure. */
-async function countFailedReplay(query: Database["write"], bulkReplayId: number): Promise<void> {
-  await run(query, sql`UPDATE oncehook_bulk_replays SET failed = failed + 1 WHERE id = ${bulkReplayId}`);
-}
-
-/** `crashes > 0` is the condition of the index, word for word. */
-function suspectDue(now: Date): RawBuilder<unknown> {
-  return sql`crashes > 0 AND next_attempt_at <= ${now} AND state = 'waiting' AND lease_owner IS NULL`;
-}
-
-function leaseOf(
-  { owner, now, until, isAlone = false, bulkReplayId }: FailureLease,
-  leaseKind: string,
-): RawBuilder<unknown> {
-  return sql`lease_owner = ${owner}, leased_until = ${until}, leased_at = ${now}, lease_kind = ${leaseKind},
-    lease_alone = ${isAlone ? 1 : 0}, lease_bulk_id = ${bulkReplayId}`;
-}
-
-export interface RecoveryOptions {
-  readonly now: Date;
-  readonly leaseMs: number;
-  readonly policy: RetryPolicy;
-}
-
-/** An attempt that the end of its process interrupted, as it was settled. */
-export interface InterruptedAttempt extends EventKey {
-  readonly kind: "retry" | "replay" | "bulk";
-  readonly isAlone: boolean;
-  readonly state: StoredFailure["state"];
-  readonly crashes: number;
-}
-
-interface LeasedFailure extends EventKey {
-  readonly id: number;
-  readonly state: StoredFailure["state"];
-  readonly code: string;
-  readonly error: string;
-  readonly retriesDone: number;
-  readonly crashes: number;
-  readonly lastFailedAt: string;
-  readonly leaseOwner: string;
-  readonly leasedUntil: string;
-  readonly leasedAt: string | null;
-  readonly leaseKind: InterruptedAttempt["kind"] | "removal" | null;
-  readonly leaseAlone: 0 | 1;
-  readonly leaseBulkId: number | null;
-}
-
-/** The condition of the index, word for word. */
-const LEASED = sql`lease_owner IS NOT NULL`;
-
-/** Recovers failures whose process has ended, and schedules of a clock that was set back. */
-export class FailureRecovery extends Area {
   /**
    * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry that
    * lies further ahead than the present clock can have set it moves to the latest time it may have.
@@ -251,10 +228,27 @@ export class FailureRecovery extends Area {
       WHERE state = 'waiting' AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     if (far.length === 0) return;
-    const ids = sql.join(far.map(({ id }) => id));
     await this.write`UPDATE oncehook_failures SET next_attempt_at = ${new Date(due)}
-      WHERE id IN (${ids}) AND lease_owner IS NULL`;
+      WHERE ${idIn(this.database.dialect, idsOf(far))} AND lease_owner IS NULL`;
   }
+}
+
+/** In the transaction that settles the failure. */
+async function countFailedReplay(query: Query, bulkReplayId: number): Promise<void> {
+  await run(query, sql`UPDATE oncehook_bulk_replays SET failed = failed + 1 WHERE id = ${bulkReplayId}`);
+}
+
+/** `crashes > 0` is the condition of the index, word for word. */
+function suspectDue(now: Date): RawBuilder<unknown> {
+  return sql`crashes > 0 AND next_attempt_at <= ${now} AND state = 'waiting' AND lease_owner IS NULL`;
+}
+
+function leaseOf(
+  { owner, now, until, isAlone = false, bulkReplayId }: FailureLease,
+  leaseKind: string,
+): RawBuilder<unknown> {
+  return sql`lease_owner = ${owner}, leased_until = ${until}, leased_at = ${now}, lease_kind = ${leaseKind},
+    lease_alone = ${isAlone ? 1 : 0}, lease_bulk_id = ${bulkReplayId}`;
 }
 
 const EARLIER_ERROR = "\nbefore that: ";

@@ -1,7 +1,17 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, type Database, equal, insert, run } from "./database.ts";
+import {
+  Area,
+  type Database,
+  equal,
+  type IdRow,
+  idIn,
+  idsOf,
+  insert,
+  type Query,
+  run,
+  storableText,
+} from "./database.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -57,13 +67,6 @@ export interface WaitingType {
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
-/** Two thousand take about a millisecond or two; on a cold disk, more. */
-const STEPS = { first: 256, most: 2_000 };
-
-interface FailureId {
-  readonly id: number;
-}
-
 /** Events whose attempts have failed. `FailureLeases` has their attempts. */
 export class Failures extends Area {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
@@ -102,13 +105,10 @@ export class Failures extends Area {
   ): Promise<SearchResult<StoredFailure>> {
     const { dialect } = this.database;
     if (eventId !== undefined) return this.ofEvent(eventId, filter, page);
-    const step: SearchStep<FailureId> = (below, size, limit) => this.searchStep(filter, below, size, limit);
-    const { rows, next } = await boundedSearch(dialect, STEPS, page, step);
-    if (rows.length === 0) return { rows: [], next };
-    const ids = sql.join(rows.map(({ id }) => id));
-    const found = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
-      WHERE id IN (${ids}) ORDER BY id DESC`;
-    return { rows: found, next };
+    const { rows, next } = await boundedSearch(dialect, page, this.stepThrough(filter));
+    const failures = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+      WHERE ${idIn(dialect, idsOf(rows))} ORDER BY id DESC`;
+    return { rows: failures, next };
   }
 
   /** One for each source at most, by the index of the key. */
@@ -150,24 +150,23 @@ export class Failures extends Area {
   }
 
   /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
-  private async searchStep(filter: FailureFilter, below: number, step: number, limit: number) {
-    const states = statesOf(filter);
-    const ends = await Promise.all(
-      states.map(
-        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures
+  private stepThrough(filter: FailureFilter): SearchStep<IdRow> {
+    const ofStates = (idsOf: (state: StoredFailure["state"]) => Promise<readonly IdRow[]>) =>
+      Promise.all(statesOf(filter).map(idsOf));
+    return async (below, step, limit) => {
+      const ends = await ofStates(
+        (state) => this.read<IdRow>`SELECT id FROM oncehook_failures
           WHERE state = ${state} AND id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`,
-      ),
-    );
-    // The rows of one state may end before those of the other; both are read as far as the shorter step.
-    const reached = Math.max(...ends.map(([end]) => end?.id ?? 0)) || undefined;
-    const found = await Promise.all(
-      states.map(
-        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}
+      );
+      // The rows of one state may end before those of the other; both are read as far as the shorter step.
+      const reached = Math.max(...ends.map(([end]) => end?.id ?? 0)) || undefined;
+      const found = await ofStates(
+        (state) => this.read<IdRow>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}
           AND id < ${below} AND id >= ${reached ?? 0} ORDER BY id DESC LIMIT ${limit}`,
-      ),
-    );
-    const rows = found.flat().sort((one, other) => other.id - one.id);
-    return { rows: rows.slice(0, limit), reached };
+      );
+      const rows = found.flat().sort((one, other) => other.id - one.id);
+      return { rows: rows.slice(0, limit), reached };
+    };
   }
 }
 
@@ -231,7 +230,7 @@ export class Attempts extends Area {
 }
 
 export async function insertAttempt(
-  query: Database["write"],
+  query: Query,
   { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
 ): Promise<void> {
   const row = { source, eventId, startedAt, triggeredBy: trigger, outcome, durationMs };

@@ -17,10 +17,10 @@ interface PendingCall {
 }
 
 /** The state of a handler's transaction. */
-export interface HandlerTransaction {
-  isOpen: boolean;
+export class HandlerTransaction {
+  isOpen = true;
   /** Every call counts from the moment in which the handler makes it. */
-  readonly pending: LinkedList<PendingCall>;
+  readonly pending = new LinkedList<PendingCall>();
   /** The first call after its end: the handler did not await a call that it had started. */
   usedAfterEnd: Pick<PendingCall, "label" | "site"> | undefined;
   /** What failed, by its error: an error that no code awaits fails the event. */
@@ -31,22 +31,11 @@ export interface HandlerTransaction {
   readonly isInTransaction: () => boolean;
   /** Only in dry runs. */
   readonly observer: TransactionObserver | undefined;
-}
 
-/** Returns the state at the begin of a transaction. */
-export function newHandlerTransaction(
-  isInTransaction: () => boolean,
-  observer?: TransactionObserver,
-): HandlerTransaction {
-  return {
-    isOpen: true,
-    pending: new LinkedList(),
-    usedAfterEnd: undefined,
-    failedCalls: undefined,
-    unawaitedFailure: undefined,
-    isInTransaction,
-    observer,
-  };
+  constructor(isInTransaction: () => boolean, observer?: TransactionObserver) {
+    this.isInTransaction = isInTransaction;
+    this.observer = observer;
+  }
 }
 
 /** Which transaction an error of a statement belongs to, for as long as the error is kept. */

@@ -1,5 +1,6 @@
 import type { Diagnosis } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
+import { MaintenanceError } from "./store-errors.ts";
 
 export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
@@ -38,7 +39,7 @@ export interface StoredCredentialUse {
   readonly lastUsedAt: string | null;
 }
 
-export type Select = (text: string) => readonly Row[] | Promise<readonly Row[]>;
+type Select = (text: string) => readonly Row[] | Promise<readonly Row[]>;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -81,4 +82,147 @@ function toCredentialUse({ method, fingerprint, previous_since, last_used_at }: 
     previousSince: time(previous_since),
     lastUsedAt: time(last_used_at),
   };
+}
+
+/** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
+export interface Invariant {
+  readonly name: string;
+  readonly message: string;
+  /**
+   * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
+   * for a time that no retention reaches: what is younger has not been deleted.
+   */
+  readonly select: string;
+}
+
+/** An invariant of one database. */
+export interface InvariantResult {
+  readonly name: string;
+  readonly message: string;
+  readonly violations: number;
+  readonly examples: readonly string[];
+}
+
+export const MAX_EXAMPLES = 5;
+
+/** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    name: "records-completed",
+    message: "every committed record is completed and has a result",
+    select: `SELECT event_id AS what FROM oncehook_records
+      WHERE status <> 'completed' OR processed_at IS NULL OR result IS NULL OR result NOT LIKE '{%}'`,
+  },
+  {
+    name: "one-success",
+    message: "no event has two log entries with the outcome success",
+    select: `SELECT event_id AS what FROM oncehook_callbacks
+      WHERE outcome = 'success' AND event_id IS NOT NULL GROUP BY source, event_id HAVING count(*) > 1`,
+  },
+  {
+    name: "log-of-record",
+    message: "each record's log entry exists and has the outcome success",
+    select: `SELECT r.event_id AS what FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
+      WHERE r.callback_id IS NOT NULL AND (
+        (c.id IS NULL AND r.created_at > @since)
+        OR c.event_id <> r.event_id OR c.source <> r.source OR c.outcome <> 'success')`,
+  },
+  {
+    name: "record-of-log",
+    message: "each log entry written with a record has that record",
+    select: `SELECT c.event_id AS what FROM oncehook_callbacks c LEFT JOIN oncehook_records r ON r.callback_id = c.id
+      WHERE c.with_record = 1 AND r.id IS NULL`,
+  },
+  {
+    name: "failures-open",
+    message: "no event with a record is also an exhausted failure",
+    select: `SELECT f.event_id AS what FROM oncehook_failures f
+      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source WHERE f.state = 'exhausted'`,
+  },
+  {
+    name: "failures-scheduled",
+    message: "a waiting failure has a retry time, and an exhausted one has none",
+    select: `SELECT event_id AS what FROM oncehook_failures
+      WHERE (state = 'waiting' AND next_attempt_at IS NULL) OR (state = 'exhausted' AND next_attempt_at IS NOT NULL)`,
+  },
+  {
+    name: "notifications-of-records",
+    message: "a notification, other than an alert, belongs to an event that has a record",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      LEFT JOIN oncehook_records r ON r.event_id = n.event_id AND r.source = n.source
+      WHERE r.id IS NULL AND n.position > 0 AND n.created_at > @since`,
+  },
+  {
+    name: "notifications-once",
+    message: "no notification of an event exists twice",
+    select: `SELECT event_id AS what FROM oncehook_notifications
+      GROUP BY source, event_id, position HAVING count(*) > 1`,
+  },
+  {
+    name: "deliveries-fanned-out",
+    message: "a notification with deliveries is marked as fanned out",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      WHERE n.fanned_out_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
+  },
+  {
+    name: "deliveries-timed",
+    message: "exactly the delivered deliveries have a delivery time",
+    select: `SELECT CAST(notification_id AS text) || ' ' || channel AS what FROM oncehook_deliveries
+      WHERE (state = 'delivered' AND delivered_at IS NULL) OR (state <> 'delivered' AND delivered_at IS NOT NULL)`,
+  },
+];
+
+/** The shortest retention is a day. */
+const RECENT_MS = 12 * 3_600_000;
+
+/** What tells one database from another, for a person who has several. */
+export interface DatabaseContents {
+  /** Which `APP_ENV` it belongs to. */
+  readonly environment: string | null;
+  readonly records: number;
+  /** When the newest of them came, in ISO 8601. */
+  readonly newestRecordAt: string | null;
+}
+
+export interface IntegrityReport {
+  /** Undefined where nothing can be read any more. */
+  readonly contents: DatabaseContents | undefined;
+  readonly invariants: readonly InvariantResult[];
+}
+
+const SELECT_CONTENTS = `SELECT
+  (SELECT value FROM oncehook_settings WHERE name = 'environment') AS environment,
+  (SELECT count(*) FROM oncehook_records) AS records,
+  (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest`;
+
+/**
+ * Checks the integrity of a database that has this service's tables, while it may be in use: each invariant on a snapshot of its
+ * own. The statements have one text for both databases.
+ * @throws MaintenanceError for a database that this version cannot read
+ */
+export async function checkInvariants(all: Select): Promise<IntegrityReport> {
+  assertCurrent((await all(SELECT_SCHEMA))[0]);
+  const since = new Date(Date.now() - RECENT_MS).toISOString();
+  const invariants: InvariantResult[] = [];
+  for (const { name, message, select } of INVARIANTS) {
+    const found = select.replaceAll("@since", `'${since}'`);
+    const rows = await all(
+      `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${MAX_EXAMPLES}`,
+    );
+    const examples = rows.map(({ what }) => String(what));
+    invariants.push({ name, message, violations: Number(rows[0]?.broken ?? 0), examples });
+  }
+  const { environment, records, newest } = (await all(SELECT_CONTENTS))[0] ?? {};
+  const contents = {
+    environment: environment === null ? null : String(environment),
+    records: Number(records),
+    newestRecordAt: newest === null ? null : new Date(newest as string | Date).toISOString(),
+  };
+  return { contents, invariants };
+}
+
+/** @throws MaintenanceError for a database that this version cannot read */
+export function assertCurrent(newest: Readonly<Record<string, unknown>> | undefined): void {
+  const outdated = outdatedSchema(Number(newest?.number ?? 0));
+  if (outdated !== undefined) throw new MaintenanceError(outdated);
 }

@@ -1,6 +1,5 @@
-import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { Area, type Database, run } from "./database.ts";
-import type { TableName } from "./tables.ts";
+import { type RawBuilder, sql } from "kysely";
+import { Area, assign, columnName, type Database, equal, run, select, type TableName } from "./database.ts";
 
 /** A lease: `owner` may work on the row until `until`, after which another owner may take it over. */
 export interface Lease {
@@ -17,8 +16,8 @@ export const CLOCK_TOLERANCE_MS = 10_000;
 /** Rows corrected at a time; the next round corrects the others. */
 export const ROWS_PER_ROUND = 250;
 
-export function isUnleased(now: Date): RawBuilder<SqlBool> {
-  return sql<SqlBool>`(leased_until IS NULL OR leased_until <= ${now})`;
+export function isUnleased(now: Date): RawBuilder<unknown> {
+  return sql`(leased_until IS NULL OR leased_until <= ${now})`;
 }
 
 /**
@@ -41,49 +40,53 @@ interface LeasedRows {
  * that no lease ends at once. Writes nothing where there is none.
  */
 export async function cutLeases(
-  { read, write }: Database,
+  database: Database,
   { table, where }: LeasedRows,
   leaseMs: number,
   now: Date,
 ): Promise<void> {
   const isTooLong = sql`${where} AND leased_until > ${latestPlausibleLeaseEnd(now, leaseMs)}`;
-  const found = await sql`SELECT 1 FROM ${sql.table(table)} WHERE ${isTooLong} LIMIT 1`.execute(read);
-  if (found.rows.length === 0) return;
-  const until = new Date(now.getTime() + leaseMs);
-  await sql`UPDATE ${sql.table(table)} SET leased_until = ${until} WHERE ${isTooLong}`.execute(write);
+  const found = await select(database, sql`SELECT 1 FROM ${sql.table(table)} WHERE ${isTooLong} LIMIT 1`);
+  if (found.length === 0) return;
+  const leasedUntil = new Date(now.getTime() + leaseMs);
+  await run(
+    database.write,
+    sql`UPDATE ${sql.table(table)} SET ${assign({ leasedUntil })} WHERE ${isTooLong}`,
+  );
 }
 
+/** Its columns in camel case. */
 interface ScheduledRows extends LeasedRows {
   readonly key: string;
-  /** The column that says when the others were set. */
+  /** Says when the others were set. */
   readonly setAt: string;
   readonly times: readonly string[];
 }
 
 /** Moves times that were set later than now: as long after now as they were to come after then. */
 export async function bringForward(
-  { read, transact }: Database,
+  database: Database,
   { table, where, key, setAt, times }: ScheduledRows,
   now: Date,
 ): Promise<void> {
   const latest = new Date(now.getTime() + CLOCK_TOLERANCE_MS);
-  const columns = sql.join([key, setAt, ...times].map((name) => sql.ref(name)));
-  const { rows } = await sql<Record<string, string | number | null>>`SELECT ${columns}
-    FROM ${sql.table(table)} WHERE ${where} AND ${sql.ref(setAt)} > ${latest}
-    ORDER BY ${sql.ref(setAt)} LIMIT ${sql.lit(ROWS_PER_ROUND)}`.execute(read);
+  const [name, since] = [sql.table(table), sql.ref(columnName(setAt))];
+  const rows = await select<Record<string, string | null>>(
+    database,
+    sql`SELECT * FROM ${name} WHERE ${where} AND ${since} > ${latest}
+      ORDER BY ${since} LIMIT ${sql.lit(ROWS_PER_ROUND)}`,
+  );
   if (rows.length === 0) return;
-  await transact(async (query) => {
+  await database.transact(async (query) => {
     for (const row of rows) {
       const aheadMs = (time: string) => Math.max(0, Date.parse(time) - Date.parse(String(row[setAt])));
-      const moved = times.map((name) => {
-        const time = row[name];
-        const to = typeof time === "string" ? new Date(now.getTime() + aheadMs(time)) : null;
-        return sql`${sql.ref(name)} = ${to}`;
+      const moved = times.map((column) => {
+        const time = row[column];
+        return [column, time ? new Date(now.getTime() + aheadMs(time)) : null];
       });
-      await sql`UPDATE ${sql.table(table)} SET ${sql.join(moved)}, ${sql.ref(setAt)} = ${now}
-        WHERE ${sql.ref(key)} = ${row[key]} AND ${sql.ref(setAt)} = ${row[setAt]} AND ${where}`.execute(
-        query,
-      );
+      const changes = { ...Object.fromEntries(moved), [setAt]: now };
+      const unchanged = equal({ [key]: row[key], [setAt]: row[setAt] });
+      await run(query, sql`UPDATE ${name} SET ${assign(changes)} WHERE ${unchanged} AND ${where}`);
     }
   });
 }

@@ -1,18 +1,18 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { isoTime } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
+import { Area, equal, type IdRow, idList, idsOf } from "./database.ts";
 import {
   boundedSearch,
-  firstIdSince,
-  idRange,
+  idsByTime,
+  NEWEST,
   type Page,
   type SearchPage,
   type SearchResult,
   type SearchStep,
+  stepThrough,
 } from "./paging.ts";
+import type { StoredRecord } from "./records.ts";
 import { longestRunMs } from "./settings.ts";
-import type { DeliveryRow, NotificationRow, StoredInteger } from "./tables.ts";
 
 /** A message that a handler sends, committed with its event. */
 export interface StoredNotification {
@@ -46,43 +46,19 @@ export interface NotificationFilter {
   readonly state?: StoredDelivery["state"];
 }
 
-/** An event with a record; the times are those of `StoredRecord`. */
-export interface HandledEvent extends EventKey {
-  readonly createdAt: string;
-  readonly processedAt: string | null;
+export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) AS idempotency_key,
+  source, event_id, topic, payload, created_at`;
+export type NotificationRow = Omit<StoredNotification, "payload"> & { readonly payload: string };
+
+export function toNotification(row: NotificationRow): StoredNotification {
+  return { ...row, payload: JSON.parse(row.payload) };
 }
 
-export function toNotification(row: Selectable<NotificationRow>): StoredNotification {
-  return {
-    id: Number(row.id),
-    idempotencyKey: `${row.source}/${row.event_id}/${row.position}`,
-    source: row.source,
-    eventId: row.event_id,
-    topic: row.topic,
-    payload: JSON.parse(row.payload),
-    createdAt: isoTime(row.created_at),
-  };
-}
+export const DELIVERY_COLUMNS = sql`id, notification_id, channel, state, attempts, error, next_attempt_at, delivered_at`;
+export type DeliveryRow = StoredDelivery & { readonly notificationId: number };
 
-export function toDelivery(row: Selectable<DeliveryRow>): StoredDelivery {
-  return {
-    id: Number(row.id),
-    channel: row.channel,
-    state: row.state,
-    attempts: row.attempts,
-    error: row.error,
-    nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
-    deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
-  };
-}
-
-const NOTIFICATIONS = "oncehook_notifications";
-const DELIVERIES = "oncehook_deliveries";
 /** The condition of the index, word for word: SQLite does not derive it from another one. */
-export const UNDELIVERED = sql<boolean>`state IN ('waiting', 'dead')`;
-
-/** Two thousand take about a millisecond or two; on a cold disk, more. */
-const STEPS = { first: 256, most: 2_000 };
+export const UNDELIVERED = sql`state IN ('waiting', 'dead')`;
 
 /**
  * Ids follow the time but for this and the longest run: a handler may send long before its transaction writes the row. SQLite
@@ -100,14 +76,11 @@ export class Notifications extends Area {
     { state }: NotificationFilter,
     request: SearchPage,
   ): Promise<SearchResult<ListedNotification>> {
-    const found = await this.idsOf(state, request);
-    if (found.rows.length === 0) return { rows: [], next: found.next };
-    const query = this.database.read
-      .selectFrom(NOTIFICATIONS)
-      .selectAll()
-      .where("id", "in", [...found.rows])
-      .orderBy("id", "desc");
-    return { rows: await this.withDeliveries(await query.execute()), next: found.next };
+    const { rows, next } = await this.idsOf(state, request);
+    return {
+      rows: await this.select(sql`id IN ${idList(this.database.dialect, rows)} ORDER BY id DESC`),
+      next,
+    };
   }
 
   /** A page, however long it takes to find. */
@@ -120,104 +93,80 @@ export class Notifications extends Area {
    * were written while their record was, and the ids of that time are a stretch.
    */
   async ofEvent(
-    { source, eventId, createdAt, processedAt }: HandledEvent,
+    {
+      source,
+      eventId,
+      createdAt,
+      processedAt,
+    }: Pick<StoredRecord, keyof EventKey | "createdAt" | "processedAt">,
     limit: number,
   ): Promise<ListedNotification[]> {
-    const { dialect, read } = this.database;
+    const { dialect } = this.database;
     const earlierMs = EARLIER_MS + (dialect === "postgres" ? await longestRunMs(this.database) : 0);
-    const range = await idRange(this.database, NOTIFICATIONS);
-    const since = (time: string, shiftMs: number) => {
-      const shifted = new Date(Date.parse(time) + shiftMs).toISOString();
-      return firstIdSince(this.database, { table: NOTIFICATIONS, column: "created_at", ...range }, shifted);
-    };
-    const from = await since(createdAt, -earlierMs);
-    const to = await since(processedAt ?? createdAt, LATER_MS);
-    const { rows } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
-      WHERE id >= ${from} AND id < ${Math.min(to, from + MAX_ROWS_READ[dialect])}
-        AND event_id = ${eventId} AND source = ${source}
-      ORDER BY id LIMIT ${limit}`.execute(read);
-    return this.withDeliveries(rows);
+    const ids = await idsByTime(this.database, "oncehook_notifications", "created_at");
+    const firstSince = (time: string, shiftMs: number) =>
+      ids.firstSince(new Date(Date.parse(time) + shiftMs).toISOString());
+    const from = await firstSince(createdAt, -earlierMs);
+    const to = await firstSince(processedAt ?? createdAt, LATER_MS);
+    return this.select(sql`id >= ${from} AND id < ${Math.min(to, from + MAX_ROWS_READ[dialect])}
+      AND ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`);
   }
 
   private async idsOf(
     state: NotificationFilter["state"],
     request: SearchPage,
   ): Promise<SearchResult<number>> {
-    const { dialect } = this.database;
     if (state === "delivered") {
-      const { rows, next } = await boundedSearch(dialect, STEPS, request, deliveredStep(this.database));
-      return { rows: rows.map(({ id }) => Number(id)), next };
+      const { dialect } = this.database;
+      const { rows, next } = await boundedSearch(dialect, request, this.deliveredStep());
+      return { rows: idsOf(rows), next };
     }
-    const { limit } = request;
+    const { limit, before = NEWEST } = request;
     // One more than asked for tells whether there is another page.
-    const page = { ...request, limit: limit + 1 };
-    const ids = state === undefined ? await this.newestIds(page) : await this.idsWith(page, state);
-    const rows = ids.slice(0, limit);
-    return { rows, next: ids.length > limit ? (rows.at(-1) ?? null) : null };
+    const found = await (state === undefined
+      ? this.newestIds(sql`id < ${before}`, limit + 1)
+      : this.idsWith(state, before, limit + 1));
+    const rows = found.slice(0, limit);
+    return { rows, next: found.length > limit ? (rows.at(-1) ?? null) : null };
   }
 
-  private async newestIds({ before, limit }: Page, areNew = false): Promise<number[]> {
-    let query = this.database.read.selectFrom(NOTIFICATIONS).select("id").orderBy("id", "desc").limit(limit);
-    if (areNew) query = query.where("fanned_out_at", "is", null);
-    if (before !== undefined) query = query.where("id", "<", before);
-    return (await query.execute()).map(({ id }) => Number(id));
+  /** Nearly all are delivered: a walk from the newest one finds a page soon, without an index of them all. */
+  private deliveredStep(): SearchStep<IdRow> {
+    const where = sql`(delivered_to IS NOT NULL OR 0 < (SELECT count(*) FROM oncehook_deliveries AS d
+      WHERE d.notification_id = oncehook_notifications.id AND d.state = 'delivered'))`;
+    return stepThrough(this.database, { table: "oncehook_notifications", columns: sql`id`, where });
   }
 
-  private async idsWith(page: Page, state: "waiting" | "dead"): Promise<number[]> {
-    let query = this.database.read
-      .selectFrom(DELIVERIES)
-      .select("notification_id")
-      .distinct()
-      .where(UNDELIVERED)
-      .where("state", "=", sql.lit(state))
-      .orderBy("notification_id", "desc")
-      .limit(page.limit);
-    if (page.before !== undefined) query = query.where("notification_id", "<", page.before);
-    const ids = (await query.execute()).map(({ notification_id }) => Number(notification_id));
-    if (state !== "waiting") return ids;
-    const fresh = await this.newestIds(page, true);
-    return [...new Set([...ids, ...fresh])].sort((one, other) => other - one).slice(0, page.limit);
+  private async newestIds(where: RawBuilder<unknown>, limit: number): Promise<number[]> {
+    const rows = await this.read<IdRow>`SELECT id FROM oncehook_notifications
+      WHERE ${where} ORDER BY id DESC LIMIT ${limit}`;
+    return idsOf(rows);
   }
 
-  private async withDeliveries(
-    notifications: readonly Selectable<NotificationRow>[],
-  ): Promise<ListedNotification[]> {
-    if (notifications.length === 0) return [];
-    const ids = notifications.map(({ id }) => id);
-    const deliveries = await this.database.read
-      .selectFrom(DELIVERIES)
-      .selectAll()
-      .where("notification_id", "in", ids)
-      .orderBy("id")
-      .execute();
-    return notifications.map((row) => {
-      const own = deliveries.filter((one) => String(one.notification_id) === String(row.id)).map(toDelivery);
-      return { ...toNotification(row), deliveries: [...deliveredAtOnce(row), ...own] };
+  private async idsWith(state: "waiting" | "dead", before: number, limit: number): Promise<number[]> {
+    const rows = await this.read<IdRow>`SELECT DISTINCT notification_id AS id FROM oncehook_deliveries
+      WHERE ${UNDELIVERED} AND state = ${sql.lit(state)} AND notification_id < ${before}
+      ORDER BY notification_id DESC LIMIT ${limit}`;
+    const ids = idsOf(rows);
+    if (state === "dead") return ids;
+    const fresh = await this.newestIds(sql`fanned_out_at IS NULL AND id < ${before}`, limit);
+    return [...new Set([...ids, ...fresh])].sort((one, other) => other - one).slice(0, limit);
+  }
+
+  private async select(rest: RawBuilder<unknown>): Promise<ListedNotification[]> {
+    const found = await this.read<NotificationRow>`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications
+      WHERE ${rest}`;
+    if (found.length === 0) return [];
+    const ids = idList(this.database.dialect, idsOf(found));
+    // One that was delivered at once has no row of its own.
+    const deliveries = await this.read<DeliveryRow>`SELECT ${DELIVERY_COLUMNS} FROM oncehook_deliveries
+      WHERE notification_id IN ${ids}
+      UNION ALL SELECT 0, id, delivered_to, 'delivered', 1, NULL, NULL, fanned_out_at FROM oncehook_notifications
+      WHERE id IN ${ids} AND delivered_to IS NOT NULL ORDER BY 1`;
+    const byNotification = Map.groupBy(deliveries, ({ notificationId }) => notificationId);
+    return found.map((row) => {
+      const own = (byNotification.get(row.id) ?? []).map(({ notificationId: _, ...delivery }) => delivery);
+      return { ...toNotification(row), deliveries: own };
     });
   }
-}
-
-function deliveredAtOnce({
-  fanned_out_at,
-  delivered_to,
-}: Selectable<NotificationRow>): ListedNotification["deliveries"] {
-  if (fanned_out_at === null || delivered_to === null) return [];
-  const deliveredAt = isoTime(fanned_out_at);
-  return [
-    { channel: delivered_to, state: "delivered", attempts: 1, error: null, nextAttemptAt: null, deliveredAt },
-  ];
-}
-
-/** Nearly all are delivered: a walk from the newest one finds a page soon, without an index of them all. */
-function deliveredStep({ read }: Database): SearchStep<{ id: StoredInteger }> {
-  return async (below, step, limit) => {
-    const ends = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications
-      WHERE id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`.execute(read);
-    const reached = ends.rows[0] === undefined ? undefined : Number(ends.rows[0].id);
-    const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications AS n
-      WHERE id < ${below} AND id >= ${reached ?? 0} AND (delivered_to IS NOT NULL OR 0 <
-        (SELECT count(*) FROM oncehook_deliveries AS d WHERE d.notification_id = n.id AND d.state = 'delivered'))
-      ORDER BY id DESC LIMIT ${limit}`.execute(read);
-    return { rows, reached };
-  };
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { createWindowLimit } from "../domain/index.ts";
-import { storableText } from "./column-values.ts";
-import { Area, assign, insert } from "./database.ts";
+import { Area, assign, insert, storableText } from "./database.ts";
 import { bringForward, cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import { type Deadline, lookUpUntil } from "./retry-until.ts";
 
@@ -126,7 +125,7 @@ export class UserTokens extends Area {
   /** Corrects leases and times that a clock wrote which was set back since. */
   async repairTimes(leaseMs: number, now: Date): Promise<void> {
     await cutLeases(this.database, { table: TOKENS, where: sql`refresh_at <= ${now}` }, leaseMs, now);
-    const times = { key: "user_id", setAt: "updated_at", times: ["expires_at", "refresh_at"] };
+    const times = { key: "userId", setAt: "updatedAt", times: ["expiresAt", "refreshAt"] };
     await bringForward(this.database, { table: TOKENS, where: sql`updated_at IS NOT NULL`, ...times }, now);
   }
 

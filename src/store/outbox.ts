@@ -1,9 +1,13 @@
-import { type Selectable, sql } from "kysely";
-import { idList } from "./column-values.ts";
-import { Area } from "./database.ts";
+import { sql } from "kysely";
+import { Area, equal, idList, idsOf, run } from "./database.ts";
 import { isUnleased } from "./lease.ts";
-import { type StoredNotification, toNotification, UNDELIVERED } from "./notifications.ts";
-import type { NotificationRow } from "./tables.ts";
+import {
+  NOTIFICATION_COLUMNS,
+  type NotificationRow,
+  type StoredNotification,
+  toNotification,
+  UNDELIVERED,
+} from "./notifications.ts";
 
 /** The result for a notification's dead deliveries. */
 export interface RedeliveryResult {
@@ -12,9 +16,6 @@ export interface RedeliveryResult {
   readonly notConfigured: readonly string[];
 }
 
-const NOTIFICATIONS = "oncehook_notifications";
-const DELIVERIES = "oncehook_deliveries";
-
 /** The outbox: makes the deliveries of notifications, one a channel, which `Deliveries` leases and settles. */
 export class Outbox extends Area {
   /**
@@ -22,30 +23,22 @@ export class Outbox extends Area {
    * the deliveries: after a process that ended between the two, the next call finds the deliveries made.
    */
   async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
-    const { write, read, dialect } = this.database;
-    const fresh = await read
-      .selectFrom(NOTIFICATIONS)
-      .select("id")
-      .where("fanned_out_at", "is", null)
-      .orderBy("id")
-      .limit(limit)
-      .execute();
+    const { dialect } = this.database;
+    const fresh = await this.read<{ id: number }>`SELECT id FROM oncehook_notifications
+      WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit}`;
     if (fresh.length === 0) return 0;
-    const at = now.toISOString();
-    const ids = idList(
-      dialect,
-      fresh.map(({ id }) => id),
-    );
+    const ids = idList(dialect, idsOf(fresh));
     const given =
       dialect === "postgres"
         ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
         : sql`json_each(${JSON.stringify(channels)}) AS given`;
     // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
-    await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
-      SELECT fresh.id, given.value, 'waiting', 0, ${at}, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
+    await this.write`INSERT INTO oncehook_deliveries
+        (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
+      SELECT fresh.id, given.value, 'waiting', 0, ${now}, ${now} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
       ORDER BY fresh.id, given.key
-      ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write);
-    await sql`UPDATE oncehook_notifications SET fanned_out_at = ${at} WHERE id IN ${ids}`.execute(write);
+      ON CONFLICT (notification_id, channel) DO NOTHING`;
+    await this.write`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`;
     return fresh.length;
   }
 
@@ -61,12 +54,13 @@ export class Outbox extends Area {
     take: (notifications: readonly StoredNotification[]) => void,
   ): Promise<number> {
     return this.database.transact(async (query) => {
-      const { rows } = await sql<
-        Selectable<NotificationRow>
-      >`WITH fresh AS (SELECT id FROM oncehook_notifications
-          WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit} ${this.skipLocked})
-        UPDATE oncehook_notifications SET fanned_out_at = ${now.toISOString()}, delivered_to = ${channel}
-        WHERE id IN (SELECT id FROM fresh) RETURNING *`.execute(query);
+      const { rows } = await run<NotificationRow>(
+        query,
+        sql`WITH fresh AS (SELECT id FROM oncehook_notifications
+            WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit} ${this.skipLocked})
+          UPDATE oncehook_notifications SET fanned_out_at = ${now}, delivered_to = ${channel}
+          WHERE id IN (SELECT id FROM fresh) RETURNING ${NOTIFICATION_COLUMNS}`,
+      );
       // They come in no order of their own.
       if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
       return rows.length;
@@ -82,29 +76,14 @@ export class Outbox extends Area {
     channels: readonly string[],
     now: Date,
   ): Promise<RedeliveryResult> {
-    const { write, read } = this.database;
-    const revived = await write
-      .updateTable(DELIVERIES)
-      .set({
-        state: "waiting",
-        attempts: 0,
-        next_attempt_at: now.toISOString(),
-        scheduled_at: now.toISOString(),
-      })
-      .where("notification_id", "=", notificationId)
-      .where("state", "=", "dead")
-      .where("channel", "in", channels)
-      .returning("id")
-      .execute();
-    const left = await read
-      .selectFrom(DELIVERIES)
-      .select("channel")
-      .where("notification_id", "=", notificationId)
-      .where("state", "=", "dead")
-      .where("channel", "not in", channels)
-      .orderBy("channel")
-      .execute();
-    return { deliveries: revived.length, notConfigured: left.map(({ channel }) => channel) };
+    const dead = equal({ notificationId, state: "dead" });
+    const configured = sql.join([...channels]);
+    const { changes } = await this.write`UPDATE oncehook_deliveries
+      SET state = 'waiting', attempts = 0, next_attempt_at = ${now}, scheduled_at = ${now}
+      WHERE ${dead} AND channel IN (${configured})`;
+    const left = await this.read<{ channel: string }>`SELECT channel FROM oncehook_deliveries
+      WHERE ${dead} AND channel NOT IN (${configured}) ORDER BY channel`;
+    return { deliveries: changes, notConfigured: left.map(({ channel }) => channel) };
   }
 
   /**
@@ -112,47 +91,26 @@ export class Outbox extends Area {
    * only deliveries under way, which may still succeed.
    */
   async discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased"> {
-    const { write, read } = this.database;
-    let doomed = write
-      .deleteFrom(DELIVERIES)
-      .where("notification_id", "=", notificationId)
-      .where("state", "in", ["waiting", "dead"])
-      .where(isUnleased(now));
-    if (channel !== undefined) doomed = doomed.where("channel", "=", channel);
-    const gone = Number((await doomed.executeTakeFirst()).numDeletedRows);
-    if (gone > 0) return gone;
-    let kept = read
-      .selectFrom(DELIVERIES)
-      .select("id")
-      .where("notification_id", "=", notificationId)
-      .where("state", "=", "waiting");
-    if (channel !== undefined) kept = kept.where("channel", "=", channel);
-    return (await kept.executeTakeFirst()) === undefined ? 0 : "leased";
+    const given = equal({ notificationId, channel });
+    const { changes } = await this.write`DELETE FROM oncehook_deliveries
+      WHERE ${given} AND ${UNDELIVERED} AND ${isUnleased(now)}`;
+    if (changes > 0) return changes;
+    const kept = await this.read`SELECT id FROM oncehook_deliveries
+      WHERE ${given} AND state = 'waiting' LIMIT 1`;
+    return kept.length === 0 ? 0 : "leased";
   }
 
   /** The deliveries that are not delivered, by state. */
   async counts(): Promise<Record<"waiting" | "dead", number>> {
-    const { read } = this.database;
-    const rows = await read
-      .selectFrom(DELIVERIES)
-      .select((eb) => ["state", eb.fn.countAll().as("count")])
-      .where(UNDELIVERED)
-      .groupBy("state")
-      .execute();
-    const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
-    return { waiting: found.get("waiting") ?? 0, dead: found.get("dead") ?? 0 };
+    const rows = await this.read<{ state: "waiting" | "dead"; count: number }>`
+      SELECT state, count(*) AS count FROM oncehook_deliveries WHERE ${UNDELIVERED} GROUP BY state`;
+    return { waiting: 0, dead: 0, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
   }
 
   /** How many deliveries wait, by channel, configured or not. */
   async waitingByChannel(): Promise<ReadonlyMap<string, number>> {
-    const { read } = this.database;
-    const rows = await read
-      .selectFrom(DELIVERIES)
-      .select((eb) => ["channel", eb.fn.countAll().as("count")])
-      .where("state", "=", sql.lit("waiting"))
-      .groupBy("channel")
-      .orderBy("channel")
-      .execute();
-    return new Map(rows.map((row) => [row.channel, Number(row.count)]));
+    const rows = await this.read<{ channel: string; count: number }>`SELECT channel, count(*) AS count
+      FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel`;
+    return new Map(rows.map(({ channel, count }) => [channel, count]));
   }
 }

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
 import { type EventKey, keyText } from "../domain/index.ts";
 import { type BatchedRequest, Batches } from "./batches.ts";
-import { rowList } from "./column-values.ts";
-import { Area, type Database, run } from "./database.ts";
+import { Area, type Database, rowList, run } from "./database.ts";
 import { cutLeases, type Lease, latestPlausibleLeaseEnd, NO_LEASE } from "./lease.ts";
 
 export type PreparationClaim =

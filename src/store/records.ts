@@ -1,9 +1,7 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { isoTime } from "./column-values.ts";
 import { Area, equal } from "./database.ts";
 import { NEWEST, type Page } from "./paging.ts";
-import type { RecordRow } from "./tables.ts";
 
 /** What the record of an event keeps besides its result (SPEC 2.4). */
 export interface NewRecord extends EventKey {
@@ -23,21 +21,33 @@ export interface StoredRecord extends NewRecord {
   readonly processedAt: string | null;
 }
 
+/** As both databases return it, on the hot path as well. */
+export interface RecordRow {
+  readonly id: number | string;
+  readonly source: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly version: string;
+  readonly status: StoredRecord["status"];
+  readonly body_sha256: string;
+  readonly result: string | null;
+  readonly created_at: string;
+  readonly processed_at: string | null;
+}
+
 export class Records extends Area {
   /** Newest first. */
   async list(
     { limit, before = NEWEST }: Page,
     { eventId }: { readonly eventId?: string },
   ): Promise<StoredRecord[]> {
-    const { rows } = await sql<Selectable<RecordRow>>`SELECT * FROM oncehook_records
-      WHERE id < ${before} AND ${equal({ eventId })} ORDER BY id DESC LIMIT ${limit}`.execute(
-      this.database.read,
-    );
-    return rows.map(toRecord);
+    const newest = sql<RecordRow>`SELECT * FROM oncehook_records
+      WHERE id < ${before} AND ${equal({ eventId })} ORDER BY id DESC LIMIT ${limit}`;
+    return (await newest.execute(this.database.read)).rows.map(toRecord);
   }
 }
 
-export function toRecord(row: Selectable<RecordRow>): StoredRecord {
+export function toRecord(row: RecordRow): StoredRecord {
   return {
     id: Number(row.id),
     source: row.source,
@@ -47,7 +57,7 @@ export function toRecord(row: Selectable<RecordRow>): StoredRecord {
     status: row.status,
     bodySha256: row.body_sha256,
     result: row.result === null ? null : JSON.parse(row.result),
-    createdAt: isoTime(row.created_at),
-    processedAt: row.processed_at === null ? null : isoTime(row.processed_at),
+    createdAt: row.created_at,
+    processedAt: row.processed_at,
   };
 }

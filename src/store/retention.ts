@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, OVERVIEW_RANGES } from "../domain/index.ts";
-import { Area, type Database } from "./database.ts";
-import type { TableName } from "./tables.ts";
+import { Area, ROWS_PER_STEP, type TableName } from "./database.ts";
 
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
@@ -22,8 +21,6 @@ export interface DeletedRows {
   readonly stale: number;
 }
 
-/** Rows that one statement deletes, so that no callback waits long for the writer. */
-const STEP = 1_000;
 /** A refused callback may take tens of kilobytes, so that fewer of them go in a step. */
 const REFUSED_STEP = 100;
 /** A preparation whose event never came back: its authorization code has expired long since (RFC 6749 §4.1.2). */
@@ -72,16 +69,14 @@ export class Retention extends Area {
         : await this.alongIds("oncehook_records", "created_at", limits.records, this.recordWalk);
     const audit = new Date(Math.min(callbacks.getTime(), now.getTime() - AUDIT_MS));
     let stale = await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS));
-    for (const [table, key, column, before] of [
-      ["oncehook_late_callbacks", "oldest", "stored_at", callbacks],
-      ["oncehook_redirect_states", "state_sha256", "expires_at", now],
-      ["oncehook_spent_states", "state_sha256", "expires_at", now],
-      ["oncehook_sessions", "id_sha256", "expires_at", now],
-      ["oncehook_rate_counters", "key", "reset_at_ms", now.getTime()],
-    ] as const) {
-      const where = sql`${sql.ref(column)} < ${before}`;
-      stale += await deleteInSteps(this.database, { table, key: [key], where, orderBy: column });
-    }
+    for (const [table, column, before] of [
+      ["oncehook_late_callbacks", "stored_at", callbacks],
+      ["oncehook_redirect_states", "expires_at", now],
+      ["oncehook_spent_states", "expires_at", now],
+      ["oncehook_sessions", "expires_at", now],
+      ["oncehook_rate_counters", "reset_at_ms", now.getTime()],
+    ] as const)
+      stale += await this.deleteInSteps(table, sql`${sql.ref(column)} < ${before}`, column);
     stale += await this.alongIds("oncehook_audit", "at", audit);
     stale += await this.alongIds("oncehook_notifications", "created_at", callbacks, { and: DELIVERED });
     stale += await this.alongIds("oncehook_attempts", "started_at", callbacks);
@@ -104,8 +99,7 @@ export class Retention extends Area {
     const newest = await this.firstBeyond(maxBytes);
     if (newest === undefined) return 0;
     const where = sql`refused_bytes IS NOT NULL AND id <= ${newest}`;
-    const rows = { table: "oncehook_callbacks", key: ["id"], where, orderBy: "id" } as const;
-    return deleteInSteps(this.database, { ...rows, step: REFUSED_STEP, skipLocked: true });
+    return this.deleteInSteps("oncehook_callbacks", where, "id", REFUSED_STEP);
   }
 
   /**
@@ -117,13 +111,13 @@ export class Retention extends Area {
     let deleted = 0;
     for (let last = walk.passed ?? 0; ; ) {
       const rows = await this.read<Aged>`SELECT id, ${time} < ${before} AS is_old FROM ${table}
-        WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`;
+        WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       const newest = rows.at(-1);
       if (newest === undefined || !rows.some(({ isOld }) => isOld)) return deleted;
       const old = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${before} ${walk.and ?? sql``}`;
       if (walk.first !== undefined) await this.write`${walk.first(old)}`;
       deleted += (await this.write`DELETE FROM ${table} ${old}`).changes;
-      const isWholeStep = rows.length === STEP && rows.every(({ isOld }) => isOld);
+      const isWholeStep = rows.length === ROWS_PER_STEP && rows.every(({ isOld }) => isOld);
       if (isWholeStep && walk.passed === last) walk.passed = newest.id;
       last = newest.id;
     }
@@ -135,17 +129,15 @@ export class Retention extends Area {
       WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`;
     if (newest === undefined) return 0;
     const where = sql`event_id IS NULL AND with_record = 0 AND id <= ${newest.id}`;
-    return deleteInSteps(this.database, { table: "oncehook_callbacks", key: ["id"], where, orderBy: "id" });
+    return this.deleteInSteps("oncehook_callbacks", where, "id");
   }
 
   private async sweepRollups(now: Date): Promise<number> {
-    const key = ["step_seconds", "slot", "source", "outcome", "bucket"];
     let deleted = 0;
     for (const { stepSeconds, keptSeconds } of Object.values(OVERVIEW_RANGES)) {
       const before = Math.floor(now.getTime() / 1_000) - keptSeconds;
       const where = sql`step_seconds = ${stepSeconds} AND slot < ${before}`;
-      const rows = { table: "oncehook_rollups", key, where, orderBy: "slot" } as const;
-      deleted += await deleteInSteps(this.database, rows);
+      deleted += await this.deleteInSteps("oncehook_rollups", where, "slot");
     }
     return deleted;
   }
@@ -160,7 +152,7 @@ export class Retention extends Area {
     for (let last = sql`(${new Date(0)}, ${""}, ${""})`; ; ) {
       const rows = await this.read<EventKey & { createdAt: string }>`SELECT p.created_at, p.event_id, p.source
         FROM oncehook_preparations AS p WHERE p.created_at < ${before} AND ${key} > ${last}
-        ORDER BY p.created_at, p.event_id, p.source LIMIT ${sql.lit(STEP)}`;
+        ORDER BY p.created_at, p.event_id, p.source LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       const newest = rows.at(-1);
       if (newest === undefined) return deleted;
       const end = sql`(${newest.createdAt}, ${newest.eventId}, ${newest.source})`;
@@ -168,7 +160,7 @@ export class Retention extends Area {
         WHERE ${key} > ${last} AND ${key} <= ${end} AND 0 =
           (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`;
       deleted += changes;
-      if (rows.length < STEP) return deleted;
+      if (rows.length < ROWS_PER_STEP) return deleted;
       last = end;
     }
   }
@@ -179,13 +171,13 @@ export class Retention extends Area {
     for (let below: number = Number.MAX_SAFE_INTEGER; ; ) {
       const rows = await this.read<{ id: number; refusedBytes: number }>`SELECT id, refused_bytes
         FROM oncehook_callbacks WHERE refused_bytes IS NOT NULL AND id < ${below}
-        ORDER BY id DESC LIMIT ${sql.lit(STEP)}`;
+        ORDER BY id DESC LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       for (const row of rows) {
         bytes += row.refusedBytes;
         if (bytes > maxBytes) return row.id;
         below = row.id;
       }
-      if (rows.length < STEP) return undefined;
+      if (rows.length < ROWS_PER_STEP) return undefined;
       await nextTurn();
     }
   }
@@ -194,32 +186,4 @@ export class Retention extends Area {
 interface Aged {
   readonly id: number;
   readonly isOld: number | boolean;
-}
-
-interface DeletedStep {
-  readonly table: TableName;
-  readonly key: readonly string[];
-  readonly where: RawBuilder<unknown>;
-  /** The order of an index. */
-  readonly orderBy: string;
-  readonly step?: number;
-  /** Leaves rows to other processes that delete them at the same time. */
-  readonly skipLocked?: boolean;
-}
-
-/** Deletes rows in steps with a turn of the event loop between. @returns how many */
-export async function deleteInSteps(
-  { dialect, write }: Database,
-  { table, key, where, orderBy, step = STEP, skipLocked = false }: DeletedStep,
-): Promise<number> {
-  const [rows, columns] = [sql.table(table), sql.join(key.map((name) => sql.ref(name)))];
-  const unlocked = sql.raw(skipLocked && dialect === "postgres" ? "FOR UPDATE SKIP LOCKED" : "");
-  const statement = sql`DELETE FROM ${rows} WHERE ${where} AND (${columns}) IN
-    (SELECT ${columns} FROM ${rows} WHERE ${where} ORDER BY ${sql.ref(orderBy)} LIMIT ${sql.lit(step)} ${unlocked})`;
-  for (let deleted = 0; ; ) {
-    const { numAffectedRows = 0n } = await statement.execute(write);
-    deleted += Number(numAffectedRows);
-    if (numAffectedRows < BigInt(step)) return deleted;
-    await nextTurn();
-  }
 }

@@ -1,11 +1,19 @@
-import { sql } from "kysely";
 import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../domain/index.ts";
-import { Area } from "./database.ts";
+import { Area, rowList } from "./database.ts";
 
 export interface RollupSlot extends RollupCount {
   /** When it began, in seconds since the epoch. */
   readonly slot: number;
 }
+
+const COLUMNS = {
+  step_seconds: "bigint",
+  slot: "bigint",
+  source: "text",
+  outcome: "text",
+  bucket: "bigint",
+  count: "bigint",
+} as const;
 
 /** The outcomes of callbacks, counted by time; see `OVERVIEW_RANGES`. */
 export class Rollups extends Area {
@@ -15,21 +23,13 @@ export class Rollups extends Area {
    */
   async add(at: Date, counts: readonly RollupCount[]): Promise<void> {
     if (counts.length === 0) return;
-    const { dialect } = this.database;
     const rows = Object.values(OVERVIEW_RANGES).flatMap(({ stepSeconds }) =>
       counts.map((count) => ({ step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), ...count })),
     );
-    const json = JSON.stringify(rows);
     // Without a condition SQLite would take ON for the one of a join.
-    const given =
-      dialect === "postgres"
-        ? sql`SELECT step_seconds, slot, source, outcome, bucket, count FROM jsonb_to_recordset(${json}::jsonb)
-            AS given (step_seconds integer, slot bigint, source text, outcome text, bucket smallint, count bigint)
-            ORDER BY 1, 2, 3, 4, 5`
-        : sql`SELECT value ->> 'step_seconds', value ->> 'slot', value ->> 'source', value ->> 'outcome',
-            value ->> 'bucket', value ->> 'count' FROM json_each(${json}) WHERE true`;
-    await this
-      .write`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count) ${given}
+    await this.write`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count)
+      SELECT step_seconds, slot, source, outcome, bucket, count FROM ${rowList(this.database.dialect, COLUMNS, rows)} AS given
+      WHERE true ORDER BY 1, 2, 3, 4, 5
       ON CONFLICT (step_seconds, slot, source, outcome, bucket)
       DO UPDATE SET count = oncehook_rollups.count + excluded.count`;
   }

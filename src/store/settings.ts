@@ -1,6 +1,5 @@
-import { type Kysely, sql } from "kysely";
-import { Area, type Database, insert, run } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import { sql } from "kysely";
+import { Area, type Database, insert, type Query, run, select } from "./database.ts";
 
 const LONGEST_RUN = "longest_run_ms";
 
@@ -20,16 +19,14 @@ export class Settings extends Area {
 }
 
 /** How many milliseconds after its start a run may write rows that carry the time of its start. */
-export async function longestRunMs({ read }: Database): Promise<number> {
-  const { rows } = await run<{ value: string }>(
-    read,
-    sql`SELECT value FROM oncehook_settings WHERE name = ${LONGEST_RUN}`,
-  );
-  return Number(rows[0]?.value ?? 0);
+export async function longestRunMs(database: Database): Promise<number> {
+  const setting = sql`SELECT value FROM oncehook_settings WHERE name = ${LONGEST_RUN}`;
+  const [longest] = await select<{ value: string }>(database, setting);
+  return Number(longest?.value ?? 0);
 }
 
 /** Stores a setting in the place of an earlier value. */
-export async function writeSetting(query: Kysely<Tables>, name: string, value: string): Promise<void> {
+export async function writeSetting(query: Query, name: string, value: string): Promise<void> {
   const setting = insert("oncehook_settings", { name, value });
   await run(query, sql`${setting} ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
 }

@@ -6,16 +6,16 @@ import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
 import type { Areas } from "./areas.ts";
 import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
-import type { HandlerMigration, MigrationReport } from "./migrations/apply-migrations.ts";
-import type { Stamp } from "./migrations/check-stamp.ts";
+import type { HandlerMigration, MigrationReport, Stamp } from "./migrations/apply-migrations.ts";
 import type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
+import type { Dialect } from "./transaction.ts";
 
 /** The part of the store that differs by database. */
 export interface StoreCore {
-  readonly dialect: "sqlite" | "postgres";
+  readonly dialect: Dialect;
   readonly database: Database;
   /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;

@@ -1,4 +1,4 @@
-import type { CompiledQuery, Kysely, QueryResult } from "kysely";
+import type { CompiledQuery, QueryResult } from "kysely";
 import { bindQuery, type SqlDialect } from "./bind-query.ts";
 import { assertOpen, type HandlerTransaction, trackCall } from "./handler-transaction.ts";
 import type {
@@ -29,9 +29,9 @@ class TransactionHandle {
   #query: UntypedQuery | undefined;
   #connection: object | undefined;
 
-  constructor(transaction: HandlerTransaction, lender: TransactionDriver) {
+  constructor(transaction: HandlerTransaction, driver: TransactionDriver) {
     this.#transaction = transaction;
-    this.#driver = lender;
+    this.#driver = driver;
   }
 
   get dialect(): Dialect {
@@ -39,9 +39,7 @@ class TransactionHandle {
   }
 
   get query(): UntypedQuery {
-    this.#query ??= bindQuery(this.#driver.sqlDialect, (statement) =>
-      this.#run(statement),
-    ) as Kysely<unknown>;
+    this.#query ??= bindQuery(this.#driver.sqlDialect, (statement) => this.#run(statement));
     return this.#query;
   }
 

@@ -16,8 +16,8 @@ const lease = (owner: string, seconds: number): Lease => ({
   now: at(seconds),
   until: at(seconds + LEASE_SECONDS),
 });
-const recover = ({ failureRecovery }: Store, seconds: number, policy = POLICY) =>
-  failureRecovery.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
+const recover = ({ failureLeases }: Store, seconds: number, policy = POLICY) =>
+  failureLeases.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
 
 async function fail({ failures }: Store, eventId: string, over: Partial<NewFailure> = {}): Promise<void> {
   await failures.record(newFailure(key(eventId), at(60), over), T0);

@@ -280,7 +280,7 @@ async function outbox(store: Store): Promise<void> {
   for (const channel of [undefined, "webhook"]) await store.outbox.discard(0, channel, NOON);
 }
 
-async function failures({ failures, failureLeases, failureRecovery }: Store): Promise<void> {
+async function failures({ failures, failureLeases }: Store): Promise<void> {
   const failure = { ...KEY, eventType: "t", version: "v1", code: "handler_failed", error: "no" } as const;
   await failures.record(
     { ...failure, encryptedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
@@ -294,8 +294,8 @@ async function failures({ failures, failureLeases, failureRecovery }: Store): Pr
   await failureLeases.release(KEY, "a");
   await failureLeases.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
   const policy = { max: 3, delaySeconds: 1 };
-  await failureRecovery.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
-  await failureRecovery.recover({ now: new Date(0), leaseMs: 1, policy });
+  await failureLeases.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
+  await failureLeases.recover({ now: new Date(0), leaseMs: 1, policy });
   await failureLeases.isSuspectDue(LATER);
   await failureLeases.leaseSuspect(LEASE);
   await failures.get(KEY);

@@ -14,8 +14,8 @@ const lease = (owner: string, seconds: number): Lease => ({
   now: at(seconds),
   until: at(seconds + LEASE_SECONDS),
 });
-const recover = ({ failureRecovery }: Store, seconds: number) =>
-  failureRecovery.recover({
+const recover = ({ failureLeases }: Store, seconds: number) =>
+  failureLeases.recover({
     now: at(seconds),
     leaseMs: LEASE_SECONDS * 1_000,
     policy: { max: 3, delaySeconds: 60 },
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       for (const seconds of [0, 100, 200]) {
         await leaseOf(store, seconds, { kind: "bulk", isAlone: true, bulkReplayId: bulk.id });
         const policy = { max: 3, delaySeconds };
-        await store.failureRecovery.recover({ now: at(seconds + LEASE_SECONDS), leaseMs: 30_000, policy });
+        await store.failureLeases.recover({ now: at(seconds + LEASE_SECONDS), leaseMs: 30_000, policy });
       }
       expect(await store.failures.get(KEY)).toMatchObject({
         state: "waiting",

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { describeAdminApi } from "../../src/admin/index.ts";
 import { describeVariables } from "../../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../../src/domain/index.ts";
-import { INVARIANTS } from "../../src/store/integrity.ts";
+import { INVARIANTS } from "../../src/store/inspection.ts";
 
 const readme = readFileSync("README.md", "utf8");
 const errors = readFileSync("docs/errors.md", "utf8");

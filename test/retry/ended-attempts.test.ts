@@ -95,7 +95,7 @@ describe("a failure whose process ended during its attempt", () => {
         await replay(workOf("e1").key, inner.receiver, bulkReplayId);
         const later = new Date(T0 + TIMING.leaseMs);
         const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
-        expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+        expect(await store.failureLeases.recover(recovery)).toMatchObject([{ kind, isAlone }]);
       }),
   );
 });

@@ -99,7 +99,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       inner.time.seconds = 60;
       end(await store.failureLeases.leaseDue(lease(), 8));
       const recover = () =>
-        store.failureRecovery.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
+        store.failureLeases.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
       await recover();
       for (;;) {
         const suspect = await store.failureLeases.leaseSuspect(lease());

@@ -92,15 +92,11 @@ export async function without(
   return statements.filter((text) => !using.some((one) => one.endsWith(text)));
 }
 
-/**
- * Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index; there are as many
- * uses of secrets as secrets.
- */
+/** Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index. */
 function mayWalk(statement: string): boolean {
   return (
-    /^select (?:\*|"id") from "oncehook_\w+" order by "id" (?:asc|desc) limit \S+$/.test(statement) ||
-    /count\(\*\).* group by "?state"?$/is.test(statement) ||
-    statement === 'select * from "oncehook_credential_uses"'
+    /^select id from oncehook_\w+\s+order by id desc limit \S+$/i.test(statement) ||
+    /count\(\*\).* group by state$/is.test(statement)
   );
 }
 

@@ -1,9 +1,10 @@
 import { sql } from "kysely";
-import { insert, run } from "../database.ts";
+import { UNFINISHED_COPY } from "../copy.ts";
+import { insert, type Query, run } from "../database.ts";
+import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { checkStamp, type Stamp } from "./check-stamp.ts";
-import { COLUMN_TYPES, type ColumnTypes, initialSchema, type SchemaStep } from "./schema.ts";
+import { initialSchema, type SchemaStep, statementsOf } from "./schema.ts";
 
 /**
  * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
@@ -22,6 +23,22 @@ export const CONFIGURATION = "*";
 export interface HandlerMigration extends Migration {
   /** `CONFIGURATION` alone when left out. */
   readonly handlers?: readonly string[];
+}
+
+/** A database belongs to one environment (SPEC 1.6), and to the key that encrypts its values. */
+export interface Stamp {
+  readonly environment: string;
+  readonly keys: KeyStamp;
+  /** Only `oncehook copy` may open a database whose copy has not finished. */
+  readonly continuesCopy?: boolean;
+}
+
+/** The ids of the configured encryption keys; they reveal no key. */
+export interface KeyStamp {
+  readonly current: string;
+  readonly previous: readonly string[];
+  /** The operator confirms that the key before is lost, and the values that it encrypted. */
+  readonly acceptNew?: boolean;
 }
 
 export interface MigrationReport {
@@ -60,16 +77,16 @@ export async function applyMigrations(
 }
 
 /** The tables that the migrations use themselves. */
-const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
-  `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
-  `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
-    handler text NOT NULL, name text NOT NULL, applied_at ${time} NOT NULL, PRIMARY KEY (handler, name)
-  )`,
-  "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
-];
+const BOOKKEEPING = `
+CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at {time} NOT NULL);
+CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
+  handler text NOT NULL, name text NOT NULL, applied_at {time} NOT NULL, PRIMARY KEY (handler, name)
+);
+CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL);
+`;
 
 async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number>> {
-  for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+  for (const statement of statementsOf(BOOKKEEPING, dialect)) await sql.raw(statement).execute(query);
   const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
@@ -89,8 +106,8 @@ async function applySteps(
   now: Date,
 ): Promise<string[]> {
   const applied: string[] = [];
-  for (const { number, name, statements } of STEPS.filter((step) => !done.has(step.number))) {
-    for (const statement of statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+  for (const { number, name, text } of STEPS.filter((step) => !done.has(step.number))) {
+    for (const statement of statementsOf(text, dialect)) await sql.raw(statement).execute(query);
     await run(query, insert("oncehook_schema", { number, name, appliedAt: now }));
     applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
@@ -130,3 +147,43 @@ async function applyHandlerMigrations(
   }
   return applied;
 }
+
+/**
+ * Checks the stamp of the database and writes it, inside the transaction that migrates it: of two processes that start at once,
+ * the second sees the stamp of the first.
+ * @returns the base address that the database had before, so that the caller can warn about a change
+ */
+async function checkStamp(query: Query, stamp: Stamp): Promise<string | undefined> {
+  const settings = sql`SELECT name, value FROM oncehook_settings`;
+  const { rows } = await run<{ name: string; value: string }>(query, settings);
+  const stored = new Map(rows.map((row) => [row.name, row.value]));
+  const environment = stored.get("environment");
+  if (environment !== undefined && environment !== stamp.environment) {
+    throw new MigrationError(
+      `DATABASE_URL: this database belongs to the environment "${environment}", this process runs with ` +
+        `APP_ENV=${stamp.environment}. Environments do not share a database: use another one, or set APP_ENV.`,
+    );
+  }
+  if (stored.has(UNFINISHED_COPY) && stamp.continuesCopy !== true) throw new MigrationError(UNFINISHED);
+  const { keys } = stamp;
+  if (keys.acceptNew !== true && isWrongKey(stored.get("key_id"), keys)) {
+    throw new MigrationError(`ENCRYPTION_KEY: ${WRONG_KEY}`);
+  }
+  await writeSetting(query, "environment", stamp.environment);
+  await writeSetting(query, "key_id", keys.current);
+  return stored.get("base_url");
+}
+
+export function isWrongKey(keyId: string | undefined, { current, previous }: KeyStamp): boolean {
+  return keyId !== undefined && ![current, ...previous].includes(keyId);
+}
+
+const UNFINISHED =
+  "DATABASE_URL: a copy into this database has not finished, so events of the source would be handled a second time. " +
+  "Run the same `oncehook copy` again: it continues, and compares both databases at the end";
+
+export const WRONG_KEY =
+  "this database was last used with another key, which is not in ENCRYPTION_KEY_PREVIOUS either, so what is encrypted " +
+  "in it could not be read. Set ENCRYPTION_KEY to that key; to change to a new one, set ENCRYPTION_KEY_PREVIOUS to that " +
+  "key as well. Where it is lost, `oncehook migrate --accept-new-key` goes on without what it encrypted: users' tokens, " +
+  "and events that wait for a retry";

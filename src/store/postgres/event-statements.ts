@@ -1,9 +1,8 @@
 import pg from "pg";
 import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
-import { CALLBACK_COLUMNS, callbackValues } from "../callback-log.ts";
+import { CALLBACK_COLUMNS, callbackValues } from "../callback-columns.ts";
 import type { Completion } from "../once.ts";
-import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
-import type { CallbackRow, RecordRow } from "../tables.ts";
+import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
 import type { WireValue } from "./message-writer.ts";
 import type { StatementResult, WireStatement } from "./statement-batch.ts";
 
@@ -119,7 +118,7 @@ export function toStoredRecords(answer: StatementResult | undefined): StoredReco
 function toStoredRecord(values: readonly (string | null)[]): StoredRecord {
   const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
   const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-  return toRecord(row as unknown as Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">);
+  return toRecord(row as unknown as RecordRow);
 }
 
 /** Whether a completion was refused because the handler, or something it called, had ended the transaction. */
@@ -166,7 +165,7 @@ export interface CompletedEvent {
 }
 
 /** The columns of a log row that are no texts. */
-export const CALLBACK_COLUMN_TYPES: Partial<Record<keyof CallbackRow, string>> = {
+export const CALLBACK_COLUMN_TYPES: Readonly<Record<string, string>> = {
   received_at: "timestamptz",
   response_status: "integer",
   processing_ms: "double precision",

@@ -1,10 +1,6 @@
 import type pg from "pg";
 import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
-import {
-  endHandlerTransaction,
-  type HandlerTransaction,
-  newHandlerTransaction,
-} from "../handler-transaction.ts";
+import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import { type Completion, type OnceResult, type OnceScope, type PendingEvent, runHandler } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
@@ -121,7 +117,7 @@ export class GroupMember {
     this.#client = client;
     this.#clock = clock;
     this.#prefix = prefix;
-    this.transaction = newHandlerTransaction(() => client.getTransactionStatus() !== "I");
+    this.transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I");
   }
 
   /** Whether anything was sent, so that there is something to release or undo. */

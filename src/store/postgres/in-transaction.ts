@@ -1,10 +1,6 @@
 import pg from "pg";
 import { withTimeout } from "../../domain/index.ts";
-import {
-  endHandlerTransaction,
-  type HandlerTransaction,
-  newHandlerTransaction,
-} from "../handler-transaction.ts";
+import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
@@ -72,7 +68,7 @@ export async function inTransaction<T>(
   { opening = [], locked, run, closing }: TransactionWork<T>,
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
-    const transaction = newHandlerTransaction(() => client.getTransactionStatus() !== "I", limits.observer);
+    const transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I", limits.observer);
     const begin = beginStatements(limits);
     try {
       const sent = [...begin, ...opening];

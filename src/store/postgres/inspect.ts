@@ -1,6 +1,11 @@
 import pg from "pg";
-import { type Inspection, type InspectOptions, inspectTables } from "../inspection.ts";
-import { checkInvariants, type IntegrityReport } from "../integrity.ts";
+import {
+  checkInvariants,
+  type Inspection,
+  type InspectOptions,
+  type IntegrityReport,
+  inspectTables,
+} from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { durabilityWarnings, setSearchPath, withConnection } from "./first-connection.ts";
 

@@ -4,14 +4,13 @@ import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, type Execute } from "../bind-query.ts";
-import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
+import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import { type OnceScope, runHandler, submitOnce } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
-import type { Tables } from "../tables.ts";
 import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
 import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
@@ -200,7 +199,7 @@ function createDatabase(
   onStatement: PostgresOptions["onStatement"],
 ): Database {
   const bind = (execute: Execute) =>
-    bindQuery<Tables>(postgresDialect, (compiled) => {
+    bindQuery(postgresDialect, (compiled) => {
       onStatement?.(compiled.sql);
       return execute(compiled);
     });

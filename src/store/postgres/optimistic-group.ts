@@ -2,11 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CompiledQuery, QueryResult } from "kysely";
 import type pg from "pg";
 import { type Clock, withTimeout } from "../../domain/index.ts";
-import {
-  endHandlerTransaction,
-  type HandlerTransaction,
-  newHandlerTransaction,
-} from "../handler-transaction.ts";
+import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
@@ -189,7 +185,7 @@ class OptimisticMember {
     isInTransaction: () => boolean,
   ) {
     this.event = event;
-    this.transaction = newHandlerTransaction(isInTransaction);
+    this.transaction = new HandlerTransaction(isInTransaction);
     this.#clock = clock;
     this.#send = send;
   }

@@ -1,7 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { copyFile, link, open, rm } from "node:fs/promises";
 import { syncFile, syncParentFolder } from "../../files/index.ts";
-import type { IntegrityReport } from "../integrity.ts";
+import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";
 import { checkSqlite } from "./inspect.ts";

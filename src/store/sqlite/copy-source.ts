@@ -7,8 +7,7 @@ import {
   type SourceTable,
   type SourceValue,
 } from "../copy.ts";
-import { SELECT_SCHEMA } from "../inspection.ts";
-import { assertCurrent } from "../integrity.ts";
+import { assertCurrent, SELECT_SCHEMA } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertReadable, inUseError } from "./database-file.ts";

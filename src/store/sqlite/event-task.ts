@@ -5,7 +5,7 @@ import {
   type JsonObject,
   keyText,
 } from "../../domain/index.ts";
-import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
+import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import {
   assertOpen,
   drainAndEndHandlerTransaction,
@@ -13,8 +13,7 @@ import {
   trackCall,
 } from "../handler-transaction.ts";
 import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
-import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
-import type { RecordRow } from "../tables.ts";
+import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { beginHandler, createTransaction, endHandler, explainedError } from "./handle.ts";
@@ -43,10 +42,9 @@ const INSERT_REFUSED_CALLBACK = `INSERT INTO oncehook_callbacks (${REFUSED_LOG_C
   VALUES (${REFUSED_LOG_COLUMNS.map(() => "?").join(", ")})`;
 
 export function findRecord(connection: Connection, key: EventKey): StoredRecord | undefined {
-  const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RowOfRecord | undefined;
+  const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RecordRow | undefined;
   return row === undefined ? undefined : toRecord(row);
 }
-type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
 
 interface EventState {
   readonly recorded: number;

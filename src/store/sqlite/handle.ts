@@ -4,8 +4,7 @@ import {
   assertOpen,
   drainAndEndHandlerTransaction,
   guardConnection,
-  type HandlerTransaction,
-  newHandlerTransaction,
+  HandlerTransaction,
 } from "../handler-transaction.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import { DatabaseErrorInHandler } from "../store-errors.ts";
@@ -58,7 +57,7 @@ async function withHandlerTransaction<T>(
 /** From here until `endHandler` the connection refuses what no handler may do. */
 export function beginHandler(connection: Connection, observer?: TransactionObserver): HandlerTransaction {
   connection.isInHandler = true;
-  return newHandlerTransaction(() => connection.database.isTransaction, observer);
+  return new HandlerTransaction(() => connection.database.isTransaction, observer);
 }
 
 export function endHandler(connection: Connection, transaction: HandlerTransaction): void {

@@ -1,7 +1,14 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { type Inspection, type InspectOptions, inspectTables } from "../inspection.ts";
-import { checkInvariants, type IntegrityReport, type InvariantResult, MAX_EXAMPLES } from "../integrity.ts";
+import {
+  checkInvariants,
+  type Inspection,
+  type InspectOptions,
+  type IntegrityReport,
+  type InvariantResult,
+  inspectTables,
+  MAX_EXAMPLES,
+} from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode } from "./database-errors.ts";
 import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";

@@ -12,7 +12,6 @@ import type { StoredRecord } from "../records.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
-import type { Tables } from "../tables.ts";
 import { Checkpointer, type PauseWriter } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { transientReason } from "./database-errors.ts";
@@ -153,7 +152,7 @@ function createStore(
 }
 
 function createDatabase(connection: Connection, reader: Connection, writer: Writer): Database {
-  const inside = bindQuery<Tables>(sqliteDialect, async (query) => connection.execute(query));
+  const inside = bindQuery(sqliteDialect, async (query) => connection.execute(query));
   const transact: Database["transact"] = (work) =>
     writer.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, async () => ({
       value: await work(inside),
@@ -161,10 +160,10 @@ function createDatabase(connection: Connection, reader: Connection, writer: Writ
     }));
   return {
     dialect: "sqlite",
-    read: bindQuery<Tables>(sqliteDialect, (query) =>
+    read: bindQuery(sqliteDialect, (query) =>
       retryUntil(performance.now() + BACKGROUND_TIMEOUT_MS, () => reader.execute(query), transientReason),
     ),
-    write: bindQuery<Tables>(sqliteDialect, (query) => transact(async () => connection.execute(query))),
+    write: bindQuery(sqliteDialect, (query) => transact(async () => connection.execute(query))),
     transientReason,
     transact,
   };

@@ -3,7 +3,7 @@ import { chmod, chown, copyFile, link, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makePrivateFolder, syncFile, syncParentFolder } from "../../files/index.ts";
-import type { IntegrityReport } from "../integrity.ts";
+import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode, transientReason } from "./database-errors.ts";
 import { assertReadable, inUseError } from "./database-file.ts";
