@@ -1,12 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { parseEnv, styleText } from "node:util";
 import type { Command } from "commander";
 import { type Finding, runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
-import { fileErrorText } from "../domain/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import { escapeLines, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
-import { UserError } from "./user-error.ts";
+import { escapeLines, JSON_OPTION, type JsonOptions, printStyled } from "./output.ts";
+import { readInput } from "./user-error.ts";
 
 interface DoctorOptions extends ConfigurationOptions, JsonOptions {
   readonly registered?: readonly string[];
@@ -31,8 +30,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config, handlers } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const findings = await runDoctor(config, options.registered ?? [], files, handlers);
-  if (options.json === true) printResult(options, findings, () => "");
-  else process.stdout.write(findings.map((finding) => `${lineOf(finding)}\n`).join(""));
+  printStyled(options, findings, () => findings.map((finding) => `${lineOf(finding)}\n`).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
 
@@ -49,13 +47,8 @@ function lineOf({ level, check, message }: Finding): string {
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));
-  return Promise.all(names.map(async (name) => ({ name, values: parseEnv(await read(name)) })));
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new UserError(`--compare: got "${file}", which ${fileErrorText(cause)}`, { cause });
-  }
+  return names.map((name) => {
+    const text = readInput(name, `--compare: got "${name}", which`).toString();
+    return { name, values: parseEnv(text) };
+  });
 }

@@ -1,13 +1,13 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { z } from "zod";
 import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
-import { fileErrorText, isJsonObject, parseJson } from "../domain/index.ts";
+import { isJsonObject, parseJson } from "../domain/index.ts";
 import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
 import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
-import { UsageError, UserError } from "./user-error.ts";
+import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
 
 interface GivenOptions {
   readonly from: string;
@@ -40,14 +40,14 @@ export function listenCommand(): Command {
 
 async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   if (env !== undefined) loadEnvFile(env);
-  const receiver = addressOf("--from", from, "https://dev.example.com");
+  const receiver = httpUrl("--from", from, "https://dev.example.com");
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
     const words = "expected an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
     throw new UsageError(`--from: got ${JSON.stringify(from)}, ${words}`);
   }
   return {
     from: receiver,
-    to: addressOf("--to", to, "http://localhost:3000/hook"),
+    to: httpUrl("--to", to, "http://localhost:3000/hook"),
     sinceSeconds: since === undefined ? undefined : secondsOf(since),
     statePath: state,
     isJson: json === true,
@@ -55,27 +55,17 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   };
 }
 
-async function tokenOf(receiver: URL): Promise<string> {
-  const token = process.env.ADMIN_TOKEN?.trim() || (await generatedToken(receiver));
+async function tokenOf({ hostname }: URL): Promise<string> {
+  // A generated token opens a receiver of this machine alone, and is not sent to another one.
+  const generated = () =>
+    isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
+  const token = process.env.ADMIN_TOKEN?.trim() || (await generated());
   if (token === undefined)
     throw new UserError(
       "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
     );
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
-}
-
-/** What was generated here opens a receiver of this machine alone, and is nothing for another one to see. */
-async function generatedToken({ hostname }: URL): Promise<string | undefined> {
-  return isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
-}
-
-function addressOf(option: string, text: string, example: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
-  throw new UsageError(
-    `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
-  );
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
@@ -92,21 +82,10 @@ function secondsOf(text: string): number {
 
 type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
 
-/** Delivers until a signal, one request after the other. @throws UserError */
+/** Delivers until a signal, one request after the other. @throws Disconnected, UserError */
 async function listen(options: ListenOptions): Promise<void> {
-  // Only now: a receiver that starts has no use for it.
-  const { deliver, Disconnected, followReceiver } = await import("../dev/listen/index.ts");
-  try {
-    await forwardAll(options, { deliver, followReceiver });
-  } catch (error) {
-    if (!(error instanceof Disconnected)) throw error;
-    throw new UserError(error.message, { cause: error });
-  }
-}
-
-type Network = Pick<typeof import("../dev/listen/index.ts"), "deliver" | "followReceiver">;
-
-async function forwardAll(options: ListenOptions, { followReceiver, deliver }: Network): Promise<void> {
+  // Loaded on demand, to keep the start of other commands fast.
+  const { deliver, followReceiver } = await import("../dev/listen/index.ts");
   const { from, to, statePath, isJson } = options;
   const state = statePath === undefined ? undefined : stateFile(statePath, from);
   const { stopping, abandoned } = onSignals();
@@ -172,13 +151,8 @@ function stateFile(path: string, from: URL) {
 }
 
 function read(path: string, from: string): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new UserError(`--state: got "${path}", which ${fileErrorText(cause)}`, { cause });
-  }
+  if (!existsSync(path)) return undefined;
+  const text = readInput(path, `--state: got "${path}", which`).toString();
   const state = STATE_SCHEMA.safeParse(parseJson(text));
   if (!state.success)
     throw new UserError(`--state: "${path}" is not what this command writes; name another file`);

@@ -57,8 +57,13 @@ export interface JsonOptions {
   readonly json?: true;
 }
 
-export function printResult({ json }: JsonOptions, result: unknown, words: () => string): void {
-  process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : escapeLines(words()));
+export function printResult(options: JsonOptions, result: unknown, words: () => string): void {
+  printStyled(options, result, () => escapeLines(words()));
+}
+
+/** The words may have colors, and so escape what strangers sent themselves. */
+export function printStyled({ json }: JsonOptions, result: unknown, words: () => string): void {
+  process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : words());
 }
 
 /** What a line about a callback begins with: what kind of event it is, and its id. */
@@ -74,4 +79,8 @@ export function timeOfDay(at: string): string {
 /** Green for a success, yellow for a rejection, red for a failure that the sender retries. */
 export function coloredStatus(status: number): string {
   return styleText(status < 300 ? "green" : status < 500 ? "yellow" : "red", String(status));
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return count === 1 ? `1 ${one}` : `${count} ${many}`;
 }

@@ -56,7 +56,10 @@ export function readVariables<Table extends VariableTable>(table: Table, env: En
   }
   const isProduction = set.get("APP_ENV") === "production";
   for (const row of rows) checkRow(row, set, isProduction, problems);
-  const values = rows.map(([name, row]) => [name, set.has(name) ? set.get(name) : defaultOf(row)]);
+  const values = rows.map(([name, row]) => {
+    const usual = row.default === undefined ? undefined : row.schema.parse(row.default);
+    return [name, set.has(name) ? set.get(name) : usual];
+  });
   return {
     values: Object.fromEntries(values) as ValuesOf<Table>,
     isProduction,
@@ -73,10 +76,6 @@ function read(name: string, row: Variable, raw: string | undefined, problems: Pr
   const got = row.secret ? `a value of ${Buffer.byteLength(raw)} bytes` : JSON.stringify(raw);
   problems.add([name], `got ${got}, expected ${row.hint?.(raw) ?? expectation(row)}`);
   return undefined;
-}
-
-function defaultOf(row: Variable): unknown {
-  return row.default === undefined ? undefined : row.schema.parse(row.default);
 }
 
 function checkRow(

@@ -32,8 +32,9 @@ export function secretTexts(env: Environment, values: Values): string[] {
   ].filter((text) => text !== undefined && text !== "") as string[];
 }
 
-/** Platforms may sign with the client's secret, so these may equal it. */
-const SIGNS = /^(SIGNING|JWT)_SECRET/;
+/** Platforms may sign with the client's secret. */
+const mayShare = (one: string, other: string) =>
+  one === "OAUTH_CLIENT_SECRET" && /^(SIGNING|JWT)_SECRET/.test(other);
 
 /** A secret with two purposes leaks both at once. */
 export function checkDistinct(values: Values, problems: Problems): void {
@@ -44,14 +45,10 @@ export function checkDistinct(values: Values, problems: Problems): void {
       const other = seen.get(secret);
       if (other === undefined) seen.set(secret, name);
       else if (other === name) problems.add([name], "holds the same secret twice");
-      else if (!mayShareSecret(name, other) && !mayShareSecret(other, name))
+      else if (!mayShare(name, other) && !mayShare(other, name))
         problems.add([name], `is the same as ${other}, expected a secret of its own`);
     }
   }
-}
-
-function mayShareSecret(one: string, other: string): boolean {
-  return one === "OAUTH_CLIENT_SECRET" && SIGNS.test(other);
 }
 
 function isSecret(value: unknown): value is string | Uint8Array {
@@ -115,6 +112,8 @@ export interface Exposure {
   readonly development?: "ignore";
 }
 
+const PLATFORM_PLACEHOLDER = "got a placeholder, expected the secret that the platform has issued";
+
 /** Every configured secret that can be guessed, with the reason; none of its text. */
 export function weakSecrets(values: Values): Exposure[] {
   const find = (kind: "own" | "previous") =>
@@ -130,10 +129,7 @@ export function weakSecrets(values: Values): Exposure[] {
   // Platforms issue short secrets, but no placeholder.
   const issued = secretNames("issued")
     .filter((name) => isPlaceholder(String(values[name] ?? "")))
-    .map((name) => ({
-      name,
-      message: "got a placeholder, expected the secret that the platform has issued",
-    }));
+    .map((name) => ({ name, message: PLATFORM_PLACEHOLDER }));
   return [...find("own"), ...issued, ...find("previous")];
 }
 
@@ -161,11 +157,9 @@ function isPlaceholder(text: string): boolean {
 }
 
 function isRepetition(text: string): boolean {
-  const periods = Array.from(
-    { length: Math.max(0, Math.floor(text.length / 2) - 1) },
-    (_, index) => index + 2,
-  );
-  return periods.some((period) => text.startsWith(text.slice(period)));
+  for (let period = 2; period <= text.length / 2; period += 1)
+    if (text.startsWith(text.slice(period))) return true;
+  return false;
 }
 
 function isSequence(bytes: Uint8Array): boolean {
