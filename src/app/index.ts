@@ -1,6 +1,6 @@
 export { maxAttemptMs } from "./background-work.ts";
 export { type CopyReport, copyDatabase } from "./copy-database.ts";
-export type { Finding } from "./doctor/finding.ts";
+export type { Finding } from "./doctor/check-secrets.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
 export { migrate } from "./handlers.ts";
 export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";

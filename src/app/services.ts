@@ -29,8 +29,8 @@ import {
 } from "../pipeline/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
-import { createCallbackAppender } from "./callback-appender.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
 
 interface Dependencies {

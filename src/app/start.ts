@@ -12,8 +12,7 @@ import { createMask, type Logger, withTraceIds } from "../observability/index.ts
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
-import { adminAccess, packageVersion } from "./admin-access.ts";
-import { createAdminConnections } from "./admin-connections.ts";
+import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, leaseTiming, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
@@ -24,7 +23,7 @@ import { openStore } from "./open-store.ts";
 import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
 import { publicListener } from "./public-listener.ts";
 import { startReencryption } from "./reencryption.ts";
-import { startRetentionJob } from "./retention-job.ts";
+import { startRetentionJob } from "./retention.ts";
 import { createSandbox } from "./sandbox.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";

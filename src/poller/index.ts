@@ -13,17 +13,17 @@ export function createPoller(
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
 
-  function schedule(intervalMs: number): void {
+  function schedule(intervalMs: number, delayMs = intervalMs): void {
     if (stopped) return;
     timer = setTimeout(() => {
       current = round(() => stopped)
         .catch(failed)
         .finally(() => schedule(intervalMs));
-    }, intervalMs);
+    }, delayMs);
   }
 
   return {
-    /** The first round comes after one interval, each further one an interval after the end of the one before. */
+    /** The first round comes after one interval or the given delay, each further one an interval after the end of the one before. */
     start: schedule,
     /** Begins no further round and waits for the one under way. */
     async stop(): Promise<void> {

@@ -22,7 +22,7 @@ import {
   unsignedBodyWarning,
 } from "../platform.ts";
 import { checkDatabase } from "./check-database.ts";
-import { type Finding, failure, ok, warning } from "./finding.ts";
+import { type Finding, failure, ok, warning } from "./check-secrets.ts";
 
 export async function runDoctor(
   config: Config,
