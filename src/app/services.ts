@@ -23,7 +23,6 @@ import {
   EventLock,
   errorText,
   type Observer,
-  type PipelineSettings,
   type Receiver,
   type Source,
 } from "../pipeline/index.ts";
@@ -79,6 +78,7 @@ export function createServices(dependencies: Dependencies) {
     metrics,
   });
   const describe = (error: unknown) => mask.text(errorText(error));
+  const { eventTypeFrom, rejectTypeMismatch, handlerTimeoutMs, retry } = config;
   const source: Source = { name: "platform", scheme };
   const receiver: Receiver = {
     store,
@@ -87,11 +87,17 @@ export function createServices(dependencies: Dependencies) {
     clock,
     log: logger,
     describe,
-    settings: rulesOf(config),
+    settings: {
+      eventTypeFrom,
+      rejectTypeMismatch,
+      handlerTimeoutMs,
+      retry,
+      recordRetentionDays: config.retention.recordDays,
+    },
     observer: createObserver(metrics, noteCredential, logger),
     tracer,
     eventLock: new EventLock(),
-    handlerLimit: new SharedTimeLimit(config.handlerTimeoutMs),
+    handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
     unsavedPreparations: new Map(),
@@ -107,16 +113,6 @@ export function createServices(dependencies: Dependencies) {
     diagnosisSecrets: namedSecrets,
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
-  };
-}
-
-function rulesOf(config: Config): PipelineSettings {
-  return {
-    eventTypeFrom: config.eventTypeFrom,
-    rejectTypeMismatch: config.rejectTypeMismatch,
-    handlerTimeoutMs: config.handlerTimeoutMs,
-    retry: config.retry,
-    recordRetentionDays: config.retention.recordDays,
   };
 }
 
@@ -152,8 +148,8 @@ function createObserver(
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
     credentialsUsed(credentials) {
       for (const credential of credentials) {
-        const secret = credential.index === 0 ? "current" : "previous";
-        metrics.credentialUsed({ method: credential.method, secret });
+        const { method, index } = credential;
+        metrics.credentialUsed({ method, secret: index === 0 ? "current" : "previous" });
         noteCredential(credential);
       }
     },

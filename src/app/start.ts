@@ -2,12 +2,11 @@ import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CaptureBuffer, CaptureBufferOptions } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange } from "../http/index.ts";
-import { createCodeExchange, createUserTokens, type RenewableTokens } from "../oauth/index.ts";
+import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
 import { createMask, type Logger, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
@@ -57,9 +56,8 @@ export interface InspectableReceiver extends RunningReceiver {
  * undone.
  * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
-export async function start(config: Config, options: StartOptions): Promise<RunningReceiver> {
-  return startInspectableReceiver(config, options);
-}
+export const start: (config: Config, options: StartOptions) => Promise<RunningReceiver> =
+  startInspectableReceiver;
 
 /** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
@@ -112,8 +110,10 @@ async function startSteps(
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
+  // Loaded where callbacks are kept for listeners, and only there.
+  const capture = config.captureEnabled ? await import("../dev/capture/index.ts") : null;
   const captures = { store: store.captures, encryptor, clock, log: logger };
-  const captureBuffer = config.captureEnabled ? await openCaptureBuffer(captures) : null;
+  const captureBuffer = capture?.createCaptureBuffer(captures) ?? null;
   const parts = { config, store, registry, encryptor, scheme, noteCredential, captureBuffer };
   const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
@@ -124,16 +124,16 @@ async function startSteps(
 
   const destinations = configuredChannelNames(config);
   await logStartupWarnings(config, store, registry, destinations, logger);
-  const state = { serving: false };
+  let isServing = false;
   const access = adminAccess(config, encryptor, clock);
   const tokenCheck = createTokenCheck({ access, ...services.receiver });
   const adminConnections = createAdminConnections(logger);
   undo.push(async () => adminConnections.close());
   const sources = createSources(config, services, secrets, origins);
-  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => state.serving };
-  const adminParts = { ...guarded, tokens, channelNames: destinations, sources };
   const sandbox = createSandbox(config, services, origins);
-  const admin = await adminListener(config, services, sandbox, adminParts);
+  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => isServing };
+  const operated = { sources, sandbox, revoke: tokens.revoke, channelNames: destinations };
+  const admin = await adminListener(config, services, { ...guarded, ...operated });
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
@@ -147,18 +147,12 @@ async function startSteps(
   await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
   startUpkeep(config, services, { ...options, server: listener.server }, undo);
-  state.serving = true;
+  isServing = true;
   undo.push(async () => {
-    state.serving = false;
+    isServing = false;
   });
-  const addresses = { publicOrigin: origins.public, adminOrigin: origins.admin };
-  return { ...addresses, broken: store.broken, store, runDue: background.runDue };
-}
-
-/** Loaded where callbacks are kept for listeners, and only there. */
-async function openCaptureBuffer(options: CaptureBufferOptions): Promise<CaptureBuffer> {
-  const { createCaptureBuffer } = await import("../dev/capture/index.ts");
-  return createCaptureBuffer(options);
+  const { runDue } = background;
+  return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, store, runDue };
 }
 
 /** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
@@ -192,13 +186,20 @@ function startUpkeep(
   undo.push(reloadOnChange(config.listen.tls, server, logger));
 }
 
-type OwnAdminParts = "access" | "tokenCheck" | "guard" | "channelNames" | "isServing" | "sources";
+type OwnAdminParts =
+  | "access"
+  | "tokenCheck"
+  | "guard"
+  | "isServing"
+  | "sources"
+  | "revoke"
+  | "channelNames"
+  | "sandbox";
 
 async function adminListener(
   config: Config,
   { receiver, metrics, callbackLog, mask, rollups }: Services,
-  sandbox: AdminDependencies["sandbox"],
-  { tokens, ...own }: Pick<AdminDependencies, OwnAdminParts> & { readonly tokens: RenewableTokens },
+  own: Pick<AdminDependencies, OwnAdminParts>,
 ): Promise<FastifyInstance> {
   const timing = leaseTiming(config);
   return createAdminListener({
@@ -213,10 +214,8 @@ async function adminListener(
     mask,
     replay: (key) => replay(key, timing, receiver),
     dryRun: (key) => dryRunReplay(key, timing, receiver),
-    revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     flushRollups: rollups.flush,
-    sandbox,
   });
 }
 

@@ -15,6 +15,17 @@ export const ok = finding("ok");
 export const warning = finding("warning");
 export const failure = finding("failure");
 
+/** What makes a configuration unusable that names files; any other error is thrown. */
+export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {
+  try {
+    await work;
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
 const DAY_MS = 86_400_000;
 /** Platforms redeliver for days, with the secret of the first try; 7 days cover those that say how long. */
 const QUIET_DAYS = 7;
