@@ -56,7 +56,12 @@ function tlsOptions(certificate: Buffer | undefined) {
   return { rejectUnauthorized: true, ca: certificate, allowPartialTrustChain: true, checkServerIdentity };
 }
 
-function openRequest(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
+/** Sends a request; resolves at the head of its answer. @throws the system's error, with its `code` */
+export function openRequest(
+  url: URL,
+  options: RequestOptions,
+  body: string | Uint8Array,
+): Promise<IncomingMessage> {
   const answered = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === "https:" ? requestHttps : requestHttp;
   open(url, options).on("error", answered.reject).once("response", answered.resolve).end(body);

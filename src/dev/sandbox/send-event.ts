@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { errorReason, type Version } from "../../domain/index.ts";
+import { errorReason, isJsonObject, parseJson, type Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
@@ -70,12 +70,9 @@ async function headersFor(
 
 /** The event type that the body names, as far as a header can say it. */
 function eventTypeIn(body: string): string | undefined {
-  try {
-    const { event_type: type } = JSON.parse(body) as { event_type?: unknown };
-    return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
-  } catch {
-    return undefined;
-  }
+  const event = parseJson(body);
+  const type = isJsonObject(event) ? event.event_type : undefined;
+  return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
 }
 
 /** The same authentication methods, with random secrets. */
