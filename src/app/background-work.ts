@@ -86,7 +86,6 @@ export function maxAttemptMs({ requestTimeoutMs, handlerTimeoutMs }: Config): nu
   return requestTimeoutMs + 2 * handlerTimeoutMs;
 }
 
-/** A lease outlives the longest run. */
 export function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
   const longest = maxAttemptMs(config);
   return { timeLimitMs: config.requestTimeoutMs, leaseMs: longest + Math.min(MARGIN_MS, longest) };

@@ -27,7 +27,6 @@ export interface CopyRequest {
   readonly config: Config;
   readonly handlers: readonly Handler[];
   readonly migrations: readonly Migration[];
-  /** Tables of handlers that stay behind. */
   readonly skip: readonly string[];
   onProgress(table: string, copied: number, rows: number): void;
 }
@@ -230,7 +229,6 @@ function pairOf(from: SourceTable, { tables }: CopyTarget): CopyPair | undefined
 /** SQLite ignores the case of names; PostgreSQL lowers one without quotes. */
 const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
-/** A row is stored after those that its foreign keys point to. */
 function inForeignKeyOrder(pairs: readonly CopyPair[], { tables }: CopyTarget): CopyPair[] {
   const ordered: CopyPair[] = [];
   const visited = new Set<string>();

@@ -41,7 +41,6 @@ interface Dependencies {
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
-  /** Null where callbacks are not kept for listeners. */
   readonly captureBuffer?: CaptureBuffer | null;
   readonly tokens: UserTokens;
   readonly clock: Clock;
@@ -49,7 +48,6 @@ interface Dependencies {
   readonly tracer: Tracer | undefined;
 }
 
-/** Everything between the listeners and the store. */
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: Dependencies) {

@@ -219,7 +219,6 @@ async function adminListener(
   });
 }
 
-/** Loads OpenTelemetry where the environment asks for traces, and only there. */
 async function startTracing(config: Config, logger: Logger, undo: UndoStep[]) {
   if (config.tracing === null) return { tracer: undefined, logger };
   const { openTracing } = await import("../observability/tracing/opentelemetry/index.ts");

@@ -35,7 +35,6 @@ export async function callAdmin<Answer>(
   }
 }
 
-/** Asks, and prints the answer: as JSON where that was asked for, otherwise in words. */
 export async function printAnswer<Answer>(
   options: AdminOptions,
   ask: (client: AdminClient) => Promise<Answer>,

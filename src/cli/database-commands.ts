@@ -26,7 +26,6 @@ interface DatabaseOptions {
   readonly env?: string;
 }
 
-/** A command that looks after a database, and needs to know of the configuration only which one. */
 function databaseCommand(name: string): Command {
   return new Command(name).option(
     "--env <file>",

@@ -69,7 +69,6 @@ function checkStoredRows(file: string): DemoLine[] {
 
 type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
-/** A real receiver, as `serve` starts it, on a database of its own and any free ports. */
 async function startDemoReceiver(databaseFile: string) {
   const [secret = "", token = "", key = ""] = Array.from({ length: 3 }, () =>
     randomBytes(32).toString("base64"),
@@ -92,7 +91,6 @@ async function startDemoReceiver(databaseFile: string) {
   const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
   const running = await start(config, { handlers: [failsOnce()], logger, retryPollMs: 200 });
   const { events } = createAdminClient({ origin: running.adminOrigin, token });
-  /** Asks the admin API whether the event has a record. */
   const isProcessed = async (eventId: string) =>
     (await events.list({ event_id: eventId })).items.length === 1;
   return { url: `${running.publicOrigin}/api/platform/callback`, secret, isProcessed, stop: running.stop };
@@ -155,7 +153,6 @@ async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<Demo
 
 type Send = ReturnType<typeof createSender>;
 
-/** Sends signed events, and returns status and body of the answer. */
 function createSender(url: string, secret: string) {
   return async (
     type: string,

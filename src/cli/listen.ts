@@ -82,7 +82,6 @@ function secondsOf(text: string): number {
 
 type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
 
-/** Delivers until a signal, one request after the other. @throws Disconnected, UserError */
 async function listen(options: ListenOptions): Promise<void> {
   // Loaded on demand, to keep the start of other commands fast.
   const { deliver, followReceiver } = await import("../dev/listen/index.ts");

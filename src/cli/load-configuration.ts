@@ -6,7 +6,6 @@ import { readInput, UserError } from "./user-error.ts";
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
-/** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
 export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();

@@ -19,7 +19,6 @@ export function escapeControls(text: string): string {
   return text.replace(INVISIBLE, escaped);
 }
 
-/** The same of a text of several lines. */
 export function escapeLines(text: string): string {
   return text.replace(INVISIBLE, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
 }
@@ -37,7 +36,6 @@ function escaped(character: string): string {
     .join("");
 }
 
-/** Columns padded to their widest cell, with a rule below the head. */
 export function table(head: readonly string[], given: readonly (readonly string[])[]): string {
   const rows = given.map((cells) => cells.map(escapeControls));
   const widths = head.map((title, column) =>
@@ -66,7 +64,6 @@ export function printStyled({ json }: JsonOptions, result: unknown, words: () =>
   process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : words());
 }
 
-/** What a line about a callback begins with: what kind of event it is, and its id. */
 export function eventColumns(eventType: string | null, eventId: string | null): readonly [string, string] {
   return [shortText(eventType ?? "?").padEnd(18), shortText(eventId ?? "?").padEnd(40)];
 }

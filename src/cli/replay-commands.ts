@@ -111,7 +111,6 @@ async function bulkReplay(options: BulkOptions, command: Command): Promise<void>
   if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
 }
 
-/** Prints progress for a person; a script gets only the final state. */
 async function waitUntilEnded(
   { bulkReplays }: AdminClient,
   started: BulkReplayView,

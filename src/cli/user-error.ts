@@ -20,7 +20,6 @@ export function readInput(file: string, subject: string): Buffer {
   }
 }
 
-/** @throws UsageError */
 export function httpUrl(option: string, text: string, example: string): URL {
   const url = URL.parse(text);
   if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;

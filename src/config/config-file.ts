@@ -30,7 +30,6 @@ const LISTS = {
 };
 const KEYS = Object.keys(LISTS);
 
-/** For editors: the file's export with its types. */
 export function defineConfig(file: ConfigFile): ConfigFile {
   return file;
 }

@@ -35,7 +35,6 @@ export class Problems {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The values of a table's variables, and what is wrong with them so far. */
 export interface Reading<Table extends VariableTable> {
   readonly values: ValuesOf<Table>;
   readonly isProduction: boolean;
@@ -113,7 +112,6 @@ const MAX_DISTANCE = 2;
 /** Shorter names are too close to many others: HOME and HOST, PATH and PORT. */
 const MIN_NAME_LENGTH = 6;
 
-/** The known name that a misspelt one probably means. */
 export function closestName(name: string, known: readonly string[]): string | undefined {
   if (known.includes(name)) return undefined;
   return known.find((candidate) =>

@@ -9,7 +9,6 @@ const SECRET_NAMES = secretNames("own", "previous", "issued", "address");
 /** Longer than most words, which must stay readable, and shorter than most random parts of an address. */
 const MIN_RANDOM_PART = 16;
 
-/** The text of every secret, as logs mask it. */
 export function secretTexts(env: Environment, values: Values): string[] {
   const texts = SECRET_NAMES.flatMap((name) => {
     const value = values[name];
@@ -102,7 +101,6 @@ const MIN_BYTES = 8;
 /** How many neighbours of a hundred count up or down by one in a sequence. */
 const SEQUENCE_PERCENT = 75;
 
-/** What is wrong with a variable, in words that follow its name. */
 export interface Exposure {
   readonly name: string;
   readonly message: string;

@@ -22,7 +22,6 @@ export interface ReceivedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The address that was connected to. */
   readonly remoteAddress: string;
 }
 

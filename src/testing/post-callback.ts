@@ -8,7 +8,6 @@ export interface CallbackResponse {
 }
 
 export interface CallbackRequest {
-  /** The bytes that are signed and sent. */
   readonly body: Uint8Array;
   /** Sent as `X-Event-Type` where there is one. */
   readonly type?: string | undefined;

@@ -207,7 +207,7 @@ async function checkNotifications(config: Config): Promise<Finding[]> {
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 
-/** Told is the origin alone: the rest of the address may be a secret. */
+/** Names the origin alone: the rest of the address may be a secret. */
 async function checkHost(url: string, { notifications }: Config): Promise<Finding> {
   const { protocol, host, hostname } = new URL(url);
   const addresses = createAllowedAddresses(notifications.allowAddresses);
@@ -249,7 +249,7 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   return findings;
 }
 
-/** Told before a code is spent on an answer that names no user. */
+/** For doctor, before a code is spent on an answer that names no user. */
 function userIdSource(
   { scope, userInfo }: NonNullable<Config["oauth"]>,
   discovered: string | undefined,

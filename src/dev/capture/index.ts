@@ -74,13 +74,10 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
       if (!buffer.add(request)) lost.add();
     },
     parsePosition,
-    /** What was kept and what is kept from now on, until the signal. @throws what the database throws */
     follow: (beginning: StartPosition, over: AbortSignal) => follow(beginning, options, over),
     sweep,
-    /** Says that all that follow should end. */
     end: () => ending.abort(),
     ended,
-    /** Stores what is still on its way. */
     async close(): Promise<void> {
       ending.abort();
       const rows = await buffer.close();

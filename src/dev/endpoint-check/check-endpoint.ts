@@ -5,7 +5,6 @@ import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
-/** Whether a registered address leads here. */
 export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const TIME_LIMIT_MS = 5_000;

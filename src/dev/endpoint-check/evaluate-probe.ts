@@ -2,7 +2,6 @@ import { FAULTS } from "../../domain/index.ts";
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import type { StoredCallback } from "../../store/index.ts";
 
-/** How the request to an address ended on this side. */
 export type ProbeResult = { readonly answer: ReceivedResponse } | { readonly problem: ConnectionProblem };
 
 export interface CheckResult {
@@ -10,14 +9,13 @@ export interface CheckResult {
   readonly message: string;
 }
 
-/** What the callback log tells of the request. */
 export type LoggedRequest = Pick<StoredCallback, "outcome" | "responseStatus" | "remoteAddress">;
 
 const LONGEST_TOLD = 200;
 const FILLED_LOG = "or the log has left it out, as it does past 600 refused callbacks in a minute";
 
 /**
- * Whether the address leads to a receiver of this database, in sentences for who registers it.
+ * Whether the address leads to a receiver of this database, in sentences for the operator that registers it.
  * @param arrival the row of this very request, where there is one
  */
 export function evaluateProbe(
@@ -143,7 +141,7 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
 const OF_A_CERTIFICATE =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 
-/** An error of a connection in words for who registers the address. @param timeLimitMs after which it was given up */
+/** An error of a connection in words for the operator that registers the address. @param timeLimitMs after which it was given up */
 export function connectionProblem(error: unknown, url: URL, timeLimitMs: number): ConnectionProblem {
   const code = codeOf(error);
   const server = hostAndPort(url);

@@ -9,7 +9,6 @@ const LINE_FEED = 10;
 /** The longest body that a receiver takes, as base64, and its headers. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
-/** The lines of one connection, until it ends. @throws Disconnected at its end */
 export async function* captureLines(
   url: URL,
   token: string,
@@ -79,7 +78,6 @@ async function withIdleTimeout<T>(
 
 /** Where to go on after this line; for the receiver alone to understand. */
 const at = z.string();
-/** One line of the stream (NDJSON). */
 const LINE = z.union([
   z.discriminatedUnion("line", [
     /** The first line: from where on requests follow. */

@@ -10,7 +10,6 @@ export interface FollowOptions {
   readonly sinceSeconds: number | undefined;
   readonly signal: AbortSignal;
   readonly log: (words: string) => void;
-  /** Told of the place where it begins. */
   readonly onConnected: (place: string, isAgain: boolean) => void;
 }
 

@@ -44,7 +44,6 @@ export async function authenticHeaders(
   };
 }
 
-/** What a callback carries besides its credentials. */
 export function unsignedHeaders(type: string | undefined): Record<string, string> {
   return {
     "content-type": "application/json",

@@ -29,7 +29,7 @@ const MAX_BYTES = 65_536;
 /**
  * Signs in at the sandbox platform as a browser does, with cookies of its own, and goes nowhere but to the receiver and the
  * sandbox platform.
- * @throws Unanswered
+ * @throws NoResponseError
  */
 export async function runOAuthFlow(places: OAuthFlowOptions) {
   const cookies = new Map<string, string>();

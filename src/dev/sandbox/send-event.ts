@@ -11,9 +11,7 @@ export interface ComposedCallback {
   readonly sign: "right" | "wrong" | "none";
 }
 
-/** How this process reaches its own listener. */
 export interface OwnListener {
-  /** Its origin, as it is bound. */
   readonly origin: string;
   /** The certificate that it serves, where it speaks TLS; its name is the public one. */
   readonly certificate: Buffer | undefined;
@@ -24,7 +22,7 @@ export type SentCallback = Awaited<ReturnType<typeof sendEvent>>;
 
 /** The listener, or the sandbox platform, did not answer. */
 export class NoResponseError extends Error {
-  override readonly name = "Unanswered";
+  override readonly name = "NoResponseError";
 }
 
 const MAX_BYTES = 1_048_576;
@@ -33,7 +31,7 @@ const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/;
 /**
  * Sends a callback to the public listener, over HTTP as a platform would.
  * @param path with the base path
- * @throws CannotSignError, Unanswered
+ * @throws CannotSignError, NoResponseError
  */
 export async function sendEvent(
   composed: ComposedCallback,
@@ -75,7 +73,6 @@ function eventTypeIn(body: string): string | undefined {
   return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
 }
 
-/** The same authentication methods, with random secrets. */
 function wrongSecrets({ methods, signing, token, jwt }: Authentication): Authentication {
   const secrets = [randomBytes(32).toString("base64url")];
   return {
