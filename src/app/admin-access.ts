@@ -83,14 +83,10 @@ function operatorProvider(
  * Mail addresses are compared without regard to the case of ASCII letters, as providers write them one way and people another. Other
  * letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
  */
-function roleByClaim(
-  claim: string,
-  operators: readonly string[],
-  viewers: readonly string[],
-): (person: Identity) => Role | undefined {
+function roleByClaim(claim: string, operators: readonly string[], viewers: readonly string[]) {
   const normalized = (value: string) => (claim === "email" ? normalizedAddress(value) : value);
   const lists = { operator: new Set(operators.map(normalized)), viewer: new Set(viewers.map(normalized)) };
-  return ({ values }) => {
+  return ({ values }: Identity): Role | undefined => {
     const isOn = (role: Role) => values.some((value) => lists[role].has(normalized(value)));
     if (isOn("operator")) return "operator";
     return isOn("viewer") ? "viewer" : undefined;

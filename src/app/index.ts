@@ -11,5 +11,4 @@ export {
   start,
   startInspectableReceiver,
 } from "./start.ts";
-export { StartError } from "./start-error.ts";
 export { type TemporaryDatabase, temporaryDatabase } from "./temporary-database.ts";

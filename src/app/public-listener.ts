@@ -16,7 +16,6 @@ import {
   withFallback,
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
-import type { Expected, NamedSecret } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
@@ -38,7 +37,7 @@ export function publicListener(
     tls,
   };
   const { store, clock, log } = receiver;
-  const gate = gateRules(config, store, clock, log);
+  const { signing, token } = config.authentication;
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
     redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
@@ -51,12 +50,16 @@ export function publicListener(
     source,
     receiver,
     oauth,
-    admission: gate,
+    admission: gateRules(config, store, clock, log),
     mask,
     metrics,
     callbackLog,
     diagnoser: createDiagnoser({
-      expected: diagnosisCandidates(config, services.diagnosisSecrets),
+      expected: {
+        secrets: { accepted: signing.secrets, named: services.diagnosisSecrets },
+        toleranceSeconds: signing.toleranceSeconds,
+        tokens: token,
+      },
       clock,
       log,
       diagnosed: metrics.diagnosed,
@@ -81,12 +84,6 @@ function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAcce
     recordRefusal({ remoteAddress: address, actor: "token", reason: "the role is viewer", attempt });
     return { verdict: "not allowed" };
   };
-}
-
-function diagnosisCandidates({ authentication }: Config, named: readonly NamedSecret[]): Expected {
-  const { signing, token } = authentication;
-  const { secrets: accepted, toleranceSeconds } = signing;
-  return { secrets: { accepted, named }, toleranceSeconds, tokens: token };
 }
 
 /** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */

@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { OwnListener, SentCallback } from "../dev/sandbox/index.ts";
+import type { SentCallback } from "../dev/sandbox/index.ts";
 import { endpointPaths, readTlsPair } from "../http/index.ts";
 import type { Services } from "./services.ts";
 
@@ -63,10 +63,7 @@ export function createSandbox(
 }
 
 /** Reads the certificate each time, since it may have been renewed. */
-async function ownListener(
-  { listen, requestTimeoutMs }: Config,
-  origins: ListenerOrigins,
-): Promise<OwnListener> {
+async function ownListener({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
   return { origin: origins.public, certificate, timeLimitMs: requestTimeoutMs + MARGIN_MS };
 }

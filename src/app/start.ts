@@ -84,11 +84,7 @@ export async function startInspectableReceiver(
   }
 }
 
-async function startSteps(
-  config: Config,
-  options: StartOptions,
-  undo: UndoStep[],
-): Promise<Omit<InspectableReceiver, "stop">> {
+async function startSteps(config: Config, options: StartOptions, undo: UndoStep[]) {
   const { clock = systemClock } = options;
   const { logger, tracer } = await startTracing(config, options.logger, undo);
   const origins = { public: "", admin: "" };

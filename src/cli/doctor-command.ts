@@ -30,20 +30,17 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config, handlers } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const findings = await runDoctor(config, options.registered ?? [], files, handlers);
-  printStyled(options, findings, () => findings.map((finding) => `${lineOf(finding)}\n`).join(""));
+  const lineOf = ({ level, check, message }: Finding) =>
+    `${MARKS[level]} ${check}: ${escapeLines(message)}\n`;
+  printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
 
 const MARKS = {
-  ok: ["green", "ok     "],
-  warning: ["yellow", "warning"],
-  failure: ["red", "FAILURE"],
-} as const;
-
-function lineOf({ level, check, message }: Finding): string {
-  const [color, mark] = MARKS[level];
-  return `${styleText(color, mark)} ${check}: ${escapeLines(message)}`;
-}
+  ok: styleText("green", "ok     "),
+  warning: styleText("yellow", "warning"),
+  failure: styleText("red", "FAILURE"),
+};
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));

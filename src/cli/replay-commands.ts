@@ -111,11 +111,7 @@ async function bulkReplay(options: BulkOptions, command: Command): Promise<void>
   if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
 }
 
-async function waitUntilEnded(
-  { bulkReplays }: AdminClient,
-  started: BulkReplayView,
-  { json }: BulkOptions,
-): Promise<BulkReplayView> {
+async function waitUntilEnded({ bulkReplays }: AdminClient, started: BulkReplayView, { json }: BulkOptions) {
   let bulk = started;
   while (bulk.ended_at === null) {
     await sleep(POLL_EVERY_MS);

@@ -11,7 +11,9 @@ export async function run(argv: readonly string[]): Promise<NodeJS.Process["exit
     await createProgram().parseAsync(argv);
     return process.exitCode;
   } catch (error) {
-    return reportError(error);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`oncehook: ${escapeLines(messageOf(error))}\n`);
+    return error instanceof UsageError ? 2 : 1;
   }
 }
 
@@ -22,13 +24,7 @@ const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOT
 const USER_ERRORS =
   /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
 
-/** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
-function reportError(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  process.stderr.write(`oncehook: ${escapeLines(messageOf(error))}\n`);
-  return error instanceof UsageError ? 2 : 1;
-}
-
+/** Why a command did not work. A stack is for our faults, not for a user's mistake. */
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
   if (!(error instanceof Error)) return String(error);

@@ -56,11 +56,7 @@ function tlsOptions(certificate: Buffer | undefined) {
 }
 
 /** Sends a request; resolves at the head of its answer. @throws the system's error, with its `code` */
-export function openRequest(
-  url: URL,
-  options: RequestOptions,
-  body: string | Uint8Array,
-): Promise<IncomingMessage> {
+export function openRequest(url: URL, options: RequestOptions, body: string | Uint8Array) {
   const answered = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === "https:" ? requestHttps : requestHttp;
   open(url, options).on("error", answered.reject).once("response", answered.resolve).end(body);

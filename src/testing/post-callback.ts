@@ -20,7 +20,7 @@ export async function postCallback(
   url: string,
   secret: string,
   { body, type, headers = {} }: CallbackRequest,
-): Promise<CallbackResponse> {
+) {
   const sent = new Headers({ "content-type": "application/json", "x-signature": signHmac(secret, body) });
   if (type !== undefined) sent.set("x-event-type", type);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);

@@ -71,11 +71,7 @@ export async function checkAccess({ admin, environment }: Config): Promise<Findi
  * OAuth is in use where a handler receives what redirects bring.
  * @param registered what the platform's allow list holds; without it the check lists the addresses to register
  */
-function checkAddress(
-  config: Config,
-  registered: readonly string[],
-  handlers: readonly Handler[],
-): Finding[] {
+function checkAddress(config: Config, registered: readonly string[], handlers: readonly Handler[]) {
   const about = "address";
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
@@ -162,10 +158,7 @@ export async function checkCertificate(
 }
 
 /** Why platforms would not trust this chain, as far as that can be told without a connection. */
-function doubtOf(
-  [leaf, ...others]: readonly X509Certificate[],
-  authorities: readonly string[],
-): string | undefined {
+function doubtOf([leaf, ...others]: readonly X509Certificate[], authorities: readonly string[]) {
   const roots = authorities.map((pem) => new X509Certificate(pem));
   const left = new Set(others);
   for (let current = leaf; current !== undefined; ) {

@@ -18,11 +18,7 @@ const FILLED_LOG = "or the log has left it out, as it does past 600 refused call
  * Whether the address leads to a receiver of this database, in sentences for the operator that registers it.
  * @param arrival the row of this very request, where there is one
  */
-export function evaluateProbe(
-  url: URL,
-  attempt: ProbeResult,
-  arrival: LoggedRequest | undefined,
-): CheckResult {
+export function evaluateProbe(url: URL, attempt: ProbeResult, arrival: LoggedRequest | undefined) {
   if ("problem" in attempt) {
     const { message } = attempt.problem;
     if (arrival === undefined) return notReached(message);
@@ -41,7 +37,7 @@ export function evaluateProbe(
 function ofReceiver(
   { outcome, responseStatus, remoteAddress }: LoggedRequest,
   { headers }: ReceivedResponse,
-): CheckResult {
+) {
   if (responseStatus === 401)
     return reached("Reached: the receiver refused the unsigned request with 401, as it should.");
   switch (outcome) {

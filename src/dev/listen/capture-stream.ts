@@ -9,11 +9,7 @@ const LINE_FEED = 10;
 /** The longest body that a receiver takes, as base64, and its headers. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
-export async function* captureLines(
-  url: URL,
-  token: string,
-  signal: AbortSignal,
-): AsyncGenerator<CaptureLine> {
+export async function* captureLines(url: URL, token: string, signal: AbortSignal) {
   const send = url.protocol === "https:" ? requestHttps : requestHttp;
   const headers = { authorization: `Bearer ${token}`, accept: "application/x-ndjson" };
   const asked = send(url, { headers, agent: false, signal }).end();

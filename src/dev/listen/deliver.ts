@@ -32,10 +32,7 @@ const LOG_SLOW_AFTER_MS = 10_000;
  * @returns undefined where it was given up
  * @throws Disconnected where the server's TLS is not believed
  */
-export async function deliver(
-  request: CapturedRequest,
-  options: DeliverOptions,
-): Promise<Delivered | undefined> {
+export async function deliver(request: CapturedRequest, options: DeliverOptions) {
   const { to, log, stopping, abandoned } = options;
   let delayMs = FIRST_DELAY_MS;
   let isSilent = false;

@@ -57,10 +57,7 @@ export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promis
   }
 }
 
-async function headersFor(
-  { body, sign }: ComposedCallback,
-  authentication: Authentication,
-): Promise<Record<string, string>> {
+async function headersFor({ body, sign }: ComposedCallback, authentication: Authentication) {
   const type = eventTypeIn(body);
   if (sign === "none") return unsignedHeaders(type);
   return authenticHeaders(sign === "right" ? authentication : wrongSecrets(authentication), body, type);
