@@ -1,5 +1,6 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, createSparingLog, type Log } from "../domain/index.ts";
 import {
   type AdmissionSettings,
@@ -20,13 +21,19 @@ import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
 
+interface PublicParts {
+  readonly platform: () => Platform;
+  readonly tokenCheck: TokenCheck;
+  readonly captureBuffer: CaptureBuffer | null;
+}
+
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
-  { platform, tokenCheck }: { readonly platform: () => Platform; readonly tokenCheck: TokenCheck },
+  { platform, tokenCheck, captureBuffer }: PublicParts,
   services: Services,
 ): Listener {
-  const { receiver, source, mask, metrics, callbackLog, captureBuffer } = services;
+  const { receiver, source, mask, metrics, callbackLog } = services;
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,

@@ -2,7 +2,6 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CaptureBuffer } from "../dev/capture/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
@@ -41,7 +40,6 @@ interface Dependencies {
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
-  readonly captureBuffer?: CaptureBuffer | null;
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,7 +51,7 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [], captureBuffer = null } = dependencies;
+  const { namedSecrets = [] } = dependencies;
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
@@ -107,7 +105,6 @@ export function createServices(dependencies: Dependencies) {
     mask,
     metrics,
     callbackLog,
-    captureBuffer,
     diagnosisSecrets: namedSecrets,
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
@@ -110,11 +111,11 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const capture = config.captureEnabled ? await import("../dev/capture/index.ts") : null;
   const captures = { store: store.captures, encryptor, clock, log: logger };
   const captureBuffer = capture?.createCaptureBuffer(captures) ?? null;
-  const parts = { config, store, registry, encryptor, scheme, noteCredential, captureBuffer };
+  const parts = { config, store, registry, encryptor, scheme, noteCredential };
   const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
-    async () => services.captureBuffer?.close(),
+    async () => captureBuffer?.close(),
     async () => services.metrics.close(),
   );
 
@@ -136,13 +137,13 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
 
   const background = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
-  const listener = publicListener(config, tls, { platform, tokenCheck }, services);
+  const listener = publicListener(config, tls, { platform, tokenCheck, captureBuffer }, services);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
-  startUpkeep(config, services, { ...options, server: listener.server }, undo);
+  startUpkeep(config, services, { ...options, captureBuffer, server: listener.server }, undo);
   isServing = true;
   undo.push(async () => {
     isServing = false;
@@ -169,12 +170,12 @@ async function openOwnStore(
 /** What runs beside the listeners for as long as they serve: retention, re-encryption, renewed certificates. */
 function startUpkeep(
   config: Config,
-  { receiver, captureBuffer }: Services,
-  options: StartOptions & { readonly server: Server },
+  { receiver }: Services,
+  options: StartOptions & { readonly captureBuffer: CaptureBuffer | null; readonly server: Server },
   undo: UndoStep[],
 ): void {
   const { store, encryptor, clock } = receiver;
-  const { logger, server, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
+  const { logger, server, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));

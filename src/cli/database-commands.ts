@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { styleText } from "node:util";
 import { Command } from "commander";
 import {
   backup,
@@ -19,7 +18,15 @@ import {
   loadConfiguration,
   loadEnvFile,
 } from "./load-configuration.ts";
-import { escapeControls, JSON_OPTION, type JsonOptions, printResult, printStyled, table } from "./output.ts";
+import {
+  escapeControls,
+  JSON_OPTION,
+  type JsonOptions,
+  MARKS,
+  printResult,
+  printStyled,
+  table,
+} from "./output.ts";
 import { UsageError } from "./user-error.ts";
 
 interface DatabaseOptions {
@@ -83,11 +90,11 @@ function verifySummary(checked: IntegrityReport): string {
 
 function invariantLine({ name, message, violations, examples }: InvariantResult): string {
   const line = `${name}: ${message}`;
-  if (violations === 0) return `${styleText("green", "ok     ")} ${line}`;
+  if (violations === 0) return `${MARKS.ok()} ${line}`;
   const more = violations > examples.length ? ", …" : "";
   // An event's id may hold anything.
   const named = escapeControls(examples.join(", "));
-  return `${styleText("red", "FAILURE")} ${line}; ${violations} against it: ${named}${more}`;
+  return `${MARKS.failure()} ${line}; ${violations} against it: ${named}${more}`;
 }
 
 export function backupCommand(): Command {

@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
-import { parseEnv, styleText } from "node:util";
+import { parseEnv } from "node:util";
 import type { Command } from "commander";
 import { type Finding, runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import { escapeLines, JSON_OPTION, type JsonOptions, printStyled } from "./output.ts";
+import { escapeLines, JSON_OPTION, type JsonOptions, MARKS, printStyled } from "./output.ts";
 import { readInput } from "./user-error.ts";
 
 interface DoctorOptions extends ConfigurationOptions, JsonOptions {
@@ -31,16 +31,10 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const files = await environmentFiles(options.compare);
   const findings = await runDoctor(config, options.registered ?? [], files, handlers);
   const lineOf = ({ level, check, message }: Finding) =>
-    `${MARKS[level]} ${check}: ${escapeLines(message)}\n`;
+    `${MARKS[level]()} ${check}: ${escapeLines(message)}\n`;
   printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
-
-const MARKS = {
-  ok: styleText("green", "ok     "),
-  warning: styleText("yellow", "warning"),
-  failure: styleText("red", "FAILURE"),
-};
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));

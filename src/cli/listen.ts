@@ -110,7 +110,9 @@ async function listen(options: ListenOptions): Promise<void> {
     if (answer === undefined) break;
     delivered += 1;
     state?.write(request.at);
-    process.stdout.write(`${isJson ? callbackJson(request, answer) : callbackLine(request, answer)}\n`);
+    process.stdout.write(
+      `${isJson ? escapedJson(describe(request, answer)) : callbackLine(request, answer)}\n`,
+    );
   }
   log(`${delivered} delivered`);
 }
@@ -159,33 +161,26 @@ function read(path: string, from: string): string | undefined {
   throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
 }
 
-/** Type and id of the event, unverified: the type from the header, else from the body. */
-function describeRequest({ headers, body }: CapturedRequest) {
+/** Type and id of the event are unverified: the type from the header, else from the body. */
+function describe(request: CapturedRequest, { status, durationMs }: Delivered) {
+  const { received_at, headers, body, method, url } = request;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
   const event = parseJson(Buffer.from(body, "base64").toString());
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
   const { event_type, event_id } = isJsonObject(event) ? event : {};
   return {
-    eventType: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
-    eventId: text(event_id),
+    received_at,
+    event_type: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
+    event_id: text(event_id),
+    method,
+    url,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
   };
 }
 
-export function callbackLine(request: CapturedRequest, { status, durationMs }: Delivered): string {
-  const { eventType, eventId } = describeRequest(request);
-  const what = eventColumns(eventType, eventId).join("  ");
-  return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
-}
-
-function callbackJson(request: CapturedRequest, { status, durationMs }: Delivered): string {
-  const { eventType, eventId } = describeRequest(request);
-  return escapedJson({
-    received_at: request.received_at,
-    event_type: eventType,
-    event_id: eventId,
-    method: request.method,
-    url: request.url,
-    status,
-    duration_ms: Math.round(durationMs * 10) / 10,
-  });
+export function callbackLine(request: CapturedRequest, answer: Delivered): string {
+  const { received_at, event_type, event_id, status, duration_ms } = describe(request, answer);
+  const what = eventColumns(event_type, event_id).join("  ");
+  return `${timeOfDay(received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(duration_ms)} ms`;
 }

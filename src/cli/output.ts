@@ -81,3 +81,9 @@ export function coloredStatus(status: number): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return count === 1 ? `1 ${one}` : `${count} ${many}`;
 }
+
+export const MARKS = {
+  ok: () => styleText("green", "ok     "),
+  warning: () => styleText("yellow", "warning"),
+  failure: () => styleText("red", "FAILURE"),
+};

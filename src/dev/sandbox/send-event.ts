@@ -18,8 +18,6 @@ export interface OwnListener {
   readonly timeLimitMs: number;
 }
 
-export type SentCallback = Awaited<ReturnType<typeof sendEvent>>;
-
 /** The listener, or the sandbox platform, did not answer. */
 export class NoResponseError extends Error {
   override readonly name = "NoResponseError";
