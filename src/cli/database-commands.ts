@@ -20,6 +20,7 @@ import {
 } from "./load-configuration.ts";
 import {
   escapeControls,
+  escapeLines,
   JSON_OPTION,
   type JsonOptions,
   MARKS,
@@ -191,7 +192,7 @@ async function copyAll(options: CopyOptions): Promise<void> {
   const report = await copyDatabase({ from, config, handlers, migrations, skip, onProgress });
   printStyled(options, report, () => {
     const checked = [databaseSummary(config, report.checked), ...checkLines(report.checked)].join("\n");
-    return `${copyReportText(report)}${checked}\n${NEXT}`;
+    return `${escapeLines(copyReportText(report))}${checked}\n${NEXT}`;
   });
   if (brokenInvariants(report.checked).length > 0) process.exitCode = 1;
 }
