@@ -85,7 +85,7 @@ export function startReencryption(
   const loop = createPoller(pass, (error) =>
     log.warn({ err: error }, "re-encryption stopped early; the next pass continues"),
   );
-  loop.start(everyMs, 0);
+  loop.startAtOnce(everyMs);
   return loop.stop;
 }
 

@@ -80,6 +80,6 @@ export function startRetentionJob(
   const loop = createPoller(sweep, (error) =>
     log.warn({ err: error }, "the retention job failed; it runs again in an hour"),
   );
-  loop.start(EVERY_MS, 0);
+  loop.startAtOnce(EVERY_MS);
   return loop.stop;
 }
