@@ -86,12 +86,12 @@ export function createAdminClient(options: AdminClientOptions) {
         }),
     },
     notifications: {
-      list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
+      list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" | undefined } = {}) =>
         request<api.PageOf<api.NotificationView>>("GET", "notifications", { query }),
       replay: (id: number) =>
         request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
       /** Of one channel alone, or all deliveries that wait or are dead. */
-      discard: (id: number, query: { readonly channel?: string } = {}) =>
+      discard: (id: number, query: { readonly channel?: string | undefined } = {}) =>
         request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
     },
     users: {
@@ -137,7 +137,7 @@ function failureMethods({ request }: Requests) {
     },
     bulkReplays: {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
-      start: (body: { readonly filter: FailureFilter; readonly per_second?: number }) =>
+      start: (body: { readonly filter: FailureFilter; readonly per_second?: number | undefined }) =>
         request<api.BulkReplayView>("POST", "bulk-replays", { body }),
       list: (query: PageParams = {}) =>
         request<api.PageOf<api.BulkReplayView>>("GET", "bulk-replays", { query }),

@@ -1,11 +1,12 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage, Server } from "node:http";
 import { domainToASCII } from "node:url";
 import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
-import type { Clock } from "../domain/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
-import { createReadOrigin, rateKey } from "../http/index.ts";
+import { createConnectionLimit, createReadOrigin, guardConnections, rateKey } from "../http/index.ts";
 import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
 
@@ -76,14 +77,10 @@ function operatorProvider(
  * Mail addresses are compared without regard to the case of ASCII letters, as providers write them one way and people another. Other
  * letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
  */
-function roleByClaim(
-  claim: string,
-  operators: readonly string[],
-  viewers: readonly string[],
-): (person: Identity) => Role | undefined {
+function roleByClaim(claim: string, operators: readonly string[], viewers: readonly string[]) {
   const normalized = (value: string) => (claim === "email" ? normalizedAddress(value) : value);
   const lists = { operator: new Set(operators.map(normalized)), viewer: new Set(viewers.map(normalized)) };
-  return ({ values }) => {
+  return ({ values }: Identity): Role | undefined => {
     const isOn = (role: Role) => values.some((value) => lists[role].has(normalized(value)));
     if (isOn("operator")) return "operator";
     return isOn("viewer") ? "viewer" : undefined;
@@ -110,4 +107,49 @@ function normalizedLabel(label: string): string {
 
 function lowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** The process receives callbacks too, and needs its file descriptors for them. */
+const MOST_CONNECTIONS = 512;
+/** A file of the dashboard over a slow line. */
+const WRITE_TIMEOUT_MS = 30_000;
+
+/** Bounds the connections of the admin listener as those of the public one are bounded, without a bound for one address. */
+export function createAdminConnections(log: Log) {
+  const unfinished = new Set<IncomingMessage>();
+  const limit = createConnectionLimit({
+    limits: { max: MOST_CONNECTIONS, maxPerAddress: MOST_CONNECTIONS, isProxy: () => true },
+    endOldestBody() {
+      const [oldest] = unfinished;
+      if (oldest === undefined) return false;
+      unfinished.delete(oldest);
+      oldest.socket.destroy();
+      return true;
+    },
+    report: (closed) =>
+      log.warn(
+        { closed, most: MOST_CONNECTIONS },
+        "connections to the admin listener were closed: as many were open as may be",
+      ),
+  });
+  const guards: { close(): void }[] = [limit];
+  const report = (reason: string, closed: number): void =>
+    log.warn({ closed }, `connections to the admin listener were closed: ${reason}`);
+
+  return {
+    guard(server: Server): void {
+      server.on("connection", limit.accepted);
+      server.prependListener("request", (message: IncomingMessage) => {
+        const { headers } = message;
+        if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+        unfinished.add(message);
+        const over = (): void => void unfinished.delete(message);
+        message.once("end", over).once("close", over);
+      });
+      guards.push(guardConnections(server, { limit, writeTimeoutMs: WRITE_TIMEOUT_MS, report }));
+    },
+    close(): void {
+      for (const guard of guards) guard.close();
+    },
+  };
 }

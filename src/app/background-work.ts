@@ -27,11 +27,12 @@ export function createBackgroundWork(
   const { store, clock, log } = receiver;
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
+  const { policy } = config.notifications;
   const outbox = createOutboxPoller({
     outbox: store.outbox,
     deliveries: store.deliveries,
     channels,
-    policy: config.notifications.policy,
+    policy,
     clock,
     log,
     tracer: receiver.tracer,
@@ -43,12 +44,14 @@ export function createBackgroundWork(
   );
   const kinds = new Set(config.alerts.kinds);
   const types = new Set(receiver.registry.types);
+  const { silenceFloor } = config.alerts;
+  const isHandled = (type: string) => types.has(type);
   const alerts = createAlertPoller({
     store: store.alerts,
     arrivals,
     kinds,
-    silenceFloor: config.alerts.silenceFloor,
-    isHandled: (type) => types.has(type),
+    silenceFloor,
+    isHandled,
     clock,
     log,
   });

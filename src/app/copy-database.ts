@@ -27,7 +27,6 @@ export interface CopyRequest {
   readonly config: Config;
   readonly handlers: readonly Handler[];
   readonly migrations: readonly Migration[];
-  /** Tables of handlers that stay behind. */
   readonly skip: readonly string[];
   onProgress(table: string, copied: number, rows: number): void;
 }
@@ -91,27 +90,31 @@ async function copyTo(url: string, source: CopySource, request: CopyRequest) {
   try {
     const { pairs, left } = planCopy(source, target, request.skip);
     const { from } = request;
-    const progress = target.progress ?? { from, positions: {} };
+    const { progress } = target;
     const expected = (pair: CopyPair) => fingerprintOf(source, pair);
     const report = (found: readonly Fingerprint[], wasComplete: boolean) => ({
       /** Whether an earlier run had copied a part; with `wasComplete` it had copied everything. */
-      continued: target.progress !== undefined,
+      continued: progress !== undefined,
       wasComplete,
       tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),
       notCopied: left.map(({ name, rows }) => ({ table: name, rows })),
     });
-    if (target.progress === undefined) {
-      if (!isEmpty(target, pairs)) {
-        const found = await target.completed(pairs, expected);
-        if (found !== undefined) return report(found, true);
-      }
-      assertEmpty(target, pairs);
-    } else if (progress.from !== from)
+    const filled = target.tables.filter(
+      ({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name),
+    );
+    if (progress === undefined && filled.length > 0) {
+      const found = await target.completed(pairs, expected);
+      if (found !== undefined) return report(found, true);
+      throw new MaintenanceError(
+        `the target has rows of its own in ${filled.map(({ name }) => `"${name}"`).join(", ")}; ${NEEDS_EMPTY}`,
+      );
+    }
+    if (progress !== undefined && progress.from !== from)
       throw new MaintenanceError(
         `the target holds an unfinished copy of ${progress.from}; finish that one, or take an empty database`,
       );
-    await target.begin(progress);
-    let positions = progress.positions;
+    let positions = progress?.positions ?? {};
+    await target.begin({ from, positions });
     for (const pair of pairs) positions = await copyTable(source, target, pair, { ...request, positions });
     return report(await target.finish(pairs, source.settings, expected), false);
   } finally {
@@ -119,15 +122,16 @@ async function copyTo(url: string, source: CopySource, request: CopyRequest) {
   }
 }
 
-interface CopyState extends Pick<CopyRequest, "from" | "onProgress"> {
-  readonly positions: CopyProgress["positions"];
-}
+/** A copy into rows that are there already could not be told from them. */
+const NEEDS_EMPTY =
+  "a copy needs an empty database, in which no receiver has served. If an earlier run copied everything and a receiver has served " +
+  "there since, nothing is left to copy. Otherwise create an empty one; rows that only a migration inserted can be deleted there";
 
 async function copyTable(
   source: CopySource,
   target: CopyTarget,
   pair: CopyPair,
-  { from, positions, onProgress }: CopyState,
+  { from, positions, onProgress }: Pick<CopyRequest, "from" | "onProgress"> & CopyProgress,
 ): Promise<CopyProgress["positions"]> {
   const { name, rows } = pair.from;
   let { after, copied } = positions[name] ?? { after: undefined, copied: 0 };
@@ -176,10 +180,9 @@ function planCopy(source: CopySource, target: CopyTarget, skip: readonly string[
         "source as DATABASE_URL and the same configuration file first, so that both have the same tables",
     );
   assertSkippable(source, skip);
-  const wanted = source.tables.filter(({ name }) => !NOT_COPIED.has(name));
   const pairs: CopyPair[] = [];
   const left: SourceTable[] = [];
-  for (const table of wanted) {
+  for (const table of source.tables.filter(({ name }) => !NOT_COPIED.has(name))) {
     const pair = skip.includes(table.name) ? undefined : pairOf(table, target);
     if (pair === undefined) left.push(table);
     else pairs.push(pair);
@@ -226,7 +229,6 @@ function pairOf(from: SourceTable, { tables }: CopyTarget): CopyPair | undefined
 /** SQLite ignores the case of names; PostgreSQL lowers one without quotes. */
 const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
-/** A row is stored after those that its foreign keys point to. */
 function inForeignKeyOrder(pairs: readonly CopyPair[], { tables }: CopyTarget): CopyPair[] {
   const ordered: CopyPair[] = [];
   const visited = new Set<string>();
@@ -239,22 +241,4 @@ function inForeignKeyOrder(pairs: readonly CopyPair[], { tables }: CopyTarget): 
   };
   for (const pair of pairs) visit(pair);
   return ordered;
-}
-
-const filledOf = ({ tables }: CopyTarget, pairs: readonly CopyPair[]) =>
-  tables.filter(({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name));
-
-function isEmpty(target: CopyTarget, pairs: readonly CopyPair[]): boolean {
-  return filledOf(target, pairs).length === 0;
-}
-
-/** A copy into rows that are there already could not be told from them. @throws MaintenanceError */
-function assertEmpty(target: CopyTarget, pairs: readonly CopyPair[]): void {
-  const filled = filledOf(target, pairs);
-  if (filled.length === 0) return;
-  throw new MaintenanceError(
-    `the target has rows of its own in ${filled.map(({ name }) => `"${name}"`).join(", ")}; a copy needs an empty ` +
-      "database, in which no receiver has served. If an earlier run copied everything and a receiver has served there since, " +
-      "nothing is left to copy. Otherwise create an empty one; rows that only a migration inserted can be deleted there",
-  );
 }

@@ -42,10 +42,7 @@ export async function createCredentialUseRecorder(
  * they change, and the quiet period starts again.
  * @throws ConfigError when the file with the platform's keys cannot be used
  */
-export async function configuredSecrets({
-  authentication,
-  encryptionKey,
-}: Config): Promise<ConfiguredSecret[]> {
+export async function configuredSecrets({ authentication, encryptionKey }: Config) {
   const { methods, signing, token, jwt } = authentication;
   const key = Buffer.from(
     hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),

@@ -39,7 +39,6 @@ export function createEndpointCheckProofs(encryptor: Encryptor, clock: Clock) {
       time.writeDoubleBE(clock.now().getTime());
       return { [HEADER]: Buffer.from(encryptor.encrypt(time, CONTEXT)).toString("base64url") };
     },
-    /** A proof is good for one request in this process. */
     accept(headers: Parameters<IsEndpointCheck>[0]): boolean {
       const [text = "", ...others] = headers[HEADER] ?? [];
       if (text === "" || others.length > 0 || text.length > MAX_PROOF_LENGTH) return false;

@@ -49,7 +49,6 @@ export function handlerOptOutHint(type: string): string {
   );
 }
 
-/** Says what to do where the migration meets a table that is there already. */
 function upWithTableHint(migration: Migration, { type }: Handler): Migration["up"] {
   return async (tx) => {
     try {

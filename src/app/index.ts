@@ -1,5 +1,5 @@
 export { type CopyReport, copyDatabase } from "./copy-database.ts";
-export type { Finding } from "./doctor/finding.ts";
+export type { Finding } from "./doctor/check-secrets.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
 export { migrate } from "./handlers.ts";
 export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";
@@ -11,5 +11,4 @@ export {
   start,
   startInspectableReceiver,
 } from "./start.ts";
-export { StartError } from "./start-error.ts";
 export { type TemporaryDatabase, temporaryDatabase } from "./temporary-database.ts";

@@ -1,28 +1,22 @@
 import type { AddressInfo } from "node:net";
 import { type Config, ConfigError } from "../config/index.ts";
-import type { Listener } from "../http/index.ts";
-import { readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
+import { type Listener, readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
 import { StartError } from "./start-error.ts";
-
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartError that names them */
 export async function listen(
   listener: Pick<Listener, "listen">,
-  { host, port }: ListenAddress,
+  { host, port }: Config["admin"] | Config["listen"],
   prefix: "" | "ADMIN_",
 ): Promise<void> {
   try {
     await listener.listen({ host, port });
   } catch (cause) {
-    throw new StartError(listenErrorMessage(cause, { host, port }, prefix), { cause });
+    throw new StartError(listenErrorMessage(cause, host, port, prefix), { cause });
   }
 }
 
-function listenErrorMessage(cause: unknown, { host, port }: ListenAddress, prefix: string): string {
+function listenErrorMessage(cause: unknown, host: string, port: number, prefix: string): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   switch (code) {
     case "EADDRINUSE":

@@ -56,7 +56,7 @@ export async function withMaintenanceError<T>(
   what: string,
   work: () => Promise<T>,
   variable = "DATABASE_URL",
-): Promise<T> {
+) {
   try {
     return await work();
   } catch (cause) {

@@ -37,21 +37,16 @@ export function configuredChannelNames({ notifications: { webhook, email } }: Co
   return destinations.length > 0 ? destinations : [LOG_DESTINATION];
 }
 
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
 /**
  * Who may vouch for the receivers: the usual authorities and those of `NOTIFY_CA_FILE`. To TLS a list takes the place
  * of the usual ones, so that it must hold them.
  */
 export async function trustedCertificates({ notifications }: Config): Promise<string[] | undefined> {
-  const { caFile } = notifications;
-  return caFile === null
-    ? undefined
-    : [...getCACertificates("default"), ...(await certificatesIn("NOTIFY_CA_FILE", caFile))];
-}
-
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-async function certificatesIn(variable: string, file: string): Promise<string[]> {
-  const refuse = (why: string) => new ConfigError([`${variable}: got ${JSON.stringify(file)}, ${why}`]);
+  const { caFile: file } = notifications;
+  if (file === null) return undefined;
+  const refuse = (why: string) => new ConfigError([`NOTIFY_CA_FILE: got ${JSON.stringify(file)}, ${why}`]);
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw refuse(`which cannot be read: ${String(cause)}`);
   });
@@ -64,5 +59,5 @@ async function certificatesIn(variable: string, file: string): Promise<string[]>
       throw refuse(`which holds a certificate that cannot be read: ${String(cause)}`);
     }
   }
-  return certificates;
+  return [...getCACertificates("default"), ...certificates];
 }

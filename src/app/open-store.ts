@@ -2,8 +2,13 @@ import type { Config } from "../config/index.ts";
 import { type Clock, type Log, shellWord } from "../domain/index.ts";
 import { encryptionKeyId } from "../encryption/index.ts";
 import { writableByOthers } from "../files/index.ts";
-import type { KeyStamp } from "../store/index.ts";
-import { type HandlerMigration, MigrationError, type OpenedStore, type Store } from "../store/index.ts";
+import {
+  type HandlerMigration,
+  type KeyStamp,
+  MigrationError,
+  type OpenedStore,
+  type Store,
+} from "../store/index.ts";
 import { databaseReason, StartError } from "./start-error.ts";
 
 /** How long a statement waits for a lock before the whole transaction is retried. */
@@ -22,31 +27,23 @@ export async function openStore(
   // Before the file is opened: what it holds may be another user's.
   refuseInProduction(writableByOthersWarnings(config), config, log);
   const opened = await connectStore(config, migrations, clock);
-  const { store, report, createdFile, previousBaseUrl, durabilityWarnings, notes } = opened;
-  if (createdFile !== undefined) {
-    const words = "created a new, empty database; if you expected an existing one, check DATABASE_URL";
-    log.info({ file: createdFile }, words);
-  }
+  const { store, report, createdFile: file, previousBaseUrl: before, durabilityWarnings, notes } = opened;
+  if (file !== undefined)
+    log.info({ file }, "created a new, empty database; if you expected an existing one, check DATABASE_URL");
   if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
-  if (baseUrlChanged(config, previousBaseUrl)) {
-    const fields = { before: previousBaseUrl, now: config.baseUrl };
-    log.warn(
-      fields,
-      "CALLBACK_BASE_URL differs from the last start of this database; register the new one with the platform",
-    );
-  }
-  for (const note of notes) log.warn({}, note);
-  for (const warning of networkWarnings(config.database)) log.warn({}, warning);
-  if (durabilityWarnings.length > 0) {
-    try {
-      refuseInProduction(durabilityWarnings, config, log);
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
+  if (baseUrlChanged(config, before)) log.warn({ before, now: config.baseUrl }, BASE_URL_CHANGED);
+  for (const warning of [...notes, ...networkWarnings(config.database)]) log.warn({}, warning);
+  try {
+    refuseInProduction(durabilityWarnings, config, log);
+  } catch (error) {
+    await store.close();
+    throw error;
   }
   return store;
 }
+
+const BASE_URL_CHANGED =
+  "CALLBACK_BASE_URL differs from the last start of this database; register the new one with the platform";
 
 function refuseInProduction(warnings: readonly string[], { environment }: Config, log: Log): void {
   if (environment === "production" && warnings.length > 0) throw new StartError(warnings.join("\n"));

@@ -20,10 +20,7 @@ import {
   secretKeys,
 } from "../sources/index.ts";
 
-export function configuredAuthorizationServer(
-  { oauth, environment }: Config,
-  adminOrigin: () => string,
-): () => Platform {
+export function configuredAuthorizationServer({ oauth, environment }: Config, adminOrigin: () => string) {
   let platform: Platform | undefined;
   return () => {
     platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production");

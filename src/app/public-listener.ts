@@ -1,5 +1,6 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, createSparingLog, type Log } from "../domain/index.ts";
 import {
   type AdmissionSettings,
@@ -16,18 +17,23 @@ import {
   withFallback,
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
-import type { Expected, NamedSecret } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
 
+interface PublicParts {
+  readonly platform: () => Platform;
+  readonly tokenCheck: TokenCheck;
+  readonly captureBuffer: CaptureBuffer | null;
+}
+
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
-  { platform, tokenCheck }: { readonly platform: () => Platform; readonly tokenCheck: TokenCheck },
+  { platform, tokenCheck, captureBuffer }: PublicParts,
   services: Services,
 ): Listener {
-  const { receiver, source, mask, metrics, callbackLog, captureBuffer } = services;
+  const { receiver, source, mask, metrics, callbackLog } = services;
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,
@@ -38,7 +44,7 @@ export function publicListener(
     tls,
   };
   const { store, clock, log } = receiver;
-  const gate = gateRules(config, store, clock, log);
+  const { signing, token } = config.authentication;
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
     ...{ receiver, source, platform, redirectUri, responseMode },
@@ -51,12 +57,16 @@ export function publicListener(
     source,
     receiver,
     oauth,
-    admission: gate,
+    admission: gateRules(config, store, clock, log),
     mask,
     metrics,
     callbackLog,
     diagnoser: createDiagnoser({
-      expected: diagnosisCandidates(config, services.diagnosisSecrets),
+      expected: {
+        secrets: { accepted: signing.secrets, named: services.diagnosisSecrets },
+        toleranceSeconds: signing.toleranceSeconds,
+        tokens: token,
+      },
       clock,
       log,
       diagnosed: metrics.diagnosed,
@@ -79,12 +89,6 @@ function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAcce
     recordRefusal({ remoteAddress: address, actor: "token", reason: "the role is viewer", attempt });
     return { verdict: "not allowed" };
   };
-}
-
-function diagnosisCandidates({ authentication }: Config, named: readonly NamedSecret[]): Expected {
-  const { signing, token } = authentication;
-  const { secrets: accepted, toleranceSeconds } = signing;
-  return { secrets: { accepted, named }, toleranceSeconds, tokens: token };
 }
 
 /** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */

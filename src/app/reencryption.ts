@@ -66,14 +66,12 @@ export function startReencryption(
   log: Log,
   everyMs: number,
 ): () => Promise<void> {
-  let stopping = false;
   let isFirst = true;
   let announced = false;
-  const loop = createPoller(pass, failed);
 
-  async function pass(): Promise<void> {
-    const done = await reencryptAll(store, encryptor, () => stopping);
-    if (stopping) return;
+  async function pass(isStopping: () => boolean): Promise<void> {
+    const done = await reencryptAll(store, encryptor, isStopping);
+    if (isStopping()) return;
     if (done.unreadable > 0) log.warn({ ...done }, UNREADABLE);
     else if (done.reencrypted > 0)
       log.info({ ...done }, "values of an earlier ENCRYPTION_KEY were re-encrypted");
@@ -84,18 +82,11 @@ export function startReencryption(
     isFirst = false;
   }
 
-  function failed(error: unknown): void {
-    log.warn({ err: error }, "re-encryption stopped early; the next pass continues");
-  }
-
-  const first = pass()
-    .catch(failed)
-    .finally(() => loop.start(everyMs));
-  return async () => {
-    stopping = true;
-    await first;
-    await loop.stop();
-  };
+  const loop = createPoller(pass, (error) =>
+    log.warn({ err: error }, "re-encryption stopped early; the next pass continues"),
+  );
+  loop.startAtOnce(everyMs);
+  return loop.stop;
 }
 
 const UNREADABLE =

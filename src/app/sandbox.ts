@@ -1,6 +1,5 @@
-import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
+import type { Sandbox, SandboxError } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { OwnListener, SentCallback } from "../dev/sandbox/index.ts";
 import { endpointPaths, readTlsPair } from "../http/index.ts";
 import type { Services } from "./services.ts";
 
@@ -37,7 +36,12 @@ export function createSandbox(
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
         const listener = await ownListener(config, origins);
         const sent = await sendEvent(composed, config.basePath + path, config.authentication, listener);
-        return sandboxResultView(body, sent, mask);
+        const { url, requestHeaders, status, headers, body: answer, durationMs } = sent;
+        return {
+          request: { method: "POST" as const, url, headers: mask.headers(requestHeaders), body },
+          response: { status, headers: mask.headers(headers), body: answer },
+          duration_ms: durationMs,
+        };
       }),
     async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
@@ -63,24 +67,9 @@ export function createSandbox(
 }
 
 /** Reads the certificate each time, since it may have been renewed. */
-async function ownListener(
-  { listen, requestTimeoutMs }: Config,
-  origins: ListenerOrigins,
-): Promise<OwnListener> {
+async function ownListener({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
   return { origin: origins.public, certificate, timeLimitMs: requestTimeoutMs + MARGIN_MS };
-}
-
-function sandboxResultView(
-  body: string,
-  { url, requestHeaders, status, headers, body: answer, durationMs }: SentCallback,
-  mask: Services["mask"],
-): SandboxResultView {
-  return {
-    request: { method: "POST", url, headers: mask.headers(requestHeaders), body },
-    response: { status, headers: mask.headers(headers), body: answer },
-    duration_ms: durationMs,
-  };
 }
 
 async function orSandboxError<View>(

@@ -2,7 +2,6 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CaptureBuffer } from "../dev/capture/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
@@ -23,14 +22,13 @@ import {
   EventLock,
   errorText,
   type Observer,
-  type PipelineSettings,
   type Receiver,
   type Source,
 } from "../pipeline/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
-import { createCallbackAppender } from "./callback-appender.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
 
 interface Dependencies {
@@ -42,21 +40,18 @@ interface Dependencies {
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
-  /** Null where callbacks are not kept for listeners. */
-  readonly captureBuffer?: CaptureBuffer | null;
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer: Tracer | undefined;
 }
 
-/** Everything between the listeners and the store. */
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [], captureBuffer = null } = dependencies;
+  const { namedSecrets = [] } = dependencies;
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
@@ -79,6 +74,7 @@ export function createServices(dependencies: Dependencies) {
     metrics,
   });
   const describe = (error: unknown) => mask.text(errorText(error));
+  const { eventTypeFrom, rejectTypeMismatch, handlerTimeoutMs } = config;
   const source: Source = { name: "platform", scheme };
   const receiver: Receiver = {
     store,
@@ -87,11 +83,17 @@ export function createServices(dependencies: Dependencies) {
     clock,
     log: logger,
     describe,
-    settings: rulesOf(config),
+    settings: {
+      eventTypeFrom,
+      rejectTypeMismatch,
+      handlerTimeoutMs,
+      retry: retrySettings(config),
+      recordRetentionDays: config.retention.recordDays,
+    },
     observer: createObserver(metrics, noteCredential, logger),
     tracer,
     eventLock: new EventLock(),
-    handlerLimit: new SharedTimeLimit(config.handlerTimeoutMs),
+    handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
     unsavedPreparations: new Map(),
@@ -103,7 +105,6 @@ export function createServices(dependencies: Dependencies) {
     mask,
     metrics,
     callbackLog,
-    captureBuffer,
     diagnosisSecrets: namedSecrets,
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
@@ -118,17 +119,11 @@ export function maxAttemptMs({ requestTimeoutMs, handlerTimeoutMs }: Config): nu
   return requestTimeoutMs + 2 * handlerTimeoutMs;
 }
 
-function rulesOf(config: Config): PipelineSettings {
+/** A lease outlives the longest run. */
+function retrySettings(config: Config): Receiver["settings"]["retry"] {
   const longest = maxAttemptMs(config);
-  // A lease outlives the longest run.
-  const timing = { timeLimitMs: config.requestTimeoutMs, leaseMs: longest + Math.min(MARGIN_MS, longest) };
-  return {
-    eventTypeFrom: config.eventTypeFrom,
-    rejectTypeMismatch: config.rejectTypeMismatch,
-    handlerTimeoutMs: config.handlerTimeoutMs,
-    retry: { ...config.retry, ...timing },
-    recordRetentionDays: config.retention.recordDays,
-  };
+  const leaseMs = longest + Math.min(MARGIN_MS, longest);
+  return { ...config.retry, timeLimitMs: config.requestTimeoutMs, leaseMs };
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */

@@ -26,13 +26,25 @@ export function createSources(
   secrets: readonly ConfiguredSecret[],
   origins: ListenerOrigins,
 ): Sources {
-  const { store, clock } = receiver;
-  const addresses = () => registeredAddresses(config, baseUrl(config, origins));
+  const { store, clock, registry } = receiver;
+  const { redirect } = config;
+  /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
+  const baseUrl = () => (config.isBaseUrlGiven ? config.baseUrl : origins.public);
+  const addresses = () => registeredAddresses(config, baseUrl());
   const log: CallbackLogReader = { flush: () => callbackLog.flush(), rows: store.callbacks };
-  const addressesOfSource = (name: string): readonly string[] | undefined => {
+  const handlesSignIns = registry.find("v1", SIGNED_IN) !== undefined;
+  const { start } = endpointPaths("", redirect.scopePath, startsFlows(config));
+
+  function addressesOfSource(name: string): readonly string[] | undefined {
     if (name === source.name) return addresses().map(({ url }) => url);
-    return name === OAUTH && oauthOf(config, receiver, origins) !== null ? [config.redirect.uri] : undefined;
-  };
+    return name === OAUTH && handlesSignIns ? [redirect.uri] : undefined;
+  }
+
+  function typesOf(version: RegisteredAddress["version"]): string[] {
+    const versions = version === "by_header" ? VERSIONS : [version];
+    return registry.types.filter((type) => versions.some((one) => registry.find(one, type) !== undefined));
+  }
+
   let isChecking = false;
   return {
     secretUses: () => store.credentialUses.list(secrets),
@@ -41,15 +53,21 @@ export function createSources(
       const platform: SourceView = {
         source: source.name,
         addresses: addresses().map(({ url, version }) => {
-          return { url, version, method: "POST", event_types: typesOf(version, receiver) };
+          return { url, version, method: "POST", event_types: typesOf(version) };
         }),
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, secrets, uses, clock.now()),
       };
+      const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
         items: [platform],
-        oauth: oauthOf(config, receiver, origins),
-        handlers: handlersOf(config, receiver),
+        oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
+        handlers: registry.handlers.map((handler) => ({
+          event_type: handler.type,
+          versions: VERSIONS.filter((version) => registry.find(version, handler.type) === handler),
+          has_prepare: handler.prepare !== undefined,
+          time_limit_ms: config.handlerTimeoutMs,
+        })),
       };
     },
     async check(name) {
@@ -66,36 +84,6 @@ export function createSources(
         isChecking = false;
       }
     },
-  };
-}
-
-/** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
-function baseUrl(config: Config, origins: ListenerOrigins): string {
-  return config.isBaseUrlGiven ? config.baseUrl : origins.public;
-}
-
-type Receiver = Pick<Services["receiver"], "registry">;
-
-function typesOf(version: RegisteredAddress["version"], { registry }: Receiver): string[] {
-  const versions = version === "by_header" ? VERSIONS : [version];
-  return registry.types.filter((type) => versions.some((one) => registry.find(one, type) !== undefined));
-}
-
-function handlersOf({ handlerTimeoutMs }: Config, { registry }: Receiver): SourcesView["handlers"] {
-  return registry.handlers.map((handler) => ({
-    event_type: handler.type,
-    versions: VERSIONS.filter((version) => registry.find(version, handler.type) === handler),
-    has_prepare: handler.prepare !== undefined,
-    time_limit_ms: handlerTimeoutMs,
-  }));
-}
-
-function oauthOf(config: Config, { registry }: Receiver, origins: ListenerOrigins): SourcesView["oauth"] {
-  if (registry.find("v1", SIGNED_IN) === undefined) return null;
-  const { start } = endpointPaths("", config.redirect.scopePath, startsFlows(config));
-  return {
-    redirect_uri: config.redirect.uri,
-    start_url: start === undefined ? null : `${baseUrl(config, origins)}${start}`,
   };
 }
 

@@ -2,18 +2,17 @@ import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CaptureBuffer, CaptureBufferOptions } from "../dev/capture/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange } from "../http/index.ts";
-import { createCodeExchange, createUserTokens, type RenewableTokens } from "../oauth/index.ts";
+import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
 import { createMask, type Logger, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
-import { adminAccess, packageVersion } from "./admin-access.ts";
-import { createAdminConnections } from "./admin-connections.ts";
+import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
@@ -24,7 +23,7 @@ import { openStore } from "./open-store.ts";
 import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
 import { publicListener } from "./public-listener.ts";
 import { startReencryption } from "./reencryption.ts";
-import { startRetentionJob } from "./retention-job.ts";
+import { startRetentionJob } from "./retention.ts";
 import { createSandbox } from "./sandbox.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";
@@ -58,9 +57,8 @@ export interface InspectableReceiver extends RunningReceiver {
  * undone.
  * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
-export async function start(config: Config, options: StartOptions): Promise<RunningReceiver> {
-  return startInspectableReceiver(config, options);
-}
+export const start: (config: Config, options: StartOptions) => Promise<RunningReceiver> =
+  startInspectableReceiver;
 
 /** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
@@ -87,11 +85,7 @@ export async function startInspectableReceiver(
   }
 }
 
-async function startSteps(
-  config: Config,
-  options: StartOptions,
-  undo: UndoStep[],
-): Promise<Omit<InspectableReceiver, "stop">> {
+async function startSteps(config: Config, options: StartOptions, undo: UndoStep[]) {
   const { clock = systemClock } = options;
   const { logger, tracer } = await startTracing(config, options.logger, undo);
   const origins = { public: "", admin: "" };
@@ -113,53 +107,49 @@ async function startSteps(
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
+  // Loaded where callbacks are kept for listeners, and only there.
+  const capture = config.captureEnabled ? await import("../dev/capture/index.ts") : null;
   const captures = { store: store.captures, encryptor, clock, log: logger };
-  const captureBuffer = config.captureEnabled ? await openCaptureBuffer(captures) : null;
-  const parts = { config, store, registry, encryptor, scheme, noteCredential, captureBuffer };
+  const captureBuffer = capture?.createCaptureBuffer(captures) ?? null;
+  const parts = { config, store, registry, encryptor, scheme, noteCredential };
   const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
-    async () => services.captureBuffer?.close(),
+    async () => captureBuffer?.close(),
     async () => services.metrics.close(),
   );
 
   const destinations = configuredChannelNames(config);
   await logStartupWarnings(config, store, registry, destinations, logger);
-  const state = { serving: false };
+  let isServing = false;
   const access = adminAccess(config, encryptor, clock);
   const tokenCheck = createTokenCheck({ access, ...services.receiver });
   const adminConnections = createAdminConnections(logger);
   undo.push(async () => adminConnections.close());
   const sources = createSources(config, services, secrets, origins);
-  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => state.serving };
-  const adminParts = { ...guarded, tokens, channelNames: destinations, sources };
   const sandbox = createSandbox(config, services, origins);
-  const admin = await adminListener(config, services, sandbox, adminParts);
+  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => isServing };
+  const operated = { sources, sandbox, revoke: tokens.revoke, channelNames: destinations };
+  const admin = await adminListener(config, services, { ...guarded, ...operated });
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
 
   const background = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
-  const listener = publicListener(config, tls, { platform, tokenCheck }, services);
+  const listener = publicListener(config, tls, { platform, tokenCheck, captureBuffer }, services);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
-  startUpkeep(config, services, { ...options, server: listener.server }, undo);
-  state.serving = true;
+  startUpkeep(config, services, { ...options, captureBuffer, server: listener.server }, undo);
+  isServing = true;
   undo.push(async () => {
-    state.serving = false;
+    isServing = false;
   });
-  const addresses = { publicOrigin: origins.public, adminOrigin: origins.admin };
-  return { ...addresses, broken: store.broken, store, runDue: background.runDue };
-}
-
-/** Loaded where callbacks are kept for listeners, and only there. */
-async function openCaptureBuffer(options: CaptureBufferOptions): Promise<CaptureBuffer> {
-  const { createCaptureBuffer } = await import("../dev/capture/index.ts");
-  return createCaptureBuffer(options);
+  const { runDue } = background;
+  return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, store, runDue };
 }
 
 /** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
@@ -180,12 +170,12 @@ async function openOwnStore(
 /** What runs beside the listeners for as long as they serve: retention, re-encryption, renewed certificates. */
 function startUpkeep(
   config: Config,
-  { receiver, captureBuffer }: Services,
-  options: StartOptions & { readonly server: Server },
+  { receiver }: Services,
+  options: StartOptions & { readonly captureBuffer: CaptureBuffer | null; readonly server: Server },
   undo: UndoStep[],
 ): void {
   const { store, encryptor, clock } = receiver;
-  const { logger, server, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
+  const { logger, server, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
@@ -193,13 +183,20 @@ function startUpkeep(
   undo.push(reloadOnChange(config.listen.tls, server, logger));
 }
 
-type OwnAdminParts = "access" | "tokenCheck" | "guard" | "channelNames" | "isServing" | "sources";
+type OwnAdminParts =
+  | "access"
+  | "tokenCheck"
+  | "guard"
+  | "isServing"
+  | "sources"
+  | "revoke"
+  | "channelNames"
+  | "sandbox";
 
 async function adminListener(
   config: Config,
   { receiver, metrics, callbackLog, mask, rollups }: Services,
-  sandbox: AdminDependencies["sandbox"],
-  { tokens, ...own }: Pick<AdminDependencies, OwnAdminParts> & { readonly tokens: RenewableTokens },
+  own: Pick<AdminDependencies, OwnAdminParts>,
 ): Promise<FastifyInstance> {
   return createAdminListener({
     ...own,
@@ -210,14 +207,11 @@ async function adminListener(
     mask,
     replay: (key) => replay(key, receiver),
     dryRun: (key) => dryRunReplay(key, receiver),
-    revoke: tokens.revoke,
     discard: (key) => discard(key, receiver),
     flushRollups: rollups.flush,
-    sandbox,
   });
 }
 
-/** Loads OpenTelemetry where the environment asks for traces, and only there. */
 async function startTracing(config: Config, logger: Logger, undo: UndoStep[]) {
   if (config.tracing === null) return { tracer: undefined, logger };
   const { openTracing } = await import("../observability/tracing/opentelemetry/index.ts");

@@ -24,10 +24,11 @@ export async function callAdmin<Answer>(
   limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
 ): Promise<Answer> {
   const { config } = await loadConfiguration(options, { listens: false });
-  const origin = originOf(config, options.adminPort);
+  const { host, port, token } = config.admin;
+  const origin = `http://${host.includes(":") ? `[${host}]` : host}:${options.adminPort ?? port}`;
   const timeLimitMs = limitOf(config);
   try {
-    return await ask(createAdminClient({ origin, token: config.admin.token, timeLimitMs }));
+    return await ask(createAdminClient({ origin, token, timeLimitMs }));
   } catch (cause) {
     // What the receiver calls a bad request was an option that it does not understand.
     const Mistake = cause instanceof AdminError && cause.status === 400 ? UsageError : UserError;
@@ -35,7 +36,6 @@ export async function callAdmin<Answer>(
   }
 }
 
-/** Asks, and prints the answer: as JSON where that was asked for, otherwise in words. */
 export async function printAnswer<Answer>(
   options: AdminOptions,
   ask: (client: AdminClient) => Promise<Answer>,
@@ -45,11 +45,6 @@ export async function printAnswer<Answer>(
   const answer = await callAdmin(options, ask, limitOf);
   printResult(options, answer, () => words(answer));
   return answer;
-}
-
-function originOf({ admin }: Config, port: number | undefined): string {
-  const host = admin.host.includes(":") ? `[${admin.host}]` : admin.host;
-  return `http://${host}:${port ?? admin.port}`;
 }
 
 function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number): string {

@@ -1,7 +1,9 @@
-import { styleText } from "node:util";
+import { resolve } from "node:path";
 import { Command } from "commander";
 import {
   backup,
+  type CopyReport,
+  copyDatabase,
   type DatabaseLocation,
   databaseName,
   migrate,
@@ -16,27 +18,36 @@ import {
   loadConfiguration,
   loadEnvFile,
 } from "./load-configuration.ts";
-import { escapeControls, escapedJson, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
+import {
+  escapeControls,
+  escapeLines,
+  JSON_OPTION,
+  type JsonOptions,
+  MARKS,
+  printResult,
+  printStyled,
+  table,
+} from "./output.ts";
+import { UsageError } from "./user-error.ts";
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly env?: string;
 }
 
-/** A command that looks after a database, and needs to know of the configuration only which one. */
-export function databaseCommand(name: string): Command {
+function databaseCommand(name: string): Command {
   return new Command(name).option(
     "--env <file>",
     "read APP_ENV and DATABASE_URL from a file as well; the environment wins",
   );
 }
 
-export function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
+function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
   if (env !== undefined) loadEnvFile(env);
   return loadDatabase(process.env);
 }
 
 /** Names the database, so that an operator with several notices the wrong one. */
-export function databaseSummary(
+function databaseSummary(
   { database }: DatabaseLocation,
   { contents }: IntegrityReport,
   file?: string,
@@ -59,37 +70,32 @@ export function verifyCommand(): Command {
       const where = loadDatabaseLocation(options);
       const checked = await verifyDatabase(where, file);
       const database = databaseName(where.database, file);
-      const text =
-        options.json === true
-          ? escapedJson({ database, ...checked }, 2)
-          : [
-              ...checked.invariants.map(invariantLine),
-              databaseSummary(where, checked, file),
-              verifySummary(checked),
-            ].join("\n");
-      process.stdout.write(`${text}\n`);
+      printStyled(options, { database, ...checked }, () => {
+        const lines = [...checked.invariants.map(invariantLine), databaseSummary(where, checked, file)];
+        return `${[...lines, verifySummary(checked)].join("\n")}\n`;
+      });
       if (brokenInvariants(checked).length > 0) process.exitCode = 1;
     });
 }
 
-export function brokenInvariants({ invariants }: IntegrityReport): readonly InvariantResult[] {
+function brokenInvariants({ invariants }: IntegrityReport): readonly InvariantResult[] {
   return invariants.filter(({ violations }) => violations > 0);
 }
 
-export function verifySummary(checked: IntegrityReport): string {
+function verifySummary(checked: IntegrityReport): string {
   const broken = brokenInvariants(checked).length;
   const all = checked.invariants.length;
   if (broken === 0) return `all ${all} hold`;
   return `${broken} of ${all} do not hold; docs/reliability.md, "What verify finds", says what each means and what to do`;
 }
 
-export function invariantLine({ name, message, violations, examples }: InvariantResult): string {
+function invariantLine({ name, message, violations, examples }: InvariantResult): string {
   const line = `${name}: ${message}`;
-  if (violations === 0) return `${styleText("green", "ok     ")} ${line}`;
+  if (violations === 0) return `${MARKS.ok()} ${line}`;
   const more = violations > examples.length ? ", …" : "";
   // An event's id may hold anything.
   const named = escapeControls(examples.join(", "));
-  return `${styleText("red", "FAILURE")} ${line}; ${violations} against it: ${named}${more}`;
+  return `${MARKS.failure()} ${line}; ${violations} against it: ${named}${more}`;
 }
 
 export function backupCommand(): Command {
@@ -125,10 +131,13 @@ export function restoreCommand(): Command {
 }
 
 function printBroken(copy: IntegrityReport): boolean {
-  const broken = brokenInvariants(copy);
-  if (broken.length > 0)
-    process.stdout.write(`${[...broken.map(invariantLine), verifySummary(copy)].join("\n")}\n`);
-  return broken.length > 0;
+  const isBroken = brokenInvariants(copy).length > 0;
+  if (isBroken) process.stdout.write(`${checkLines(copy).join("\n")}\n`);
+  return isBroken;
+}
+
+function checkLines(checked: IntegrityReport): string[] {
+  return [...brokenInvariants(checked).map(invariantLine), verifySummary(checked)];
 }
 
 export function migrateCommand(): Command {
@@ -146,4 +155,78 @@ export function migrateCommand(): Command {
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });
+}
+
+interface CopyOptions extends ConfigurationOptions, JsonOptions {
+  readonly from: string;
+  readonly to?: string;
+  readonly skip?: readonly string[];
+}
+
+const PROGRESS_EVERY_MS = 1_000;
+
+export function copyCommand(): Command {
+  return configurationCommand("copy")
+    .description(
+      "Copy an SQLite database to an empty PostgreSQL database, and compare every row. Stop the receiver first; run it again to continue.",
+    )
+    .requiredOption("--from <address>", "the source, such as sqlite:data/oncehook.db; it is not changed")
+    .option("--to <address>", "the target, such as postgres://user@host/name (default: DATABASE_URL)")
+    .option("--skip <table...>", "tables of your own that stay behind")
+    .option(...JSON_OPTION)
+    .action(copyAll);
+}
+
+async function copyAll(options: CopyOptions): Promise<void> {
+  const from = fileOf(options.from);
+  const { to } = options;
+  if (to !== undefined && !/^postgres(ql)?:\/\//.test(to))
+    throw new UsageError(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
+  // As if it were configured, so that it is checked and opened as the receiver will open it.
+  if (to !== undefined) process.env.DATABASE_URL = to;
+  const { config, handlers, migrations } = await loadConfiguration(options);
+  if (config.database.kind !== "postgres")
+    throw new UsageError("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
+  const { skip = [] } = options;
+  const onProgress = progressLines();
+  const report = await copyDatabase({ from, config, handlers, migrations, skip, onProgress });
+  printStyled(options, report, () => {
+    const checked = [databaseSummary(config, report.checked), ...checkLines(report.checked)].join("\n");
+    return `${escapeLines(copyReportText(report))}${checked}\n${NEXT}`;
+  });
+  if (brokenInvariants(report.checked).length > 0) process.exitCode = 1;
+}
+
+const NEXT =
+  "Next: set DATABASE_URL to the target and start the receiver. The source is unchanged: no receiver may use it from now " +
+  "on, or its events are handled a second time.\n";
+
+function fileOf(address: string): string {
+  if (/^sqlite:.+/.test(address)) return resolve(address.slice("sqlite:".length));
+  throw new UsageError(
+    `--from: got ${JSON.stringify(address)}, expected an SQLite database, such as sqlite:data/oncehook.db`,
+  );
+}
+
+/** On standard error: a line for each table, and one a second of a table that takes longer. */
+function progressLines() {
+  let last = performance.now();
+  return (name: string, copied: number, rows: number): void => {
+    const now = performance.now();
+    if (copied < rows && now - last < PROGRESS_EVERY_MS) return;
+    last = now;
+    process.stderr.write(`${name}: ${copied} of ${rows}\n`);
+  };
+}
+
+function copyReportText({ from, to, continued, wasComplete, tables, notCopied }: CopyReport): string {
+  const rows = tables.map((one) => [one.table, String(one.rows)]);
+  const left = notCopied.map((one) => `"${one.table}" (${one.rows} rows)`).join(", ");
+  return (
+    `${table(["table", "rows"], rows)}\n\n` +
+    (wasComplete
+      ? `The copy of ${from} to ${to} was complete already, and nothing was changed; every row was compared.\n`
+      : `${from} was copied to ${to}${continued ? ", continuing an earlier run" : ""}; every row was read back and compared.\n`) +
+    (left === "" ? "" : `NOT copied: ${left}\n`)
+  );
 }

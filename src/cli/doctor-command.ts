@@ -1,12 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
-import { parseEnv, styleText } from "node:util";
+import { readdir } from "node:fs/promises";
+import { parseEnv } from "node:util";
 import type { Command } from "commander";
 import { type Finding, runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
-import { fileErrorText } from "../domain/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import { escapeLines, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
-import { UserError } from "./user-error.ts";
+import { escapeLines, JSON_OPTION, type JsonOptions, MARKS, printStyled } from "./output.ts";
+import { readInput } from "./user-error.ts";
 
 interface DoctorOptions extends ConfigurationOptions, JsonOptions {
   readonly registered?: readonly string[];
@@ -31,31 +30,16 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config, handlers } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const findings = await runDoctor(config, options.registered ?? [], files, handlers);
-  if (options.json === true) printResult(options, findings, () => "");
-  else process.stdout.write(findings.map((finding) => `${lineOf(finding)}\n`).join(""));
+  const lineOf = ({ level, check, message }: Finding) =>
+    `${MARKS[level]()} ${check}: ${escapeLines(message)}\n`;
+  printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
-}
-
-const MARKS = {
-  ok: ["green", "ok     "],
-  warning: ["yellow", "warning"],
-  failure: ["red", "FAILURE"],
-} as const;
-
-function lineOf({ level, check, message }: Finding): string {
-  const [color, mark] = MARKS[level];
-  return `${styleText(color, mark)} ${check}: ${escapeLines(message)}`;
 }
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));
-  return Promise.all(names.map(async (name) => ({ name, values: parseEnv(await read(name)) })));
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new UserError(`--compare: got "${file}", which ${fileErrorText(cause)}`, { cause });
-  }
+  return names.map((name) => {
+    const text = readInput(name, `--compare: got "${name}", which`).toString();
+    return { name, values: parseEnv(text) };
+  });
 }

@@ -14,13 +14,11 @@ export async function init(named: string): Promise<void> {
     );
   // Read first: invalid JSON is reported before anything is written.
   manifestIn(folder);
-  const done = await scaffold(folder);
-  process.stdout.write(`${report(folder, done)}\nNext:\n\n${indented(nextSteps(folder))}\n`);
-}
-
-function report(folder: string, { written, kept }: Awaited<ReturnType<typeof scaffold>>): string {
+  const { written, kept } = await scaffold(folder);
   const yours = kept.length === 0 ? "" : `\nYours, and left as it was: ${kept.join(", ")}\n`;
-  return `Written to ${folder}:\n\n${indented(written)}${yours}`;
+  process.stdout.write(
+    `Written to ${folder}:\n\n${indented(written)}${yours}\nNext:\n\n${indented(nextSteps(folder))}\n`,
+  );
 }
 
 function indented(lines: readonly string[]): string {
@@ -36,46 +34,35 @@ interface Manifest {
 
 const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weight_grams":250}'`;
 
-/** The commands that come next, to be typed in the current folder, one after the other. */
+/**
+ * The commands that come next, to be typed in the current folder, one after the other. A package.json that was there is not
+ * changed: what it lacks is typed.
+ */
 function nextSteps(folder: string): string[] {
   const place = relative(process.cwd(), folder);
+  const { type, scripts = {}, dependencies = {}, devDependencies = {} } = manifestIn(folder);
+  const has = (name: string) => dependencies[name] !== undefined || devDependencies[name] !== undefined;
+  // The one that init wrote has all of it.
+  const isOwn = scripts.start === START;
   return [
     ...(place === "" ? [] : [`cd ${shellWord(place)}`]),
-    ...packageSteps(folder),
-    ...runSteps(folder),
+    ...(type === "module" ? [] : ["npm pkg set type=module"]),
+    ...installSteps(folder, has("zod") ? "" : " zod"),
+    ...(isOwn || has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
+    ...(scripts.start === undefined ? [`npm pkg set scripts.start=${shellWord(START)}`] : []),
+    isOwn ? "npm test" : 'node --test "test/**/*.test.ts"',
+    isOwn || scripts.start === undefined ? "npm start" : "node_modules/.bin/oncehook serve",
     `${SAMPLE}    # in another terminal`,
   ];
 }
 
-/** An existing package.json is not changed: what it lacks is typed. */
-function runSteps(folder: string): string[] {
-  if (!existsSync(join(folder, "package.json"))) return ["npm test", "npm start"];
-  const { scripts = {}, dependencies = {}, devDependencies = {} } = manifestIn(folder);
-  // The one that init wrote has all of it.
-  if (scripts.start === START) return ["npm test", "npm start"];
-  const hasNode = dependencies.node !== undefined || devDependencies.node !== undefined;
-  const node = hasNode ? [] : ["npm install --save-dev --allow-scripts=node node@24"];
-  if (scripts.start !== undefined)
-    return [...node, 'node --test "test/**/*.test.ts"', "node_modules/.bin/oncehook serve"];
-  return [
-    ...node,
-    `npm pkg set scripts.start=${shellWord(START)}`,
-    'node --test "test/**/*.test.ts"',
-    "npm start",
-  ];
-}
-
-function packageSteps(folder: string): string[] {
-  const manifest = manifestIn(folder);
-  const isMissing = manifest.dependencies?.zod === undefined && manifest.devDependencies?.zod === undefined;
-  const zod = isMissing ? " zod" : "";
-  const module = manifest.type === "module" ? [] : ["npm pkg set type=module"];
-  if (isInstalled(folder)) return [...module, `npm install${zod}`];
-  const tarball = `oncehook-${packageManifest().version}.tgz`;
+function installSteps(folder: string, zod: string): string[] {
+  if (isInstalled(folder)) return [`npm install${zod}`];
   // An installed package holds what its build wrote, and not what the build needs.
   const flags = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`) ? " --ignore-scripts" : "";
   const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
-  return [...module, `npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
+  const tarball = `oncehook-${packageManifest().version}.tgz`;
+  return [`npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
 }
 
 /** The package.json of the folder. @throws UserError where it is none */
@@ -101,60 +88,50 @@ function isInstalled(folder: string): boolean {
  * @throws UserError that names those
  */
 async function scaffold(folder: string) {
-  const own = await ownFiles();
-  const inTheWay = await present(folder, [
-    ...new Set([...own.map(({ path }) => path), ...CONFIG_FILE_NAMES]),
-  ]);
+  const own = await Promise.all(OWN.map(template));
+  const inTheWay = await present(folder, [...new Set([...OWN, ...CONFIG_FILE_NAMES])]);
   if (inTheWay.length > 0)
     throw new UserError(
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
-  const around = await sharedFiles(folder);
-  const kept = await present(
-    folder,
-    around.map(({ path }) => path),
-  );
+  const shared = [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
+  const paths = shared.map(({ path }) => path);
+  const kept = await present(folder, paths);
   // Read before anything is written: what cannot be read must not be found out half way.
   const ignore = await ignoreFile(folder);
-  const files = [...own, ...around.filter(({ path }) => !kept.includes(path))];
+  const files = [...own, ...shared.filter(({ path }) => !kept.includes(path))];
   for (const file of files) await write(folder, file, "wx");
-  if (ignore === undefined) return { written: files.map(({ path }) => path), kept: [...kept, ".gitignore"] };
-  await write(folder, ignore, "w");
-  return { written: [...files, ignore].map(({ path }) => path), kept };
+  for (const file of ignore) await write(folder, file, "w");
+  return {
+    written: [...files, ...ignore].map(({ path }) => path),
+    kept: ignore.length === 0 ? [...kept, IGNORE_FILE] : kept,
+  };
 }
 
+/** The paths at which there is something, even if it is a link that leads nowhere, or that cannot be looked at. */
 async function present(folder: string, paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map(async (path) => ((await isFree(join(folder, path))) ? [] : [path])),
+  const found = paths.map((path) =>
+    lstat(join(folder, path)).then(
+      () => [path],
+      ({ code }: NodeJS.ErrnoException) => (code === "ENOENT" ? [] : [path]),
+    ),
   );
-  return found.flat();
+  return (await Promise.all(found)).flat();
 }
 
-/** False also where a file stands in the place of a folder, and for a link that leads nowhere. */
-async function isFree(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
-  }
-}
-
-/** The user's own lines, and those that are missing after them; undefined where none is. */
-async function ignoreFile(folder: string): Promise<ProjectFile | undefined> {
-  const path = ".gitignore";
-  const text = await readFile(join(folder, path), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw new UserError(`${join(folder, path)} ${fileErrorText(error)}; nothing was changed`, {
-      cause: error,
-    });
+/** The user's own lines, and those that are missing after them; empty where none is. */
+async function ignoreFile(folder: string): Promise<ProjectFile[]> {
+  const file = join(folder, IGNORE_FILE);
+  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return "";
+    throw new UserError(`${file} ${fileErrorText(cause)}; nothing was changed`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const missing = IGNORED.filter((line) => !lines.includes(line));
-  if (missing.length === 0) return undefined;
+  if (missing.length === 0) return [];
   const before = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  return { path, text: `${before}${missing.join("\n")}\n` };
+  return [{ path: IGNORE_FILE, text: `${before}${missing.join("\n")}\n` }];
 }
 
 async function write(folder: string, { path, text }: ProjectFile, flag: "wx" | "w"): Promise<void> {
@@ -181,16 +158,9 @@ const START = "exec oncehook serve";
 /** Node succeeds where it finds no test at all. */
 const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
 
+const IGNORE_FILE = ".gitignore";
 /** Lines without which a secret or a database would end up in version control. */
 const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
-
-function ownFiles(): Promise<ProjectFile[]> {
-  return Promise.all(OWN.map(template));
-}
-
-async function sharedFiles(folder: string): Promise<ProjectFile[]> {
-  return [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
-}
 
 async function template(path: string): Promise<ProjectFile> {
   return { path, text: await readFile(join(TEMPLATES, path), "utf8") };

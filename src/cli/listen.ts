@@ -1,13 +1,13 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { z } from "zod";
 import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
-import { fileErrorText, isJsonObject, parseJson } from "../domain/index.ts";
+import { isJsonObject, parseJson } from "../domain/index.ts";
 import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
 import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
-import { UsageError, UserError } from "./user-error.ts";
+import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
 
 interface GivenOptions {
   readonly from: string;
@@ -40,14 +40,14 @@ export function listenCommand(): Command {
 
 async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   if (env !== undefined) loadEnvFile(env);
-  const receiver = addressOf("--from", from, "https://dev.example.com");
+  const receiver = httpUrl("--from", from, "https://dev.example.com");
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
     const words = "expected an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
     throw new UsageError(`--from: got ${JSON.stringify(from)}, ${words}`);
   }
   return {
     from: receiver,
-    to: addressOf("--to", to, "http://localhost:3000/hook"),
+    to: httpUrl("--to", to, "http://localhost:3000/hook"),
     sinceSeconds: since === undefined ? undefined : secondsOf(since),
     statePath: state,
     isJson: json === true,
@@ -55,27 +55,17 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   };
 }
 
-async function tokenOf(receiver: URL): Promise<string> {
-  const token = process.env.ADMIN_TOKEN?.trim() || (await generatedToken(receiver));
+async function tokenOf({ hostname }: URL): Promise<string> {
+  // A generated token opens a receiver of this machine alone, and is not sent to another one.
+  const generated = () =>
+    isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
+  const token = process.env.ADMIN_TOKEN?.trim() || (await generated());
   if (token === undefined)
     throw new UserError(
       "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
     );
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
-}
-
-/** What was generated here opens a receiver of this machine alone, and is nothing for another one to see. */
-async function generatedToken({ hostname }: URL): Promise<string | undefined> {
-  return isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
-}
-
-function addressOf(option: string, text: string, example: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
-  throw new UsageError(
-    `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
-  );
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
@@ -92,21 +82,9 @@ function secondsOf(text: string): number {
 
 type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
 
-/** Delivers until a signal, one request after the other. @throws UserError */
 async function listen(options: ListenOptions): Promise<void> {
-  // Only now: a receiver that starts has no use for it.
-  const { deliver, Disconnected, followReceiver } = await import("../dev/listen/index.ts");
-  try {
-    await forwardAll(options, { deliver, followReceiver });
-  } catch (error) {
-    if (!(error instanceof Disconnected)) throw error;
-    throw new UserError(error.message, { cause: error });
-  }
-}
-
-type Network = Pick<typeof import("../dev/listen/index.ts"), "deliver" | "followReceiver">;
-
-async function forwardAll(options: ListenOptions, { followReceiver, deliver }: Network): Promise<void> {
+  // Loaded on demand, to keep the start of other commands fast.
+  const { deliver, followReceiver } = await import("../dev/listen/index.ts");
   const { from, to, statePath, isJson } = options;
   const state = statePath === undefined ? undefined : stateFile(statePath, from);
   const { stopping, abandoned } = onSignals();
@@ -132,7 +110,9 @@ async function forwardAll(options: ListenOptions, { followReceiver, deliver }: N
     if (answer === undefined) break;
     delivered += 1;
     state?.write(request.at);
-    process.stdout.write(`${isJson ? callbackJson(request, answer) : callbackLine(request, answer)}\n`);
+    process.stdout.write(
+      `${isJson ? escapedJson(describe(request, answer)) : callbackLine(request, answer)}\n`,
+    );
   }
   log(`${delivered} delivered`);
 }
@@ -172,13 +152,8 @@ function stateFile(path: string, from: URL) {
 }
 
 function read(path: string, from: string): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new UserError(`--state: got "${path}", which ${fileErrorText(cause)}`, { cause });
-  }
+  if (!existsSync(path)) return undefined;
+  const text = readInput(path, `--state: got "${path}", which`).toString();
   const state = STATE_SCHEMA.safeParse(parseJson(text));
   if (!state.success)
     throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
@@ -186,33 +161,26 @@ function read(path: string, from: string): string | undefined {
   throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
 }
 
-/** Type and id of the event, unverified: the type from the header, else from the body. */
-function describeRequest({ headers, body }: CapturedRequest) {
+/** Type and id of the event are unverified: the type from the header, else from the body. */
+function describe(request: CapturedRequest, { status, durationMs }: Delivered) {
+  const { received_at, headers, body, method, url } = request;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
   const event = parseJson(Buffer.from(body, "base64").toString());
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
   const { event_type, event_id } = isJsonObject(event) ? event : {};
   return {
-    eventType: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
-    eventId: text(event_id),
+    received_at,
+    event_type: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
+    event_id: text(event_id),
+    method,
+    url,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
   };
 }
 
-export function callbackLine(request: CapturedRequest, { status, durationMs }: Delivered): string {
-  const { eventType, eventId } = describeRequest(request);
-  const what = eventColumns(eventType, eventId).join("  ");
-  return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
-}
-
-function callbackJson(request: CapturedRequest, { status, durationMs }: Delivered): string {
-  const { eventType, eventId } = describeRequest(request);
-  return escapedJson({
-    received_at: request.received_at,
-    event_type: eventType,
-    event_id: eventId,
-    method: request.method,
-    url: request.url,
-    status,
-    duration_ms: Math.round(durationMs * 10) / 10,
-  });
+export function callbackLine(request: CapturedRequest, answer: Delivered): string {
+  const { received_at, event_type, event_id, status, duration_ms } = describe(request, answer);
+  const what = eventColumns(event_type, event_id).join("  ");
+  return `${timeOfDay(received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(duration_ms)} ms`;
 }

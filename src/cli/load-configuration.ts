@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { Command } from "commander";
 import { type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
-import { fileErrorText } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { UserError } from "./user-error.ts";
+import { readInput, UserError } from "./user-error.ts";
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
-/** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
 export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();
@@ -28,7 +25,6 @@ export const ENV_OPTION = [
   "read variables from a file as well; the environment wins",
 ] as const;
 
-/** A command that reads the whole configuration, the file with the handlers too. */
 export function configurationCommand(name: string): Command {
   return new Command(name)
     .option(...ENV_OPTION)
@@ -41,19 +37,13 @@ const QUOTES = ["'", '"', "`"];
 
 /** Sets what the file holds, where the environment does not. @throws UserError */
 export function loadEnvFile(file: string): void {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new UserError(`--env: got "${file}", which ${fileErrorText(cause)}`, { cause });
-  }
+  const text = readInput(file, `--env: got "${file}", which`).toString();
   const wrong = invalidLine(text.split(/\r?\n/));
-  if (wrong !== undefined) {
-    // The line itself is not shown: it may be a part of a secret.
+  // The line itself is not shown: it may be a part of a secret.
+  if (wrong !== undefined)
     throw new UserError(
       `--env: "${file}", line ${wrong}: expected NAME=value, a comment after #, or nothing`,
     );
-  }
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 }
 

@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from "./call-admin.ts";
 import { firstLine } from "./look-up-commands.ts";
-import { escapeControls } from "./output.ts";
+import { counted, escapeControls } from "./output.ts";
 
 const STATES = ["waiting", "delivered", "dead"] as const;
 
@@ -32,7 +32,7 @@ export function notificationsCommand(): Command {
       await printAnswer(options, ask, ({ deliveries, not_configured }) => {
         const left = escapeControls(not_configured.join(", "));
         const rest = left === "" ? "" : `not configured any more, and left as they are: ${left}\n`;
-        return `${deliveriesText(deliveries)} of notification ${id} will be tried again\n${rest}`;
+        return `${counted(deliveries, "delivery", "deliveries")} of notification ${id} will be tried again\n${rest}`;
       });
     });
   const discard = adminCommand("discard")
@@ -42,10 +42,11 @@ export function notificationsCommand(): Command {
     .argument("<id>", "as `oncehook notifications` lists it", notificationId)
     .option("--channel <channel>", "of this channel alone, such as webhook")
     .action(async (id: number, options: AdminOptions & { readonly channel?: string }) => {
-      const query = options.channel === undefined ? {} : { channel: options.channel };
-      const ask = ({ notifications }: AdminClient) => notifications.discard(id, query);
-      const words = (count: number) => `${deliveriesText(count)} of notification ${id} discarded\n`;
-      await printAnswer(options, ask, ({ deliveries }) => words(deliveries));
+      const { channel } = options;
+      const ask = ({ notifications }: AdminClient) => notifications.discard(id, { channel });
+      await printAnswer(options, ask, ({ deliveries }) => {
+        return `${counted(deliveries, "delivery", "deliveries")} of notification ${id} discarded\n`;
+      });
     });
   return listCommand("notifications")
     .description("List notifications and how far their deliveries are, newest first.")
@@ -58,8 +59,9 @@ export function notificationsCommand(): Command {
     .addCommand(discard)
     .action(async (options: NotificationListOptions) => {
       const { state, limit, cursor } = options;
-      const query = { limit, cursor, ...(state === undefined ? {} : { state }) };
-      const list = await callAdmin(options, ({ notifications }) => notifications.list(query));
+      const list = await callAdmin(options, ({ notifications }) =>
+        notifications.list({ limit, cursor, state }),
+      );
       const none = state === undefined ? "no notification is stored" : "no such notification";
       printList(list, options, HEAD, list.items.flatMap(rowsOf), none);
     });
@@ -76,8 +78,4 @@ function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationVie
     next_attempt_at ?? "",
     firstLine(error ?? ""),
   ]);
-}
-
-function deliveriesText(count: number): string {
-  return count === 1 ? "1 delivery" : `${count} deliveries`;
 }

@@ -19,7 +19,6 @@ export function escapeControls(text: string): string {
   return text.replace(INVISIBLE, escaped);
 }
 
-/** The same of a text of several lines. */
 export function escapeLines(text: string): string {
   return text.replace(INVISIBLE, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
 }
@@ -37,7 +36,6 @@ function escaped(character: string): string {
     .join("");
 }
 
-/** Columns padded to their widest cell, with a rule below the head. */
 export function table(head: readonly string[], given: readonly (readonly string[])[]): string {
   const rows = given.map((cells) => cells.map(escapeControls));
   const widths = head.map((title, column) =>
@@ -57,11 +55,15 @@ export interface JsonOptions {
   readonly json?: true;
 }
 
-export function printResult({ json }: JsonOptions, result: unknown, words: () => string): void {
-  process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : escapeLines(words()));
+export function printResult(options: JsonOptions, result: unknown, words: () => string): void {
+  printStyled(options, result, () => escapeLines(words()));
 }
 
-/** What a line about a callback begins with: what kind of event it is, and its id. */
+/** The words may have colors, and so escape what strangers sent themselves. */
+export function printStyled({ json }: JsonOptions, result: unknown, words: () => string): void {
+  process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : words());
+}
+
 export function eventColumns(eventType: string | null, eventId: string | null): readonly [string, string] {
   return [shortText(eventType ?? "?").padEnd(18), shortText(eventId ?? "?").padEnd(40)];
 }
@@ -75,3 +77,13 @@ export function timeOfDay(at: string): string {
 export function coloredStatus(status: number): string {
   return styleText(status < 300 ? "green" : status < 500 ? "yellow" : "red", String(status));
 }
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return count === 1 ? `1 ${one}` : `${count} ${many}`;
+}
+
+export const MARKS = {
+  ok: () => styleText("green", "ok     "),
+  warning: () => styleText("yellow", "warning"),
+  failure: () => styleText("red", "FAILURE"),
+};

@@ -2,8 +2,13 @@ import { Command } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { completionCommand } from "./completion.ts";
-import { copyCommand } from "./copy-command.ts";
-import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
+import {
+  backupCommand,
+  copyCommand,
+  migrateCommand,
+  restoreCommand,
+  verifyCommand,
+} from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
@@ -66,7 +71,6 @@ function oauthCommand(): Command {
   return new Command("oauth").description("OAuth flows.").addCommand(state);
 }
 
-// What these two do is loaded when it is asked for: a receiver that starts has no use for it.
 function initCommand(): Command {
   return new Command("init")
     .description(

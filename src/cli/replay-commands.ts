@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
 import { type FailureFilterOptions, failureFilter, isEmpty, withFailureFilter } from "./look-up-commands.ts";
-import { escapeControls, printResult } from "./output.ts";
+import { counted, escapeControls, printResult } from "./output.ts";
 
 const MARGIN_MS = 5_000;
-const BULK_OPTIONS = ["all", "state", "type", "code", "perSecond", "wait"] as const;
+const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--per-second", "--wait"];
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
@@ -42,9 +42,10 @@ export function discardCommand(): Command {
 
 async function replay(eventId: string | undefined, options: BulkOptions, command: Command): Promise<void> {
   if (eventId === undefined) return bulkReplay(options, command);
-  const ofMany = BULK_OPTIONS.find((name) => options[name] !== undefined);
+  const given = (flag: string) => command.getOptionValueSource(new Option(flag).attributeName()) === "cli";
+  const ofMany = BULK_OPTIONS.find(given);
   if (ofMany !== undefined)
-    command.error(`error: --${dashed(ofMany)} is for many failures: leave it out, or the event_id`);
+    command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
   const key = { source: options.source ?? "platform", event_id: eventId };
   const mode = { dry_run: options.dryRun ?? false };
   const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
@@ -63,7 +64,9 @@ function replaySummary(view: ReplayView): string {
 function dryRunLines(view: ReplayView): string {
   const { statements = [], notifications = [], connection_used = false } = view;
   const lines = [
-    ...statements.map(({ sql, rows }) => `${rowsText(rows)}  ${oneLine(sql)}`),
+    ...statements.map(
+      ({ sql, rows }) => `${rows === null ? "failed" : counted(rows, "row")}  ${oneLine(sql)}`,
+    ),
     ...omitted(view.statements_omitted, "statements"),
     ...(connection_used ? ["what it ran through tx.connection is not shown"] : []),
     ...(view.deferred_keys_unchecked === true
@@ -77,21 +80,12 @@ function dryRunLines(view: ReplayView): string {
   return lines.map((line) => `  ${line}\n`).join("");
 }
 
-function rowsText(rows: number | null): string {
-  if (rows === null) return "failed";
-  return rows === 1 ? "1 row" : `${rows} rows`;
-}
-
 function omitted(count = 0, what: string): string[] {
   return count === 0 ? [] : [`and ${count} more ${what}`];
 }
 
 function oneLine(text: string): string {
   return escapeControls(text.replace(/\s+/g, " "));
-}
-
-function dashed(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 interface BulkOptions extends AdminOptions, FailureFilterOptions {
@@ -105,27 +99,19 @@ const MISSING_ARGUMENT =
   "missing argument 'event_id', or for many --state, --type, --code or --source; --all is every failure";
 const POLL_EVERY_MS = 500;
 
-/** Has the receiver replay every failure that the options mean; with `--wait`, until it is done. */
 async function bulkReplay(options: BulkOptions, command: Command): Promise<void> {
   const filter = failureFilter(options);
   if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
   if (options.all !== true && isEmpty(filter)) command.error(`error: ${MISSING_ARGUMENT}`);
-  const { perSecond } = options;
-  const asked = { filter, ...(perSecond === undefined ? {} : { per_second: perSecond }) };
   const start = async (client: AdminClient) => {
-    const started = await client.bulkReplays.start(asked);
+    const started = await client.bulkReplays.start({ filter, per_second: options.perSecond });
     return options.wait === true ? waitUntilEnded(client, started, options) : started;
   };
   const bulk = await printAnswer(options, start, bulkReplaySummary);
   if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
 }
 
-/** Prints progress for a person; a script gets only the final state. */
-async function waitUntilEnded(
-  { bulkReplays }: AdminClient,
-  started: BulkReplayView,
-  { json }: BulkOptions,
-): Promise<BulkReplayView> {
+async function waitUntilEnded({ bulkReplays }: AdminClient, started: BulkReplayView, { json }: BulkOptions) {
   let bulk = started;
   while (bulk.ended_at === null) {
     await sleep(POLL_EVERY_MS);
@@ -138,10 +124,8 @@ async function waitUntilEnded(
 }
 
 function bulkReplaySummary({ id, state, total, ...counts }: BulkReplayView): string {
-  if (counts.ended_at === null) {
-    const failures = total === 1 ? "1 failure" : `${total} failures`;
-    return `bulk replay ${id} is ${state}: ${failures}, max ${counts.per_second}/s\n`;
-  }
+  if (counts.ended_at === null)
+    return `bulk replay ${id} is ${state}: ${counted(total, "failure")}, max ${counts.per_second}/s\n`;
   const { succeeded, already_handled, failed } = counts;
   return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${already_handled} already handled, ${failed} failed again, of ${total}\n`;
 }

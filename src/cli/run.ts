@@ -1,11 +1,9 @@
 import { CommanderError } from "commander";
-import { StartError } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
 import { errorReason, rootCause } from "../domain/index.ts";
-import { MaintenanceError, MigrationError } from "../store/index.ts";
 import { escapeLines } from "./output.ts";
 import { createProgram } from "./program.ts";
-import { UsageError, UserError } from "./user-error.ts";
+import { UsageError } from "./user-error.ts";
 
 /** Runs the command line. @returns the exit code; a command that prints why it did not work sets it itself */
 export async function run(argv: readonly string[]): Promise<NodeJS.Process["exitCode"]> {
@@ -13,31 +11,26 @@ export async function run(argv: readonly string[]): Promise<NodeJS.Process["exit
     await createProgram().parseAsync(argv);
     return process.exitCode;
   } catch (error) {
-    return reportError(error);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`oncehook: ${escapeLines(messageOf(error))}\n`);
+    return error instanceof UsageError ? 2 : 1;
   }
 }
 
 /** The codes of a system that refuses something plain, such as a port that is taken. */
 const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOTFOUND|EPERM)$/;
 
-/** What they say is for the user. */
-const USER_ERRORS = [MaintenanceError, MigrationError, StartError, UserError];
+/** Their messages are for the user. Names, as some commands load the classes of theirs on demand. */
+const USER_ERRORS =
+  /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
 
-/** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
-function reportError(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  process.stderr.write(`oncehook: ${escapeLines(messageOf(error))}\n`);
-  return error instanceof UsageError ? 2 : 1;
-}
-
+/** Why a command did not work. A stack is for our faults, not for a user's mistake. */
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
-  if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
-  if (error instanceof Error) {
-    const cause = rootCause(error);
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    if (!SYSTEM_ERROR.test(code)) return error.stack ?? error.message;
-    return cause === error ? error.message : `${error.message} (${errorReason(cause)})`;
-  }
-  return String(error);
+  if (!(error instanceof Error)) return String(error);
+  if (USER_ERRORS.test(error.name)) return error.message;
+  const cause = rootCause(error);
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  if (!SYSTEM_ERROR.test(code)) return error.stack ?? error.message;
+  return cause === error ? error.message : `${error.message} (${errorReason(cause)})`;
 }

@@ -1,11 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
-import type { Config } from "../config/index.ts";
 import {
   errorReason,
-  fileErrorText,
   isJsonObject,
   type JsonObject,
   parseJson,
@@ -15,7 +12,7 @@ import {
 import { signHmac } from "../sources/index.ts";
 import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
-import { UsageError, UserError } from "./user-error.ts";
+import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
 
 interface SendOptions extends JsonOptions {
   readonly data?: string;
@@ -27,7 +24,6 @@ interface SendOptions extends JsonOptions {
 }
 
 const TIME_LIMIT_MS = 35_000;
-/** Loaded by who sends, and at no other command's start. */
 const sandbox = () => import("../dev/sandbox/index.ts");
 
 export function sendCommand(): Command {
@@ -53,18 +49,15 @@ export function sendCommand(): Command {
 }
 
 async function send(type: string, options: SendOptions): Promise<void> {
-  const url = options.url === undefined ? undefined : urlOf(options.url);
+  const { url } = options;
+  if (url !== undefined) httpUrl("--url", url, "http://127.0.0.1:8080/api/platform/callback");
   const data = await dataOf(type, options.data);
   const timestamp = timestampOf(options.timestamp);
   const { config } = await loadConfiguration(options, { listens: false });
-  const event = {
-    event_id: options.id ?? `evt_${randomUUID()}`,
-    event_type: type,
-    timestamp,
-    data,
-  };
+  const event = { event_id: options.id ?? `evt_${randomUUID()}`, event_type: type, timestamp, data };
   const body = JSON.stringify(event);
-  const headers = await headersFor(config, body, type);
+  const { authenticHeaders } = await sandbox();
+  const headers = await authenticHeaders(config.authentication, body, type);
   const address = url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...headers, ...version }, body);
@@ -74,19 +67,6 @@ async function send(type: string, options: SendOptions): Promise<void> {
   printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
   if (response.status === 429) process.stderr.write(`oncehook: ${rateLimitMessage(response.headers)}\n`);
   if (response.status !== 200) process.exitCode = 1;
-}
-
-async function headersFor(
-  { authentication }: Config,
-  body: string,
-  type: string,
-): Promise<Record<string, string>> {
-  const { authenticHeaders, CannotSignError } = await sandbox();
-  try {
-    return await authenticHeaders(authentication, body, type);
-  } catch (cause) {
-    throw cause instanceof CannotSignError ? new UserError(cause.message, { cause }) : cause;
-  }
 }
 
 async function post(url: string, headers: Record<string, string>, body: string): Promise<Response> {
@@ -117,14 +97,6 @@ function rateLimitMessage(headers: Headers): string {
   return (
     `too many requests from this address: Retry-After ${headers.get("retry-after") ?? "unknown"} seconds. ` +
     `${variables.join(" or ")} of the receiver sets the limit; for a trial, start it with "off" there`
-  );
-}
-
-function urlOf(text: string): string {
-  const url = URL.parse(text);
-  if (url !== null && ["http:", "https:"].includes(url.protocol)) return text;
-  throw new UsageError(
-    `--url: got ${JSON.stringify(text)}, expected an http(s) address such as http://127.0.0.1:8080/api/platform/callback`,
   );
 }
 
@@ -161,15 +133,7 @@ export function signCommand(): Command {
     .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await loadConfiguration(options, { listens: false });
       const [secret = ""] = config.authentication.signing.secrets;
-      process.stdout.write(`${signHmac(secret, await bytesOf(file))}\n`);
+      const body = file === undefined ? await buffer(process.stdin) : readInput(file, `the file "${file}"`);
+      process.stdout.write(`${signHmac(secret, body)}\n`);
     });
-}
-
-async function bytesOf(file: string | undefined): Promise<Uint8Array> {
-  if (file === undefined) return buffer(process.stdin);
-  try {
-    return await readFile(file);
-  } catch (cause) {
-    throw new UserError(`the file "${file}" ${fileErrorText(cause)}`, { cause });
-  }
 }

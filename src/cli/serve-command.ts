@@ -101,27 +101,21 @@ function handleProcessErrors(logger: Logger): void {
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
 function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver): void {
-  const { config, generated, secretsFile } = loaded;
+  const { config, handlers, generated, secretsFile } = loaded;
   const lines = [
     `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
-  if (config.environment === "development" && sampleIsHandled(loaded))
-    lines.push(`Try it: ${isClone() ? "npm run oncehook --" : "npx oncehook"} send payment_notify`);
-  process.stderr.write(`${lines.join("\n")}\n`);
-}
-
-/** Only there is a script of that name. */
-function isClone(): boolean {
-  return process.cwd() === resolve(PACKAGE_FOLDER);
-}
-
-/** `send` has a sample for the built-in handler; one of the user's own may want other data. */
-function sampleIsHandled({ config, handlers }: LoadedConfiguration): boolean {
+  // `send` has a sample for the built-in handler; one of the user's own may want other data.
   const type = "payment_notify";
-  return config.builtInHandlers.includes(type) && !handlers.some((handler) => handler.type === type);
+  const isOwn = handlers.some((handler) => handler.type === type);
+  // Only a clone has a script of that name.
+  const command = process.cwd() === resolve(PACKAGE_FOLDER) ? "npm run oncehook --" : "npx oncehook";
+  if (config.environment === "development" && config.builtInHandlers.includes(type) && !isOwn)
+    lines.push(`Try it: ${command} send ${type}`);
+  process.stderr.write(`${lines.join("\n")}\n`);
 }
 
 const BEAT_MS = 1_000;

@@ -7,7 +7,6 @@ interface SourcesOptions extends AdminOptions {
   readonly check?: true;
 }
 
-type Source = SourcesView["items"][number];
 type Check = EndpointCheckView & { readonly source: string };
 
 /** Longer than the addresses of a source take at the worst. */
@@ -24,15 +23,12 @@ export function sourcesCommand(): Command {
 
 async function sources(options: SourcesOptions): Promise<void> {
   const list = await callAdmin(options, (client) => client.sources.list());
-  if (options.check === undefined) {
-    printResult(options, list, () => sourcesText(list));
-    return;
-  }
+  if (options.check === undefined) return printResult(options, list, () => sourcesText(list));
   const checks: Check[] = [];
-  for (const source of sourceNames(list)) {
+  const names = list.items.map(({ source }) => source);
+  for (const source of list.oauth === null ? names : [...names, "oauth"]) {
     const ask = (client: AdminClient) => client.sources.check(source);
-    const reach = await callAdmin(options, ask, () => CHECK_LIMIT_MS);
-    checks.push({ source, ...reach });
+    checks.push({ source, ...(await callAdmin(options, ask, () => CHECK_LIMIT_MS)) });
   }
   printResult(
     options,
@@ -51,10 +47,6 @@ function cost(checks: readonly Check[]): string {
   );
 }
 
-function sourceNames({ items, oauth }: SourcesView): string[] {
-  return [...items.map(({ source }) => source), ...(oauth === null ? [] : ["oauth"])];
-}
-
 function sourcesText({ items, oauth, handlers }: SourcesView): string {
   const types = handlers.map(({ event_type, versions, has_prepare }) => [
     event_type,
@@ -68,7 +60,12 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
   return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
 }
 
-function sourceText({ source, addresses, authenticated_by, authentication }: Source): string {
+function sourceText({
+  source,
+  addresses,
+  authenticated_by,
+  authentication,
+}: SourcesView["items"][number]): string {
   const rows = addresses.map(({ method, url, version }) => [
     `${method} ${url}`,
     version === "by_header" ? "chosen by X-API-Version" : version,

@@ -41,7 +41,9 @@ export function tailCommand(): Command {
 }
 
 async function tail(client: AdminClient, options: TailOptions, signal: AbortSignal): Promise<void> {
-  const filters = callbackFilters(options);
+  const { source, type, status, outcome, address, id, text } = options;
+  // The receiver judges their values.
+  const filters = { source, event_type: type, status, outcome, remote_address: address, event_id: id, text };
   let seen: ReadonlySet<number> | undefined;
   for await (const one of client.live(filters, { signal })) {
     if (one.event === "disconnected")
@@ -55,19 +57,10 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
   }
 }
 
-async function printLast(
-  { callbacks }: AdminClient,
-  filters: CallbackFilters,
-  options: TailOptions,
-): Promise<ReadonlySet<number>> {
+async function printLast({ callbacks }: AdminClient, filters: CallbackFilters, options: TailOptions) {
   const { items } = await callbacks.list({ ...filters, limit: options.last });
   await print(items.toReversed(), options);
   return new Set(items.map(({ id }) => id));
-}
-
-/** The receiver judges their values. */
-function callbackFilters({ source, type, status, outcome, address, id, text }: TailOptions): CallbackFilters {
-  return { source, event_type: type, status, outcome, remote_address: address, event_id: id, text };
 }
 
 async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {

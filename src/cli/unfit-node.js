@@ -9,8 +9,7 @@ import { readFileSync } from "node:fs";
 export function unfitNode(version, packages = PACKAGES) {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   const least = numbers(JSON.parse(text).engines.node);
-  const [major, minor] = numbers(version);
-  if (major > least[0] || (major === least[0] && minor >= least[1])) return undefined;
+  if (isAtLeast(version, least)) return undefined;
   const needed = `this is Node ${version}, and ${least.join(".")} or newer is needed: `;
   const at = packages.find(({ node }) => isInstalled(node, least));
   if (at !== undefined) return `${needed}this project has one, which npm uses. ${at.says}`;
@@ -36,13 +35,21 @@ const PACKAGES = [
  * @param {URL} manifest of the package `node`
  * @param {readonly [major: number, minor: number]} least
  */
-function isInstalled(manifest, [leastMajor, leastMinor]) {
+function isInstalled(manifest, least) {
   try {
-    const [major, minor] = numbers(JSON.parse(readFileSync(manifest, "utf8")).version);
-    return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+    return isAtLeast(JSON.parse(readFileSync(manifest, "utf8")).version, least);
   } catch {
     return false;
   }
+}
+
+/**
+ * @param {string} version
+ * @param {readonly [major: number, minor: number]} least
+ */
+function isAtLeast(version, [leastMajor, leastMinor]) {
+  const [major, minor] = numbers(version);
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isLoopbackHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
+import type { Listen } from "./server.ts";
 import { flag, httpUrl, list, matching, port, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 const token = matching(/^[\x21-\x7e]{16,}$/, "at least 16 printable characters without spaces");
@@ -75,16 +76,11 @@ export const ADMIN_VARIABLES = {
 
 type AdminReading = Reading<typeof ADMIN_VARIABLES>;
 
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-export function adminOf(reading: AdminReading, listen: ListenAddress) {
-  const { values } = reading;
+export function adminOf(reading: AdminReading, listen: Pick<Listen, "host" | "port">) {
   checkPort(reading, listen);
   checkProvider(reading);
   checkHttps(reading);
+  const { values } = reading;
   const { ADMIN_BASE_URL: baseUrl } = values;
   return {
     host: values.ADMIN_HOST,
@@ -115,7 +111,7 @@ function oidcOf(values: AdminReading["values"]) {
 const EVERY_ADDRESS: readonly string[] = ["0.0.0.0", "::"];
 
 /** Two listeners cannot share a port of one address, nor of all addresses and one of them. */
-function checkPort({ values, problems }: AdminReading, listen: ListenAddress): void {
+function checkPort({ values, problems }: AdminReading, listen: Pick<Listen, "host" | "port">): void {
   const { ADMIN_HOST: host, ADMIN_PORT: number } = values;
   if (listen.port !== number || number === 0) return;
   if (listen.host !== host && ![listen.host, host].some((one) => EVERY_ADDRESS.includes(one))) return;
@@ -124,12 +120,8 @@ function checkPort({ values, problems }: AdminReading, listen: ListenAddress): v
 }
 
 const PROVIDER = ["ADMIN_OIDC_ISSUER", "ADMIN_OIDC_CLIENT_ID", "ADMIN_OIDC_CLIENT_SECRET"];
-const WITH_PROVIDER = [
-  "ADMIN_OIDC_SCOPES",
-  "ADMIN_OIDC_CLAIM",
-  "ADMIN_OIDC_OPERATORS",
-  "ADMIN_OIDC_VIEWERS",
-] as const;
+const USERS = ["ADMIN_OIDC_OPERATORS", "ADMIN_OIDC_VIEWERS"] as const;
+const WITH_PROVIDER = ["ADMIN_OIDC_SCOPES", "ADMIN_OIDC_CLAIM", ...USERS] as const;
 
 function checkProvider({ values, problems, isSet }: AdminReading): void {
   if (values.ADMIN_OIDC_ISSUER === undefined) {
@@ -137,16 +129,16 @@ function checkProvider({ values, problems, isSet }: AdminReading): void {
     if (others.length > 0) problems.add(others, "is set without ADMIN_OIDC_ISSUER, expected both", PROVIDER);
     return;
   }
-  if (values.ADMIN_BASE_URL === undefined) {
-    const message =
-      "is not set, expected with ADMIN_OIDC_ISSUER: the provider sends operators back to " +
-      "<ADMIN_BASE_URL>/sign-in/oidc/callback";
-    problems.add(["ADMIN_BASE_URL"], message);
-  }
-  if (values.ADMIN_OIDC_OPERATORS === undefined && values.ADMIN_OIDC_VIEWERS === undefined) {
-    const message = "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in";
-    problems.add(["ADMIN_OIDC_OPERATORS", "ADMIN_OIDC_VIEWERS"], message);
-  }
+  if (values.ADMIN_BASE_URL === undefined)
+    problems.add(
+      ["ADMIN_BASE_URL"],
+      "is not set, expected with ADMIN_OIDC_ISSUER: the provider sends operators back to <ADMIN_BASE_URL>/sign-in/oidc/callback",
+    );
+  if (USERS.every((name) => values[name] === undefined))
+    problems.add(
+      USERS,
+      "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in",
+    );
 }
 
 function checkHttps({ values, isProduction, problems }: AdminReading): void {

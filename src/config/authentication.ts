@@ -147,7 +147,6 @@ function checkSecrets({ values, isProduction, problems }: AuthenticationReading)
   }
 }
 
-/** Combinations that are redundant or impossible, and methods without their settings. */
 function checkMethods(reading: AuthenticationReading): void {
   const { values, isProduction, problems } = reading;
   const { AUTH_METHOD: choices, CALLBACK_TOKEN_HEADER: tokenHeader, JWT_HEADER: jwtHeader } = values;

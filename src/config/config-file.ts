@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Migration } from "../store/index.ts";
@@ -25,18 +24,22 @@ export const CONFIG_FILE_NAMES = [
   "oncehook.config.js",
   "oncehook.config.mjs",
 ];
-const KEYS = ["handlers", "migrations"];
+const LISTS = {
+  handlers: { text: "type", method: "handle", expected: "what defineHandler returns" },
+  migrations: { text: "name", method: "up", expected: "{ name, up(tx) }" },
+};
+const KEYS = Object.keys(LISTS);
 
-/** For editors: the file's export with its types. */
 export function defineConfig(file: ConfigFile): ConfigFile {
   return file;
 }
 
 /** Loads the configuration file, where there is one. @throws ConfigError that names the file and what is wrong */
 export async function loadConfigFile(cwd: string, named?: string): Promise<ConfigFile> {
-  const file = named === undefined ? await find(cwd) : resolve(cwd, named);
+  const usual = CONFIG_FILE_NAMES.map((name) => resolve(cwd, name));
+  const file = named === undefined ? usual.find((one) => existsSync(one)) : resolve(cwd, named);
   if (file === undefined) return {};
-  if (!(await exists(file)))
+  if (!existsSync(file))
     throw new ConfigError([
       `${file}: does not exist; --config names the configuration file, from the folder of the start`,
     ]);
@@ -51,32 +54,27 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
   return module.default as ConfigFile;
 }
 
-async function find(cwd: string): Promise<string | undefined> {
-  for (const name of CONFIG_FILE_NAMES) {
-    const file = resolve(cwd, name);
-    if (await exists(file)) return file;
-  }
-  return undefined;
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
-}
-
 function problemsOf(file: unknown): string[] {
   if (typeof file !== "object" || file === null)
     return ["expected a default export: defineConfig({ handlers: […] })"];
-  const { handlers = [], migrations = [] } = file as Record<string, unknown>;
+  const content = file as Record<string, unknown>;
+  const unknown = Object.keys(content).filter((key) => !KEYS.includes(key));
   return [
-    ...Object.keys(file)
-      .filter((key) => !KEYS.includes(key))
-      .map((key) => `${key}: no such key; ${suggestion(key)}`),
-    ...itemProblems("handlers", handlers, "type", "handle", "what defineHandler returns"),
-    ...repeated(handlers),
-    ...itemProblems("migrations", migrations, "name", "up", "{ name, up(tx) }"),
+    ...unknown.map((key) => {
+      const meant = closestName(key, KEYS);
+      const known = meant === undefined ? `there are ${KEYS.join(" and ")}` : `did you mean ${meant}?`;
+      return `${key}: no such key; ${known}`;
+    }),
+    ...Object.entries(LISTS).flatMap(([list, { text, method, expected }]) => {
+      const items = content[list] ?? [];
+      if (!Array.isArray(items)) return [`${list}: expected a list`];
+      return items.flatMap((item: unknown, index) => {
+        const fields = (typeof item === "object" && item !== null ? item : {}) as Record<string, unknown>;
+        const fits = typeof fields[text] === "string" && typeof fields[method] === "function";
+        return fits ? [] : [`${list}[${index}]: expected ${expected}`];
+      });
+    }),
+    ...repeated(content.handlers),
   ];
 }
 
@@ -98,26 +96,6 @@ function repeated(handlers: unknown): string[] {
   });
 }
 
-function suggestion(key: string): string {
-  const meant = closestName(key, KEYS);
-  return meant === undefined ? `there are ${KEYS.join(" and ")}` : `did you mean ${meant}?`;
-}
-
-function itemProblems(
-  list: string,
-  items: unknown,
-  text: string,
-  method: string,
-  expected: string,
-): string[] {
-  if (!Array.isArray(items)) return [`${list}: expected a list`];
-  return items.flatMap((item: unknown, index) => {
-    const fields = (typeof item === "object" && item !== null ? item : {}) as Record<string, unknown>;
-    const fits = typeof fields[text] === "string" && typeof fields[method] === "function";
-    return fits ? [] : [`${list}[${index}]: expected ${expected}`];
-  });
-}
-
 const POSITION = /^(?::\d+){1,2}/;
 /** How Node's parser begins the stack of a file that it cannot read. */
 const PARSED = /^(file:\S+?)(:\d+)$/m;
@@ -133,13 +111,9 @@ const ENDINGS = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.js"];
 
 /** Node completes no path, and compiles no `x.ts` for an import of `x.js`: the file that was meant, where it is there. */
 function meantFile(cause: Error): string {
-  if (
-    !("code" in cause) ||
-    !["ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"].includes(String(cause.code))
-  )
-    return "";
-  if (!("url" in cause) || !String(cause.url).startsWith("file:")) return "";
-  const path = fileURLToPath(String(cause.url));
+  const { code = "", url = "" } = cause as { code?: string; url?: string };
+  if (!/^ERR_(MODULE_NOT_FOUND|UNSUPPORTED_DIR_IMPORT)$/.test(code) || !url.startsWith("file:")) return "";
+  const path = fileURLToPath(url);
   const bare = path.replace(/(?:\/|\.m?js)$/, "");
   const meant = ENDINGS.map((ending) => `${bare}${ending}`).find((file) => existsSync(file));
   return meant === undefined ? "" : `. There is ${meant}: an import names the whole file, with its ending`;

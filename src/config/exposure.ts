@@ -10,20 +10,13 @@ import type { Values } from "./variables.ts";
  */
 export function checkExposure(values: Values, env: Environment, problems: Problems): string[] {
   if (values.APP_ENV === "test") return [];
-  const exposures: Exposure[] = [
-    ...weakSecrets(values),
-    ...processExposures(env),
-    ...networkExposures(values),
-    ...plainHttpExposures(values),
-  ];
-  const isProduction = values.APP_ENV === "production";
-  if (isProduction) {
-    for (const { name, message, production } of exposures)
-      if (production !== "warn") problems.add([name], `${message}. Production does not start with it`);
-  }
-  const warned = exposures.filter(({ production, development }) =>
-    isProduction ? production === "warn" : development !== "ignore",
-  );
+  const open = [processExposures(env), networkExposures(values), plainHttpExposures(values)].flat();
+  const exposures: Exposure[] = [...weakSecrets(values), ...open];
+  const warned = exposures.filter(({ name, message, production, development }) => {
+    if (values.APP_ENV !== "production") return development !== "ignore";
+    if (production !== "warn") problems.add([name], `${message}. Production does not start with it`);
+    return production === "warn";
+  });
   return warned.map(({ name, message }) => `${name}: ${message}`);
 }
 

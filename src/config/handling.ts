@@ -98,7 +98,6 @@ export function handlingOf(
     retention: {
       logDays: values.LOG_RETENTION_DAYS,
       recordDays: values.RECORD_RETENTION_DAYS ?? null,
-      /** Bytes of all log entries of refused requests. */
       refusedBytes: values.REFUSED_LOG_BYTES,
     },
   };

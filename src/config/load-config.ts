@@ -73,7 +73,6 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listen
     admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
-    /** Null: off. */
     tracing: tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
     secretValues: secretTexts(env, values),

@@ -9,23 +9,20 @@ import { type ConfigUse, loadConfig } from "./load-config.ts";
 import { ConfigError, type Environment } from "./read-variables.ts";
 import { GENERATED } from "./variables.ts";
 
-/**
- * The configuration of these variables; outside production, secrets that are not set are generated and kept.
- * @returns also the names of the secrets that were generated just now, and where they lie
- * @throws ConfigError
- */
-export async function loadEnvironment({
-  env,
-  cwd,
-  file = {},
-  use,
-}: {
+interface EnvironmentSource {
   readonly env: Environment;
   readonly cwd: string;
   /** The configuration file: one with handlers of its own decides which built-in ones are on. */
   readonly file?: ConfigFile;
   readonly use?: ConfigUse;
-}) {
+}
+
+/**
+ * The configuration of these variables; outside production, secrets that are not set are generated and kept.
+ * @returns also the names of the secrets that were generated just now, and where they lie
+ * @throws ConfigError
+ */
+export async function loadEnvironment({ env, cwd, file = {}, use }: EnvironmentSource) {
   const environment = env.APP_ENV || "development";
   const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment))
@@ -33,18 +30,16 @@ export async function loadEnvironment({
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);
   loadConfig({ ...env, ...Object.fromEntries(placeholders) }, file);
-  const secrets = await developmentSecrets(dataFolder(env, cwd), environment).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error instanceof ConfigError) throw error;
-      throw new ConfigError([
-        `${missing.join(", ")}: not set, and cannot be generated (${error.message}); set them`,
-      ]);
-    },
-  );
-  const filled = missing.map((name) => [name, secrets.values[name]]);
+  const secretsFile = fileIn(dataFolder(env, cwd), environment);
+  const { values, isNew } = await developmentSecrets(secretsFile).catch((error: Error) => {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([
+      `${missing.join(", ")}: not set, and cannot be generated (${error.message}); set them`,
+    ]);
+  });
+  const filled = missing.map((name) => [name, values[name]]);
   const config = loadConfig({ ...env, ...Object.fromEntries(filled) }, file);
-  const generated = secrets.generated.filter((name) => missing.some((one) => one === name));
-  return { config, generated, secretsFile: secrets.file };
+  return { config, generated: isNew ? missing : [], secretsFile };
 }
 
 function dataFolder(env: Environment, cwd: string): string {
@@ -62,20 +57,14 @@ export async function savedAdminToken(env: Environment, cwd: string): Promise<st
 const SAVED = z.record(z.enum(GENERATED), z.string());
 const READABLE_BY_OTHERS = 0o077;
 
-interface DevelopmentSecrets {
-  readonly values: Readonly<Record<string, string>>;
-  /** Those that did not exist before. */
-  readonly generated: readonly string[];
-  readonly file: string;
-}
+type Secrets = Readonly<Record<string, string>>;
 
 /** The secrets of a developer's machine: generated once into the data folder, readable by its owner alone. */
-async function developmentSecrets(dataFolder: string, environment: string): Promise<DevelopmentSecrets> {
-  const file = fileIn(dataFolder, environment);
+async function developmentSecrets(file: string): Promise<{ values: Secrets; isNew: boolean }> {
   const saved = await readSaved(file);
-  if (saved !== undefined) return { values: saved, generated: [], file };
+  if (saved !== undefined) return { values: saved, isNew: false };
   const values = Object.fromEntries(GENERATED.map((name) => [name, randomBytes(32).toString("base64")]));
-  makePrivateFolder(dataFolder);
+  makePrivateFolder(dirname(file));
   const written = `${file}.${randomBytes(8).toString("hex")}`;
   try {
     await writeFile(written, `${JSON.stringify(values, null, 2)}\n`, { mode: 0o600, flag: "wx" });
@@ -84,18 +73,18 @@ async function developmentSecrets(dataFolder: string, environment: string): Prom
   } catch (error) {
     // Another process that starts at the same time was first; its secrets count.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return developmentSecrets(dataFolder, environment);
+    return developmentSecrets(file);
   } finally {
     await rm(written, { force: true });
   }
-  return { values, generated: GENERATED, file };
+  return { values, isNew: true };
 }
 
 function fileIn(dataFolder: string, environment: string): string {
   return join(dataFolder, `secrets.${environment}.json`);
 }
 
-async function readSaved(file: string): Promise<Record<string, string> | undefined> {
+async function readSaved(file: string): Promise<Secrets | undefined> {
   let text: string;
   try {
     const { mode } = await stat(file);

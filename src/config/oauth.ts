@@ -91,7 +91,7 @@ export function oauthOf(reading: OAuthReading) {
     clientId,
     clientSecret,
     scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
-    userInfo: { ...(url === undefined ? {} : { url }), ...(idField === undefined ? {} : { idField }) },
+    userInfo: { url, idField },
   };
 }
 

@@ -35,7 +35,6 @@ export class Problems {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The values of a table's variables, and what is wrong with them so far. */
 export interface Reading<Table extends VariableTable> {
   readonly values: ValuesOf<Table>;
   readonly isProduction: boolean;
@@ -56,7 +55,10 @@ export function readVariables<Table extends VariableTable>(table: Table, env: En
   }
   const isProduction = set.get("APP_ENV") === "production";
   for (const row of rows) checkRow(row, set, isProduction, problems);
-  const values = rows.map(([name, row]) => [name, set.has(name) ? set.get(name) : defaultOf(row)]);
+  const values = rows.map(([name, row]) => {
+    const usual = row.default === undefined ? undefined : row.schema.parse(row.default);
+    return [name, set.has(name) ? set.get(name) : usual];
+  });
   return {
     values: Object.fromEntries(values) as ValuesOf<Table>,
     isProduction,
@@ -73,10 +75,6 @@ function read(name: string, row: Variable, raw: string | undefined, problems: Pr
   const got = row.secret ? `a value of ${Buffer.byteLength(raw)} bytes` : JSON.stringify(raw);
   problems.add([name], `got ${got}, expected ${row.hint?.(raw) ?? expectation(row)}`);
   return undefined;
-}
-
-function defaultOf(row: Variable): unknown {
-  return row.default === undefined ? undefined : row.schema.parse(row.default);
 }
 
 function checkRow(
@@ -114,7 +112,6 @@ const MAX_DISTANCE = 2;
 /** Shorter names are too close to many others: HOME and HOST, PATH and PORT. */
 const MIN_NAME_LENGTH = 6;
 
-/** The known name that a misspelt one probably means. */
 export function closestName(name: string, known: readonly string[]): string | undefined {
   if (known.includes(name)) return undefined;
   return known.find((candidate) =>

@@ -9,7 +9,6 @@ const SECRET_NAMES = secretNames("own", "previous", "issued", "address");
 /** Longer than most words, which must stay readable, and shorter than most random parts of an address. */
 const MIN_RANDOM_PART = 16;
 
-/** The text of every secret, as logs mask it. */
 export function secretTexts(env: Environment, values: Values): string[] {
   const texts = SECRET_NAMES.flatMap((name) => {
     const value = values[name];
@@ -32,8 +31,9 @@ export function secretTexts(env: Environment, values: Values): string[] {
   ].filter((text) => text !== undefined && text !== "") as string[];
 }
 
-/** Platforms may sign with the client's secret, so these may equal it. */
-const SIGNS = /^(SIGNING|JWT)_SECRET/;
+/** Platforms may sign with the client's secret. */
+const mayShare = (one: string, other: string) =>
+  one === "OAUTH_CLIENT_SECRET" && /^(SIGNING|JWT)_SECRET/.test(other);
 
 /** A secret with two purposes leaks both at once. */
 export function checkDistinct(values: Values, problems: Problems): void {
@@ -44,14 +44,10 @@ export function checkDistinct(values: Values, problems: Problems): void {
       const other = seen.get(secret);
       if (other === undefined) seen.set(secret, name);
       else if (other === name) problems.add([name], "holds the same secret twice");
-      else if (!mayShareSecret(name, other) && !mayShareSecret(other, name))
+      else if (!mayShare(name, other) && !mayShare(other, name))
         problems.add([name], `is the same as ${other}, expected a secret of its own`);
     }
   }
-}
-
-function mayShareSecret(one: string, other: string): boolean {
-  return one === "OAUTH_CLIENT_SECRET" && SIGNS.test(other);
 }
 
 function isSecret(value: unknown): value is string | Uint8Array {
@@ -105,7 +101,6 @@ const MIN_BYTES = 8;
 /** How many neighbours of a hundred count up or down by one in a sequence. */
 const SEQUENCE_PERCENT = 75;
 
-/** What is wrong with a variable, in words that follow its name. */
 export interface Exposure {
   readonly name: string;
   readonly message: string;
@@ -114,6 +109,8 @@ export interface Exposure {
   /** `ignore`: a development machine has good reasons for it. */
   readonly development?: "ignore";
 }
+
+const PLATFORM_PLACEHOLDER = "got a placeholder, expected the secret that the platform has issued";
 
 /** Every configured secret that can be guessed, with the reason; none of its text. */
 export function weakSecrets(values: Values): Exposure[] {
@@ -130,10 +127,7 @@ export function weakSecrets(values: Values): Exposure[] {
   // Platforms issue short secrets, but no placeholder.
   const issued = secretNames("issued")
     .filter((name) => isPlaceholder(String(values[name] ?? "")))
-    .map((name) => ({
-      name,
-      message: "got a placeholder, expected the secret that the platform has issued",
-    }));
+    .map((name) => ({ name, message: PLATFORM_PLACEHOLDER }));
   return [...find("own"), ...issued, ...find("previous")];
 }
 
@@ -161,11 +155,9 @@ function isPlaceholder(text: string): boolean {
 }
 
 function isRepetition(text: string): boolean {
-  const periods = Array.from(
-    { length: Math.max(0, Math.floor(text.length / 2) - 1) },
-    (_, index) => index + 2,
-  );
-  return periods.some((period) => text.startsWith(text.slice(period)));
+  for (let period = 2; period <= text.length / 2; period += 1)
+    if (text.startsWith(text.slice(period))) return true;
+  return false;
 }
 
 function isSequence(bytes: Uint8Array): boolean {

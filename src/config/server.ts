@@ -116,7 +116,11 @@ export function serverOf(reading: ServerReading, listens: boolean) {
   const host = values.HOST ?? (hasHttps ? "0.0.0.0" : "127.0.0.1");
   checkHttps(reading, host, listens);
   checkBaseUrl(reading);
-  checkBodyLimits(reading);
+  const { MAX_UNVERIFIED_BYTES: all, MAX_BODY_BYTES: body } = values;
+  if (all < body) {
+    const message = `got ${all}, expected at least MAX_BODY_BYTES (${body}), so that a body of that size can arrive`;
+    reading.problems.add(["MAX_UNVERIFIED_BYTES"], message, ["MAX_BODY_BYTES"]);
+  }
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
   const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
   const listen: Listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
@@ -186,14 +190,4 @@ function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {
     add(
       `${got} a host that the platform can reach: not a loopback, private or link-local address, nor a bare name`,
     );
-}
-
-function checkBodyLimits({ values, problems }: ServerReading): void {
-  const { MAX_UNVERIFIED_BYTES: all, MAX_BODY_BYTES: body } = values;
-  if (all >= body) return;
-  problems.add(
-    ["MAX_UNVERIFIED_BYTES"],
-    `got ${all}, expected at least MAX_BODY_BYTES (${body}), so that a body of that size can arrive`,
-    ["MAX_BODY_BYTES"],
-  );
 }

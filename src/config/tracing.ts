@@ -1,51 +1,66 @@
+import { z } from "zod";
 import { SAMPLERS, type TracingOptions } from "../observability/tracing/index.ts";
 import type { Environment } from "./read-variables.ts";
 import { percentDecoded } from "./variable.ts";
 
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] as const;
-const EXPORTERS = ["otlp", "console", "none"] as const;
-const PROTOCOLS = ["http/protobuf", "http/json"] as const;
-const PROPAGATORS = ["tracecontext", "baggage", "none"] as const;
+const oneOf = <const Name extends string>(...names: readonly Name[]) =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(names))
+    .describe(`one of ${names.join(", ")}`);
+const wholeNumber = (least: number) =>
+  z.coerce.number().int().min(least).describe(`a whole number from ${least}`);
+const count = wholeNumber(0);
+const countFromOne = wholeNumber(1);
+const ratio = z.coerce.number().min(0).max(1).describe("a number from 0 to 1");
+const protocol = oneOf("http/protobuf", "http/json");
+/** Checked alone: the official package reads it, and discards in silence what it cannot read. */
+const attributes = z
+  .string()
+  .refine((raw) => raw.split(",").every(isAttribute))
+  .describe("key=value, separated by commas, with , and = percent-encoded");
 
 /**
- * The `OTEL_*` variables, as OpenTelemetry's specification has them: an empty value is none, and one that cannot be used is
- * told and ignored, where our own variables refuse the start. Null where nothing asks for traces.
+ * The `OTEL_*` variables, as OpenTelemetry's specification has them: an empty value counts as not set. A value that cannot be
+ * used is a warning, where our own variables refuse the start. Null where nothing asks for traces.
  */
 export function tracingOf(env: Environment): TracingOptions | null {
-  const read = createReader(env);
-  const exporters = exportersOf(read, env);
+  const { read, readList, warnings } = createReader(env);
+  const exporters = exportersOf(read("OTEL_SDK_DISABLED", oneOf("true", "false")), readList, env);
   if (exporters.length === 0) return null;
-  const propagators = read.list("OTEL_PROPAGATORS", PROPAGATORS);
-  const maxQueueSize = read.number("OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 2_048;
-  read.attributes("OTEL_RESOURCE_ATTRIBUTES");
+  const propagators = readList("OTEL_PROPAGATORS", oneOf("tracecontext", "baggage", "none"));
+  const maxQueueSize = read("OTEL_BSP_MAX_QUEUE_SIZE", countFromOne) ?? 2_048;
+  read("OTEL_RESOURCE_ATTRIBUTES", attributes);
   return {
     exporters,
     protocol:
-      read.choice("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", PROTOCOLS) ??
-      read.choice("OTEL_EXPORTER_OTLP_PROTOCOL", PROTOCOLS) ??
+      read("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", protocol) ??
+      read("OTEL_EXPORTER_OTLP_PROTOCOL", protocol) ??
       "http/protobuf",
     acceptsParent: propagators === undefined || propagators.includes("tracecontext"),
     sampler: {
-      name: read.choice("OTEL_TRACES_SAMPLER", SAMPLERS) ?? "parentbased_always_on",
-      ratio: read.ratio("OTEL_TRACES_SAMPLER_ARG") ?? 1,
+      name: read("OTEL_TRACES_SAMPLER", oneOf(...SAMPLERS)) ?? "parentbased_always_on",
+      ratio: read("OTEL_TRACES_SAMPLER_ARG", ratio) ?? 1,
     },
     batch: {
-      scheduledDelayMillis: read.number("OTEL_BSP_SCHEDULE_DELAY") ?? 5_000,
-      exportTimeoutMillis: read.number("OTEL_BSP_EXPORT_TIMEOUT", 1) ?? 30_000,
+      scheduledDelayMillis: read("OTEL_BSP_SCHEDULE_DELAY", count) ?? 5_000,
+      exportTimeoutMillis: read("OTEL_BSP_EXPORT_TIMEOUT", countFromOne) ?? 30_000,
       maxQueueSize,
-      maxExportBatchSize: Math.min(read.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 1) ?? 512, maxQueueSize),
+      maxExportBatchSize: Math.min(read("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", countFromOne) ?? 512, maxQueueSize),
     },
     limits: {
       attributeValueLengthLimit:
-        read.number("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT") ??
-        read.number("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"),
+        read("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", count) ??
+        read("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", count),
       attributeCountLimit:
-        read.number("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT") ?? read.number("OTEL_ATTRIBUTE_COUNT_LIMIT"),
-      eventCountLimit: read.number("OTEL_SPAN_EVENT_COUNT_LIMIT"),
-      linkCountLimit: read.number("OTEL_SPAN_LINK_COUNT_LIMIT"),
+        read("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", count) ?? read("OTEL_ATTRIBUTE_COUNT_LIMIT", count),
+      eventCountLimit: read("OTEL_SPAN_EVENT_COUNT_LIMIT", count),
+      linkCountLimit: read("OTEL_SPAN_LINK_COUNT_LIMIT", count),
     },
-    warnings: read.warnings,
+    warnings,
   };
 }
 
@@ -60,10 +75,13 @@ export function exporterSecrets(env: Environment): string[] {
   return [...values, ...passwords].filter(({ length }) => length >= SHORTEST_SECRET);
 }
 
-function exportersOf(read: Reader, env: Environment): TracingOptions["exporters"] {
-  const disabled = read.choice("OTEL_SDK_DISABLED", ["true", "false"] as const);
+function exportersOf(
+  disabled: "true" | "false" | undefined,
+  readList: Reader["readList"],
+  env: Environment,
+): TracingOptions["exporters"] {
   if (disabled === "true") return [];
-  const named = read.list("OTEL_TRACES_EXPORTER", EXPORTERS);
+  const named = readList("OTEL_TRACES_EXPORTER", oneOf("otlp", "console", "none"));
   const isEndpointSet = ENDPOINTS.some((name) => (env[name] ?? "").trim() !== "");
   if (named === undefined || named.length === 0) return isEndpointSet ? ["otlp"] : [];
   return named.includes("none") ? [] : [...new Set(named)].filter((name) => name !== "none");
@@ -73,46 +91,26 @@ type Reader = ReturnType<typeof createReader>;
 
 function createReader(env: Environment) {
   const warnings: string[] = [];
-  const text = (name: string) => env[name]?.trim() || undefined;
-  const ignored = (name: string, got: string, expected: string): undefined => {
-    warnings.push(`${name}: got ${JSON.stringify(got)}, expected ${expected}; it is ignored`);
-  };
 
-  function chosen<Name extends string>(name: string, raw: string, names: readonly Name[]): Name | undefined {
-    const known = names.find((one) => one === raw.toLowerCase());
-    return known ?? ignored(name, raw, `one of ${names.join(", ")}`);
-  }
-
-  function numeric(name: string, isFit: (value: number) => boolean, expected: string): number | undefined {
-    const raw = text(name);
-    if (raw === undefined) return undefined;
-    return isFit(Number(raw)) ? Number(raw) : ignored(name, raw, expected);
+  function parse<Value>(name: string, raw: string, schema: z.ZodType<Value>): Value | undefined {
+    const { success, data } = schema.safeParse(raw);
+    if (!success)
+      warnings.push(`${name}: got ${JSON.stringify(raw)}, expected ${schema.description}; it is ignored`);
+    return data;
   }
 
   return {
     warnings,
-    choice<Name extends string>(name: string, names: readonly Name[]): Name | undefined {
-      const raw = text(name);
-      return raw === undefined ? undefined : chosen(name, raw, names);
+    read<Value>(name: string, schema: z.ZodType<Value>): Value | undefined {
+      const raw = env[name]?.trim();
+      return raw ? parse(name, raw, schema) : undefined;
     },
     /** Undefined where it is not set; unknown parts are left out. */
-    list<Name extends string>(name: string, names: readonly Name[]): Name[] | undefined {
-      const parts = text(name)
-        ?.split(",")
-        .map((part) => part.trim());
-      return parts
-        ?.filter((part) => part !== "")
-        .map((part) => chosen(name, part, names))
-        .filter((part) => part !== undefined);
-    },
-    number: (name: string, least = 0) =>
-      numeric(name, (value) => Number.isSafeInteger(value) && value >= least, `a whole number from ${least}`),
-    ratio: (name: string) => numeric(name, (value) => value >= 0 && value <= 1, "a number from 0 to 1"),
-    /** Checked alone: the official package reads it, and discards in silence what it cannot read. */
-    attributes(name: string): void {
-      const raw = text(name);
-      if (raw === undefined || raw.split(",").every(isAttribute)) return;
-      ignored(name, raw, "key=value, separated by commas, with , and = percent-encoded");
+    readList<Value>(name: string, schema: z.ZodType<Value>): Value[] | undefined {
+      if (!env[name]?.trim()) return undefined;
+      const parts = env[name].split(",").map((part) => part.trim());
+      const values = parts.filter((part) => part !== "").map((part) => parse(name, part, schema));
+      return values.filter((value) => value !== undefined);
     },
   };
 }
@@ -121,9 +119,5 @@ function isAttribute(part: string): boolean {
   if (part.trim() === "") return true;
   const [key = "", value, ...more] = part.split("=");
   if (key.trim() === "" || value === undefined || more.length > 0) return false;
-  try {
-    return decodeURIComponent(key).length <= 255 && decodeURIComponent(value).length <= 255;
-  } catch {
-    return false;
-  }
+  return [key, value].every((text) => (percentDecoded(text)?.length ?? 256) <= 255);
 }

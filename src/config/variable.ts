@@ -23,7 +23,6 @@ export interface Variable<Value = unknown> {
   readonly hint?: (raw: string) => string | undefined;
   /** A secret is never shown, not even in the error that refuses it. */
   readonly secret?: SecretKind;
-  /** Generated outside production where it is not set. */
   readonly generated?: true;
   /** Variables that mean nothing without this one, nor this one without them. */
   readonly with?: readonly string[];
@@ -68,7 +67,6 @@ export const flag = oneOf("true", "false")
   .transform((value) => value === "true")
   .describe("true or false");
 
-/** `off`, or a schema's value. */
 export function orOff<Value>(schema: z.ZodType<Value, string>, words: string) {
   return z.union([z.literal("off").transform(() => null), schema]).describe(words);
 }

@@ -22,7 +22,6 @@ export interface ReceivedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The address that was connected to. */
   readonly remoteAddress: string;
 }
 
@@ -56,7 +55,8 @@ function tlsOptions(certificate: Buffer | undefined) {
   return { rejectUnauthorized: true, ca: certificate, allowPartialTrustChain: true, checkServerIdentity };
 }
 
-function openRequest(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
+/** Sends a request; resolves at the head of its answer. @throws the system's error, with its `code` */
+export function openRequest(url: URL, options: RequestOptions, body: string | Uint8Array) {
   const answered = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === "https:" ? requestHttps : requestHttp;
   open(url, options).on("error", answered.reject).once("response", answered.resolve).end(body);

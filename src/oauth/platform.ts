@@ -13,7 +13,7 @@ export interface PlatformSettings {
   readonly clientSecret: string;
   readonly scope: string | null;
   /** Who tokens belong to, where their own answer does not say it; `idField` may be a path, such as `data.id`. */
-  readonly userInfo?: { readonly url?: string; readonly idField?: string };
+  readonly userInfo?: { readonly url?: string | undefined; readonly idField?: string | undefined };
 }
 
 /** The authorization server, with what every request to it needs. */

@@ -1,4 +1,4 @@
-export type Poller = ReturnType<typeof createPoller>;
+export type Poller = Pick<ReturnType<typeof createPoller>, "start" | "stop">;
 
 /**
  * Periodic work, one round at a time.
@@ -13,18 +13,21 @@ export function createPoller(
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
 
+  function run(intervalMs: number): void {
+    current = round(() => stopped)
+      .catch(failed)
+      .finally(() => schedule(intervalMs));
+  }
+
   function schedule(intervalMs: number): void {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      current = round(() => stopped)
-        .catch(failed)
-        .finally(() => schedule(intervalMs));
-    }, intervalMs);
+    if (!stopped) timer = setTimeout(run, intervalMs, intervalMs);
   }
 
   return {
     /** The first round comes after one interval, each further one an interval after the end of the one before. */
     start: schedule,
+    /** The same, with the first round at once: a stop waits for it. */
+    startAtOnce: run,
     /** Begins no further round and waits for the one under way. */
     async stop(): Promise<void> {
       stopped = true;

@@ -1,4 +1,4 @@
-/** The door `oncehook/testing`: a receiver for the tests of handlers. */
+/** `oncehook/testing`: a receiver for the tests of handlers. */
 export type { LogLine } from "./captured-log.ts";
 export type { CallbackResponse } from "./post-callback.ts";
 export {

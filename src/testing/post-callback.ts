@@ -8,7 +8,6 @@ export interface CallbackResponse {
 }
 
 export interface CallbackRequest {
-  /** The bytes that are signed and sent. */
   readonly body: Uint8Array;
   /** Sent as `X-Event-Type` where there is one. */
   readonly type?: string | undefined;
@@ -21,7 +20,7 @@ export async function postCallback(
   url: string,
   secret: string,
   { body, type, headers = {} }: CallbackRequest,
-): Promise<CallbackResponse> {
+) {
   const sent = new Headers({ "content-type": "application/json", "x-signature": signHmac(secret, body) });
   if (type !== undefined) sent.set("x-event-type", type);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);

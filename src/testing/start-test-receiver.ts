@@ -151,7 +151,8 @@ async function startOn(
 
 function createSend(url: string, clock: TestClock, lines: readonly LogLine[], printFailures: boolean) {
   return async (secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> => {
-    const event = completeEvent(given, clock.now());
+    const timestamp = Math.floor(clock.now().getTime() / 1000);
+    const event = { event_id: `evt_${randomUUID()}`, timestamp, data: {}, ...given };
     const { version, raw = JSON.stringify(event) } = sending;
     const headers = {
       "x-timestamp": String(event.timestamp),
@@ -173,11 +174,6 @@ function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLin
   const requestId = headers.get("x-request-id");
   const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
   return line === undefined ? undefined : withHandlersFrames(String(line.error));
-}
-
-function completeEvent(event: TestEvent, now: Date): Required<TestEvent> {
-  const made = { event_id: `evt_${randomUUID()}`, timestamp: Math.floor(now.getTime() / 1000), data: {} };
-  return { ...made, ...event };
 }
 
 /** The variables that every test receiver is started with, besides its database. Nothing is read from the process's own. */

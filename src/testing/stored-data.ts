@@ -48,9 +48,7 @@ export function dueWork(store: Store, run: () => Promise<void>): DueWork {
   };
 }
 
-async function allPages<Row extends { readonly id: number }>(
-  list: (page: Page) => Promise<readonly Row[]>,
-): Promise<Row[]> {
+async function allPages<Row extends { readonly id: number }>(list: (page: Page) => Promise<readonly Row[]>) {
   const rows: Row[] = [];
   for (;;) {
     const last = rows.at(-1);

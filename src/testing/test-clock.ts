@@ -11,7 +11,6 @@ export interface TestClock extends Clock {
 }
 
 export interface DueWork {
-  /** Does what is due by the clock. */
   run(): Promise<void>;
   /** The first time after this one at which something comes due; undefined where nothing waits. */
   next(after: Date): Promise<Date | undefined>;

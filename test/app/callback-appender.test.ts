@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { appendWithLateMark, createCallbackAppender } from "../../src/app/callback-appender.ts";
+import { appendWithLateMark, createCallbackAppender } from "../../src/app/retention.ts";
 import { type CallbackFilter, type CallbackLogEntry, logEntryBytes } from "../../src/domain/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";

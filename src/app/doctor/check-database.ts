@@ -6,8 +6,7 @@ import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
 import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
 import { databaseReason } from "../start-error.ts";
 import { unconfiguredChannelWarnings } from "../startup-warnings.ts";
-import { checkSecrets } from "./check-secrets.ts";
-import { type Finding, failure, ok, warning } from "./finding.ts";
+import { checkSecrets, type Finding, failure, ok, warning } from "./check-secrets.ts";
 
 /**
  * That the database answers, fits this version and this environment, and keeps what it commits.

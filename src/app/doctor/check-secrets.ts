@@ -1,7 +1,30 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import type { Inspection, StoredCredentialUse } from "../../store/index.ts";
 import { type ConfiguredSecret, configuredSecrets, secretName } from "../credential-uses.ts";
-import { type Finding, ok, warning } from "./finding.ts";
+
+export interface Finding {
+  readonly level: "ok" | "warning" | "failure";
+  readonly check: string;
+  readonly message: string;
+}
+
+const finding =
+  (level: Finding["level"]) =>
+  (check: string, message: string): Finding => ({ level, check, message });
+export const ok = finding("ok");
+export const warning = finding("warning");
+export const failure = finding("failure");
+
+/** What makes a configuration unusable that names files; any other error is thrown. */
+export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {
+  try {
+    await work;
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
 
 const DAY_MS = 86_400_000;
 /** Platforms redeliver for days, with the secret of the first try; 7 days cover those that say how long. */
@@ -33,17 +56,13 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
-export interface RotationAdvice {
-  readonly canRetire: boolean;
-  readonly message: string;
-}
-
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */
 export function rotationAdvice(
   use: StoredCredentialUse | undefined,
   current: StoredCredentialUse | undefined,
   now: Date,
-): RotationAdvice {
+): { readonly canRetire: boolean; readonly message: string } {
+  const keep = (why: string) => ({ canRetire: false, message: `keep it; ${why}` });
   const since = use?.previousSince ?? null;
   if (since === null) return keep("the receiver has not started with it as a previous one yet");
   if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since))
@@ -55,8 +74,4 @@ export function rotationAdvice(
   return quietDays < QUIET_DAYS
     ? keep(`it ${said}, less than ${QUIET_DAYS} days ago`)
     : { canRetire: true, message: `can go; it ${said}, ${quietDays} days ago` };
-}
-
-function keep(why: string): RotationAdvice {
-  return { canRetire: false, message: `keep it; ${why}` };
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../../admin/index.ts";
-import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
+import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
 import { errorReason, systemClock } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import { readTlsPair } from "../../http/index.ts";
@@ -22,7 +22,7 @@ import {
   unsignedBodyWarning,
 } from "../platform.ts";
 import { checkDatabase } from "./check-database.ts";
-import { type Finding, failure, ok, warning } from "./finding.ts";
+import { type Finding, failure, ok, problemsOf, warning } from "./check-secrets.ts";
 
 export async function runDoctor(
   config: Config,
@@ -30,9 +30,8 @@ export async function runDoctor(
   files: readonly EnvironmentFile[],
   handlers: readonly Handler[] = [],
 ): Promise<Finding[]> {
-  const { database } = config;
   const now = systemClock.now();
-  const kind = database.kind === "sqlite" ? "SQLite" : "PostgreSQL";
+  const kind = config.database.kind === "sqlite" ? "SQLite" : "PostgreSQL";
   return [
     ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
@@ -72,11 +71,7 @@ export async function checkAccess({ admin, environment }: Config): Promise<Findi
  * OAuth is in use where a handler receives what redirects bring.
  * @param registered what the platform's allow list holds; without it the check lists the addresses to register
  */
-function checkAddress(
-  config: Config,
-  registered: readonly string[],
-  handlers: readonly Handler[] = [],
-): Finding[] {
+function checkAddress(config: Config, registered: readonly string[], handlers: readonly Handler[]) {
   const about = "address";
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
@@ -93,17 +88,11 @@ function checkAddress(
   );
 }
 
-const TIME_LIMIT_MS = 5_000;
-
 export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
-  try {
-    await createPlatformScheme(config, systemClock);
-    await readDiagnosisSecrets(config);
-  } catch (error) {
-    if (error instanceof ConfigError) return [failure(about, error.problems.join("; "))];
-    throw error;
-  }
+  const files = createPlatformScheme(config, systemClock).then(() => readDiagnosisSecrets(config));
+  const problems = await problemsOf(files);
+  if (problems.length > 0) return [failure(about, problems.join("; "))];
   const { jwt } = config.authentication;
   const open = unsignedBodyWarning(config);
   const findings = open === undefined ? [] : [warning(about, open)];
@@ -114,7 +103,7 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
 
 async function fetchJwks(about: string, url: string): Promise<Finding> {
   try {
-    const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+    const response = await boundedFetch(url, { signal: AbortSignal.timeout(5_000) });
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys))
       return failure(about, `JWT_JWKS_URL: ${url} answers ${response.status} and no JWK Set`);
@@ -153,8 +142,9 @@ export async function checkCertificate(
     return [failure(about, errorReason(error))];
   }
   const { hostname } = new URL(baseUrl);
+  const host = hostname.replace(/^\[|\]$/g, "");
   const findings: Finding[] = [];
-  if (!matchesHost(certificate, hostname)) {
+  if ((isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) === undefined) {
     const but = `the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`;
     findings.push(failure(about, `is not for ${hostname}, ${but}`));
   }
@@ -168,10 +158,7 @@ export async function checkCertificate(
 }
 
 /** Why platforms would not trust this chain, as far as that can be told without a connection. */
-function doubtOf(
-  [leaf, ...others]: readonly X509Certificate[],
-  authorities: readonly string[],
-): string | undefined {
+function doubtOf([leaf, ...others]: readonly X509Certificate[], authorities: readonly string[]) {
   const roots = authorities.map((pem) => new X509Certificate(pem));
   const left = new Set(others);
   for (let current = leaf; current !== undefined; ) {
@@ -201,30 +188,19 @@ const incomplete = ({ issuer }: X509Certificate) =>
   `has no complete chain: TLS_CERT_FILE lacks the certificate of its issuer (${issuer.split("\n").join(", ")}), which Node does ` +
   "not know either. Append the authority's intermediate certificates to the file, which many call fullchain.pem";
 
-function matchesHost(certificate: X509Certificate, hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
-}
-
 const CHECK_NAME = "notifications";
 
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email } = config.notifications;
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
-  const problems = await trustedCertificates(config).then(
-    () => [],
-    (error: unknown) => {
-      if (error instanceof ConfigError) return error.problems;
-      throw error;
-    },
-  );
+  const problems = await problemsOf(trustedCertificates(config));
   const findings = problems.map((problem) => failure(CHECK_NAME, problem));
   if (urls.length > 0)
     return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 
-/** Told is the origin alone: the rest of the address may be a secret. */
+/** Names the origin alone: the rest of the address may be a secret. */
 async function checkHost(url: string, { notifications }: Config): Promise<Finding> {
   const { protocol, host, hostname } = new URL(url);
   const addresses = createAllowedAddresses(notifications.allowAddresses);
@@ -266,7 +242,7 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   return findings;
 }
 
-/** Told before a code is spent on an answer that names no user. */
+/** For doctor, before a code is spent on an answer that names no user. */
 function userIdSource(
   { scope, userInfo }: NonNullable<Config["oauth"]>,
   discovered: string | undefined,

@@ -73,14 +73,15 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
     keep(request: RawCallback): void {
       if (!buffer.add(request)) lost.add();
     },
-    parsePosition,
-    /** What was kept and what is kept from now on, until the signal. @throws what the database throws */
+    /** Undefined where the text is no place. */
+    parsePosition(text: string): CapturePosition | undefined {
+      const [, log, id] = /^([0-9a-f]{16})\.(\d{1,15})$/.exec(text) ?? [];
+      return log === undefined ? undefined : { log, id: Number(id) };
+    },
     follow: (beginning: StartPosition, over: AbortSignal) => follow(beginning, options, over),
     sweep,
-    /** Says that all that follow should end. */
     end: () => ending.abort(),
     ended,
-    /** Stores what is still on its way. */
     async close(): Promise<void> {
       ending.abort();
       const rows = await buffer.close();
@@ -177,12 +178,6 @@ function formatPosition({ log, id }: CapturePosition): string {
   return `${log}.${id}`;
 }
 
-/** Undefined where the text is no place. */
-function parsePosition(text: string): CapturePosition | undefined {
-  const [, log, id] = /^([0-9a-f]{16})\.(\d{1,15})$/.exec(text) ?? [];
-  return log === undefined ? undefined : { log, id: Number(id) };
-}
-
 export interface RawCallback {
   readonly requestId: string;
   readonly receivedAt: Date;
@@ -200,18 +195,12 @@ const LINE_FEED = 10;
 function encryptCapture(request: RawCallback, encryptor: Encryptor): NewCapturedRequest {
   const { requestId, receivedAt, method, url, rawHeaders, body } = request;
   const head = Buffer.from(`${JSON.stringify({ method, url, rawHeaders })}\n`);
-  return {
-    requestId,
-    receivedAt,
-    encrypted: encryptor.encrypt(Buffer.concat([head, body]), contextOf(requestId)),
-  };
+  const encrypted = encryptor.encrypt(Buffer.concat([head, body]), contextOf(requestId));
+  return { requestId, receivedAt, encrypted };
 }
 
 /** @throws DecryptionError; EncryptionKeyMissing where the key that sealed it is not configured any more */
-function decryptCapture(
-  { requestId, receivedAt, encrypted }: CapturedRequest,
-  encryptor: Encryptor,
-): RawCallback {
+function decryptCapture({ requestId, receivedAt, encrypted }: CapturedRequest, encryptor: Encryptor) {
   const plain = Buffer.from(encryptor.decrypt(encrypted, contextOf(requestId)));
   const end = plain.indexOf(LINE_FEED);
   const head: Pick<RawCallback, "method" | "url" | "rawHeaders"> = JSON.parse(plain.toString("utf8", 0, end));

@@ -5,7 +5,6 @@ import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
-/** Whether a registered address leads here. */
 export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const TIME_LIMIT_MS = 5_000;
@@ -25,7 +24,8 @@ export async function checkEndpoint(
 ) {
   const startedAt = performance.now();
   const url = new URL(address);
-  const mark = newMark();
+  // Of letters alone: digits could be taken for a card's number, and masked in the log.
+  const mark = Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   const [end = 0] = await log.rows.newestIds(1);
   const attempt = await sendProbe(url, mark, proof);
   const answer = "answer" in attempt ? attempt.answer : undefined;
@@ -47,11 +47,8 @@ async function sendProbe(
   mark: string,
   proof: Readonly<Record<string, string>>,
 ): Promise<ProbeResult> {
-  const headers = {
-    ...proof,
-    "user-agent": `oncehook-endpoint-check ${mark}`,
-    "content-type": "application/json",
-  };
+  const agent = `oncehook-endpoint-check ${mark}`;
+  const headers = { ...proof, "user-agent": agent, "content-type": "application/json" };
   const limits = { timeLimitMs: TIME_LIMIT_MS, maxBytes: MAX_BYTES };
   try {
     return { answer: await sendRequest(url, { method: "POST", headers, body: "{}", ...limits }) };
@@ -64,11 +61,6 @@ async function sendProbe(
 function mayHaveArrived(attempt: ProbeResult): boolean {
   if ("problem" in attempt) return attempt.problem.mayHaveArrived;
   return attempt.answer.status < 300 || attempt.answer.status >= 400;
-}
-
-/** Of letters alone: digits could be taken for a card's number, and masked in the log. */
-function newMark(): string {
-  return Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
 }
 
 function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): string | null {

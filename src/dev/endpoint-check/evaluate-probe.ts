@@ -2,7 +2,6 @@ import { FAULTS } from "../../domain/index.ts";
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import type { StoredCallback } from "../../store/index.ts";
 
-/** How the request to an address ended on this side. */
 export type ProbeResult = { readonly answer: ReceivedResponse } | { readonly problem: ConnectionProblem };
 
 export interface CheckResult {
@@ -10,21 +9,16 @@ export interface CheckResult {
   readonly message: string;
 }
 
-/** What the callback log tells of the request. */
 export type LoggedRequest = Pick<StoredCallback, "outcome" | "responseStatus" | "remoteAddress">;
 
 const LONGEST_TOLD = 200;
 const FILLED_LOG = "or the log has left it out, as it does past 600 refused callbacks in a minute";
 
 /**
- * Whether the address leads to a receiver of this database, in sentences for who registers it.
+ * Whether the address leads to a receiver of this database, in sentences for the operator that registers it.
  * @param arrival the row of this very request, where there is one
  */
-export function evaluateProbe(
-  url: URL,
-  attempt: ProbeResult,
-  arrival: LoggedRequest | undefined,
-): CheckResult {
+export function evaluateProbe(url: URL, attempt: ProbeResult, arrival: LoggedRequest | undefined) {
   if ("problem" in attempt) {
     const { message } = attempt.problem;
     if (arrival === undefined) return notReached(message);
@@ -43,7 +37,7 @@ export function evaluateProbe(
 function ofReceiver(
   { outcome, responseStatus, remoteAddress }: LoggedRequest,
   { headers }: ReceivedResponse,
-): CheckResult {
+) {
   if (responseStatus === 401)
     return reached("Reached: the receiver refused the unsigned request with 401, as it should.");
   switch (outcome) {
@@ -82,7 +76,7 @@ function elsewhere(url: URL, answer: ReceivedResponse): string {
     );
   if (status === 502 || status === 503 || status === 504)
     return `A proxy answered ${status}, ${who}: it does not get through to the receiver behind it. Is its upstream the receiver's HOST and PORT?`;
-  if (status === 401 && isOurs(answer))
+  if (status === 401 && REFUSALS.includes(answer.body))
     return (
       "A receiver answered 401, but the callback log of this database has no row of the request: it is a receiver of another " +
       `database (another environment's?), ${FILLED_LOG}.`
@@ -95,14 +89,10 @@ function elsewhere(url: URL, answer: ReceivedResponse): string {
   );
 }
 
+/** A receiver's responses to an unsigned request. */
 const REFUSALS = [FAULTS.signature_missing, FAULTS.token_missing].map(({ message }) =>
   JSON.stringify({ error: message }),
 );
-
-/** Whether this is a receiver's response to an unsigned request. */
-function isOurs({ body }: ReceivedResponse): boolean {
-  return REFUSALS.includes(body);
-}
 
 function serverOf({ headers }: ReceivedResponse): string {
   const { server } = headers;
@@ -121,13 +111,8 @@ function againAfter(retryAfter: string | undefined): string {
   return /^\d{1,6}$/.test(retryAfter ?? "") ? `Try again in ${retryAfter} s` : "Try again later";
 }
 
-function reached(says: string): CheckResult {
-  return { reached: true, message: says };
-}
-
-function notReached(says: string): CheckResult {
-  return { reached: false, message: says };
-}
+const reached = (message: string): CheckResult => ({ reached: true, message });
+const notReached = (message: string): CheckResult => ({ reached: false, message });
 
 interface ConnectionProblem {
   readonly message: string;
@@ -152,19 +137,18 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
 const OF_A_CERTIFICATE =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 
-/** An error of a connection in words for who registers the address. @param timeLimitMs after which it was given up */
+/** An error of a connection in words for the operator that registers the address. @param timeLimitMs after which it was given up */
 export function connectionProblem(error: unknown, url: URL, timeLimitMs: number): ConnectionProblem {
   const code = codeOf(error);
+  const server = hostAndPort(url);
   if (code === "TimeoutError") {
-    const says =
-      `${hostAndPort(url)} did not answer within ${timeLimitMs / 1_000} s. Does a firewall drop what comes to this port, or does the ` +
+    const message =
+      `${server} did not answer within ${timeLimitMs / 1_000} s. Does a firewall drop what comes to this port, or does the ` +
       "server wait for something?";
-    return { message: says, mayHaveArrived: true };
+    return { message, mayHaveArrived: true };
   }
-  if (["ECONNRESET", "EPIPE", "HPE_INVALID_EOF_STATE"].includes(code)) {
-    const says = `${hostAndPort(url)} ended the connection without an answer (${code}).`;
-    return { message: says, mayHaveArrived: true };
-  }
+  if (["ECONNRESET", "EPIPE", "HPE_INVALID_EOF_STATE"].includes(code))
+    return { message: `${server} ended the connection without an answer (${code}).`, mayHaveArrived: true };
   return { message: problemMessage(code, error, url), mayHaveArrived: false };
 }
 
@@ -182,8 +166,11 @@ function problemMessage(code: string, error: unknown, url: URL): string {
       return `There is no way from this machine to ${hostAndPort(url)} (${code}).`;
     case "ETIMEDOUT":
       return `${hostAndPort(url)} takes no connection in time. Does a firewall drop what comes to this port?`;
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `The certificate of ${hostAndPort(url)} is not for ${name}, but for ${namesIn(error)}: get one with this name.`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID": {
+      const { cert } = error as { cert?: { subjectaltname?: string } };
+      const names = cert?.subjectaltname ?? "no name at all";
+      return `The certificate of ${hostAndPort(url)} is not for ${name}, but for ${names}: get one with this name.`;
+    }
   }
   const certificate = CERTIFICATE[code];
   if (certificate !== undefined) return `The certificate of ${hostAndPort(url)} ${certificate}.`;
@@ -198,11 +185,6 @@ function problemMessage(code: string, error: unknown, url: URL): string {
 /** Host and port, which is said also where it is the usual one: firewalls know ports. */
 function hostAndPort({ hostname, port, protocol }: URL): string {
   return `${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`;
-}
-
-function namesIn(error: unknown): string {
-  const { cert } = error as { cert?: { subjectaltname?: string } };
-  return cert?.subjectaltname ?? "no name at all";
 }
 
 /** The system's word for an error, or its name: that of the end of the time is TimeoutError, and its code a number. */

@@ -1,4 +1,4 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { z } from "zod";
 import { parseJson } from "../../domain/index.ts";
@@ -9,21 +9,22 @@ const LINE_FEED = 10;
 /** The longest body that a receiver takes, as base64, and its headers. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
-/** The lines of one connection, until it ends. @throws Disconnected at its end */
-export async function* captureLines(
-  url: URL,
-  token: string,
-  signal: AbortSignal,
-): AsyncGenerator<CaptureLine> {
+export async function* captureLines(url: URL, token: string, signal: AbortSignal) {
   const send = url.protocol === "https:" ? requestHttps : requestHttp;
   const headers = { authorization: `Bearer ${token}`, accept: "application/x-ndjson" };
   const asked = send(url, { headers, agent: false, signal }).end();
   let response: IncomingMessage | undefined;
   try {
-    response = await answerTo(asked);
+    const answered = Promise.withResolvers<IncomingMessage>();
+    asked.once("response", answered.resolve).on("error", answered.reject);
+    response = await withIdleTimeout(answered.promise, asked);
     if (response.statusCode !== 200) throw statusError(response, url);
     if (!/^application\/x-ndjson\b/.test(response.headers["content-type"] ?? "")) throw notAReceiver(url);
-    for await (const text of textLines(response)) yield parseCaptureLine(text, url);
+    for await (const text of textLines(response)) {
+      const line = LINE.safeParse(parseJson(text));
+      if (!line.success) throw notAReceiver(url);
+      yield line.data;
+    }
     throw new Disconnected("the receiver ended the connection", "after_success");
   } catch (error) {
     if (error instanceof Disconnected) throw error;
@@ -33,12 +34,6 @@ export async function* captureLines(
     asked.on("error", () => {}).destroy();
     response?.on("error", () => {});
   }
-}
-
-function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
-  const answered = Promise.withResolvers<IncomingMessage>();
-  asked.once("response", answered.resolve).on("error", answered.reject);
-  return withIdleTimeout(answered.promise, asked);
 }
 
 async function* textLines(response: IncomingMessage): AsyncGenerator<string> {
@@ -67,10 +62,8 @@ async function withIdleTimeout<T>(
   coming: Promise<T>,
   connection: { destroy(error: Error): unknown },
 ): Promise<T> {
-  const silence = new Disconnected(
-    `the receiver has said nothing for ${IDLE_TIMEOUT_MS / 1_000} s`,
-    "after_success",
-  );
+  const words = `the receiver has said nothing for ${IDLE_TIMEOUT_MS / 1_000} s`;
+  const silence = new Disconnected(words, "after_success");
   const timer = setTimeout(() => connection.destroy(silence), IDLE_TIMEOUT_MS);
   try {
     return await coming;
@@ -81,7 +74,6 @@ async function withIdleTimeout<T>(
 
 /** Where to go on after this line; for the receiver alone to understand. */
 const at = z.string();
-/** One line of the stream (NDJSON). */
 const LINE = z.union([
   z.discriminatedUnion("line", [
     /** The first line: from where on requests follow. */
@@ -110,12 +102,6 @@ const LINE = z.union([
 export type CaptureLine = z.infer<typeof LINE>;
 export type CapturedRequest = Extract<CaptureLine, { readonly line: "request" }>;
 
-function parseCaptureLine(text: string, url: URL): CaptureLine {
-  const parsed = LINE.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  throw notAReceiver(url);
-}
-
 const NO_RECEIVER = "is --from the CALLBACK_BASE_URL of an Oncehook receiver, with its path?";
 
 function notAReceiver({ origin, pathname }: URL): Disconnected {
@@ -126,8 +112,7 @@ function notAReceiver({ origin, pathname }: URL): Disconnected {
 function statusError({ statusCode = 0, headers }: IncomingMessage, url: URL): Disconnected {
   const who = `${url.origin} answered ${statusCode}`;
   if (statusCode === 429 || statusCode >= 500) {
-    const asked = Number(headers["retry-after"] ?? 0);
-    const seconds = Number.isFinite(asked) ? asked : 0;
+    const seconds = Number(headers["retry-after"]) || 0;
     const wait = seconds > 0 ? `, and asks to be left alone for ${seconds} s` : "";
     return new Disconnected(`${who}${wait}`, "always", seconds * 1_000);
   }

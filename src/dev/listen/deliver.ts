@@ -1,6 +1,6 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openRequest } from "../../http-client/index.ts";
 import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } from "./capture-stream.ts";
 
 export interface Delivered {
@@ -32,10 +32,7 @@ const LOG_SLOW_AFTER_MS = 10_000;
  * @returns undefined where it was given up
  * @throws Disconnected where the server's TLS is not believed
  */
-export async function deliver(
-  request: CapturedRequest,
-  options: DeliverOptions,
-): Promise<Delivered | undefined> {
+export async function deliver(request: CapturedRequest, options: DeliverOptions) {
   const { to, log, stopping, abandoned } = options;
   let delayMs = FIRST_DELAY_MS;
   let isSilent = false;
@@ -61,24 +58,23 @@ export async function deliver(
 }
 
 /** Over a connection of its own: one that was kept might be closed by the server just as it is used. */
-function send(request: CapturedRequest, to: URL, signal: AbortSignal): Promise<number> {
+async function send(request: CapturedRequest, to: URL, signal: AbortSignal): Promise<number> {
   const body = Buffer.from(request.body, "base64");
-  const target = requestTarget(to, request.url);
   const headers = [
     ...endToEndHeaders(request.headers),
     ...["Host", to.host, "Content-Length", String(body.length), "Connection", "close"],
   ];
-  const open = to.protocol === "https:" ? requestHttps : requestHttp;
-  const answered = Promise.withResolvers<number>();
-  open(to, { method: request.method, path: target, headers, agent: false, signal })
-    .once("error", answered.reject)
-    .once("response", (response: IncomingMessage) => {
-      // What it says does not matter, only that it has said all of it.
-      response.once("error", answered.reject).once("end", () => answered.resolve(response.statusCode ?? 0));
-      response.resume();
-    })
-    .end(body);
-  return answered.promise;
+  const options = {
+    method: request.method,
+    path: requestTarget(to, request.url),
+    headers,
+    agent: false,
+    signal,
+  };
+  const response = await openRequest(to, options, body);
+  // What it says does not matter, only that it has said all of it.
+  await finished(response.resume());
+  return response.statusCode ?? 0;
 }
 
 function requestTarget(to: URL, url: string): string {
@@ -92,9 +88,10 @@ function endToEndHeaders(raw: readonly string[]): string[] {
   const pairs = raw.flatMap((name, index) =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : [],
   );
-  const named = pairs.filter(([name]) => name.toLowerCase() === "connection");
   const dropped = new Set(
-    named.flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase())),
+    pairs
+      .filter(([name]) => name.toLowerCase() === "connection")
+      .flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase())),
   );
   return pairs.filter(([name]) => !CONNECTION_HEADER.test(name) && !dropped.has(name.toLowerCase())).flat();
 }

@@ -10,7 +10,6 @@ export interface FollowOptions {
   readonly sinceSeconds: number | undefined;
   readonly signal: AbortSignal;
   readonly log: (words: string) => void;
-  /** Told of the place where it begins. */
   readonly onConnected: (place: string, isAgain: boolean) => void;
 }
 
@@ -34,7 +33,8 @@ export async function* followReceiver(options: FollowOptions): AsyncGenerator<Ca
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Disconnected) || !shouldRetry(error, progress)) throw error;
+      if (!(error instanceof Disconnected) || error.retryWhen === "never") throw error;
+      if (error.retryWhen === "after_success" && !progress.wasConnected) throw error;
       if (progress.failures === 0) log(`${error.message}; trying again`);
       const delay = Math.max(error.retryAfterMs, retryDelay(progress.failures));
       progress.failures += 1;
@@ -48,10 +48,6 @@ interface Progress {
   wasConnected: boolean;
   /** Connections in a row that brought nothing. */
   failures: number;
-}
-
-function shouldRetry({ retryWhen }: Disconnected, { wasConnected }: Progress): boolean {
-  return retryWhen === "always" || (retryWhen === "after_success" && wasConnected);
 }
 
 async function* readConnection(options: FollowOptions, progress: Progress): AsyncGenerator<CapturedRequest> {

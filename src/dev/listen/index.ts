@@ -1,3 +1,3 @@
-export { type CapturedRequest, type CaptureLine, Disconnected } from "./capture-stream.ts";
+export type { CapturedRequest, CaptureLine } from "./capture-stream.ts";
 export { type Delivered, deliver } from "./deliver.ts";
 export { followReceiver } from "./follow-receiver.ts";

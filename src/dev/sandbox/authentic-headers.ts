@@ -44,7 +44,6 @@ export async function authenticHeaders(
   };
 }
 
-/** What a callback carries besides its credentials. */
 export function unsignedHeaders(type: string | undefined): Record<string, string> {
   return {
     "content-type": "application/json",
@@ -61,10 +60,7 @@ function tokenHeader(header: string, token: string): Record<string, string> {
   return { [header]: header.toLowerCase() === "authorization" ? `Bearer ${token}` : token };
 }
 
-async function signJwt(
-  { keys, algorithm, issuer, audience, bodyClaim }: JwtConfig,
-  body: string,
-): Promise<string> {
+async function signJwt({ keys, algorithm, issuer, audience, bodyClaim }: JwtConfig, body: string) {
   const { SignJWT } = await import("jose");
   const [secret = ""] = keys.from === "secrets" ? keys.secrets : [];
   const claims = bodyClaim === null ? {} : { [bodyClaim]: createHash("sha256").update(body).digest("hex") };

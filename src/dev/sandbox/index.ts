@@ -6,4 +6,4 @@ export {
 } from "./authentic-headers.ts";
 export { runOAuthFlow } from "./oauth-flow-run.ts";
 export { sampleData, samplesOf } from "./samples.ts";
-export { NoResponseError, type OwnListener, type SentCallback, sendEvent } from "./send-event.ts";
+export { NoResponseError, type OwnListener, sendEvent } from "./send-event.ts";

@@ -1,4 +1,3 @@
-import type { ReceivedResponse } from "../../http-client/index.ts";
 import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
 export interface OAuthFlowOptions {
@@ -29,7 +28,7 @@ const MAX_BYTES = 65_536;
 /**
  * Signs in at the sandbox platform as a browser does, with cookies of its own, and goes nowhere but to the receiver and the
  * sandbox platform.
- * @throws Unanswered
+ * @throws NoResponseError
  */
 export async function runOAuthFlow(places: OAuthFlowOptions) {
   const cookies = new Map<string, string>();
@@ -51,10 +50,7 @@ export async function runOAuthFlow(places: OAuthFlowOptions) {
   return { steps, isSignedIn: false };
 }
 
-function stageOf(
-  url: URL,
-  { registeredOrigin, startPath, redirectUri, platformOrigin }: OAuthFlowOptions,
-): FlowStage {
+function stageOf(url: URL, { registeredOrigin, startPath, redirectUri, platformOrigin }: OAuthFlowOptions) {
   if (url.origin === platformOrigin) return "platform";
   if (url.origin === registeredOrigin && url.pathname === startPath) return "start";
   const redirect = new URL(redirectUri);
@@ -67,7 +63,7 @@ async function visit(
   place: FlowStage,
   { receiver }: OAuthFlowOptions,
   cookies: Map<string, string>,
-): Promise<ReceivedResponse> {
+) {
   const { timeLimitMs, certificate } = receiver;
   const limits = { method: "GET", timeLimitMs, maxBytes: MAX_BYTES } as const;
   // An answer in JSON says what became of the flow, where a browser would be sent on to a page.

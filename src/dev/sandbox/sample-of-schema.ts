@@ -34,7 +34,11 @@ function sample(given: unknown, root: Schema, depth: number): JsonValue {
   const fixed = fixedValue(schema);
   if (fixed !== undefined) return fixed;
   const choices = [schema.anyOf, schema.oneOf].find(Array.isArray);
-  if (choices !== undefined) return sample(firstOf(choices), root, depth + 1);
+  if (choices !== undefined) {
+    // Null is seldom what a developer wants to try first.
+    const choice = choices.find((one) => isSchema(one) && one.type !== "null") ?? choices[0];
+    return sample(choice, root, depth + 1);
+  }
   if (Array.isArray(schema.allOf)) return sampleOfAll(schema, schema.allOf, root, depth);
   switch (typeOf(schema)) {
     case "object":
@@ -65,19 +69,9 @@ function resolved(schema: Schema, root: Schema): Schema {
   return isSchema(found) && found.$ref === undefined ? found : {};
 }
 
-function fixedValue({
-  const: constant,
-  default: usual,
-  examples,
-  enum: values,
-}: Schema): JsonValue | undefined {
+function fixedValue({ examples, enum: values, ...schema }: Schema): JsonValue | undefined {
   const [first] = [examples, values].flatMap((list) => (Array.isArray(list) ? list.slice(0, 1) : []));
-  return (constant ?? usual ?? first) as JsonValue | undefined;
-}
-
-/** Null is seldom what a developer wants to try first. */
-function firstOf(choices: readonly unknown[]): unknown {
-  return choices.find((choice) => isSchema(choice) && choice.type !== "null") ?? choices[0];
+  return (schema.const ?? schema.default ?? first) as JsonValue | undefined;
 }
 
 function sampleOfAll(schema: Schema, parts: readonly unknown[], root: Schema, depth: number): JsonValue {
@@ -108,10 +102,9 @@ function arrayOf({ items, prefixItems, minItems }: Schema, root: Schema, depth: 
 function numberOf(schema: Schema): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
   const step = typeof multipleOf === "number" && multipleOf > 0 ? multipleOf : 1;
-  const atLeast = typeof minimum === "number" ? minimum : Number.NEGATIVE_INFINITY;
-  const above = typeof exclusiveMinimum === "number" ? exclusiveMinimum : Number.NEGATIVE_INFINITY;
-  const atMost = typeof maximum === "number" ? maximum : Number.POSITIVE_INFINITY;
-  const below = typeof exclusiveMaximum === "number" ? exclusiveMaximum : Number.POSITIVE_INFINITY;
+  const bound = (value: unknown, none: number) => (typeof value === "number" ? value : none);
+  const [atLeast, above] = [bound(minimum, -Infinity), bound(exclusiveMinimum, -Infinity)];
+  const [atMost, below] = [bound(maximum, Infinity), bound(exclusiveMaximum, Infinity)];
   const fits = (value: number) => value >= atLeast && value > above && value <= atMost && value < below;
   const steps = [1, 0, Math.ceil(atLeast / step), Math.floor(above / step) + 1, Math.floor(atMost / step)];
   const between = (Math.max(atLeast, above) + Math.min(atMost, below)) / 2;

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, VERSIONS, type Version } from "../../dom
 import { type Registry, validateData } from "../../handlers/index.ts";
 import { sampleOfSchema } from "./sample-of-schema.ts";
 
-/** An event of a type that has a handler, to begin with. */
 export interface Sample {
   readonly event_type: string;
   readonly version: Version;

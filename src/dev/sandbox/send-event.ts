@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { errorReason, type Version } from "../../domain/index.ts";
+import { errorReason, isJsonObject, parseJson, type Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
@@ -11,20 +11,16 @@ export interface ComposedCallback {
   readonly sign: "right" | "wrong" | "none";
 }
 
-/** How this process reaches its own listener. */
 export interface OwnListener {
-  /** Its origin, as it is bound. */
   readonly origin: string;
   /** The certificate that it serves, where it speaks TLS; its name is the public one. */
   readonly certificate: Buffer | undefined;
   readonly timeLimitMs: number;
 }
 
-export type SentCallback = Awaited<ReturnType<typeof sendEvent>>;
-
 /** The listener, or the sandbox platform, did not answer. */
 export class NoResponseError extends Error {
-  override readonly name = "Unanswered";
+  override readonly name = "NoResponseError";
 }
 
 const MAX_BYTES = 1_048_576;
@@ -33,7 +29,7 @@ const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/;
 /**
  * Sends a callback to the public listener, over HTTP as a platform would.
  * @param path with the base path
- * @throws CannotSignError, Unanswered
+ * @throws CannotSignError, NoResponseError
  */
 export async function sendEvent(
   composed: ComposedCallback,
@@ -59,10 +55,7 @@ export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promis
   }
 }
 
-async function headersFor(
-  { body, sign }: ComposedCallback,
-  authentication: Authentication,
-): Promise<Record<string, string>> {
+async function headersFor({ body, sign }: ComposedCallback, authentication: Authentication) {
   const type = eventTypeIn(body);
   if (sign === "none") return unsignedHeaders(type);
   return authenticHeaders(sign === "right" ? authentication : wrongSecrets(authentication), body, type);
@@ -70,15 +63,11 @@ async function headersFor(
 
 /** The event type that the body names, as far as a header can say it. */
 function eventTypeIn(body: string): string | undefined {
-  try {
-    const { event_type: type } = JSON.parse(body) as { event_type?: unknown };
-    return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
-  } catch {
-    return undefined;
-  }
+  const event = parseJson(body);
+  const type = isJsonObject(event) ? event.event_type : undefined;
+  return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
 }
 
-/** The same authentication methods, with random secrets. */
 function wrongSecrets({ methods, signing, token, jwt }: Authentication): Authentication {
   const secrets = [randomBytes(32).toString("base64url")];
   return {

@@ -1,0 +1,85 @@
+import type { Config } from "../config/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
+import {
+  type CallbackLogEntry,
+  type Clock,
+  isWithoutEvent,
+  type Log,
+  logEntryBytes,
+} from "../domain/index.ts";
+import { createPoller } from "../poller/index.ts";
+import type { Store } from "../store/index.ts";
+
+/** Older than any row is that has waited for its group alone; a search by time allows for as much. */
+const LATE_MS = 60_000;
+/** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
+const REFUSED_SHARE = 8;
+
+/** Stores rows of the callback log, and notes first where they have waited long for it, as they do while a database is away. */
+export async function appendWithLateMark(
+  store: Pick<Store, "appendCallbacks" | "callbacks">,
+  rows: readonly CallbackLogEntry[],
+  now: Date,
+): Promise<void> {
+  const oldest = Math.min(...rows.map(({ receivedAt }) => Date.parse(receivedAt)));
+  if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLate(new Date(oldest), now);
+  await store.appendCallbacks(rows);
+}
+
+/** The same, and keeps the rows of strangers within their bytes: each process counts what it has added itself. */
+export function createCallbackAppender(
+  store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">,
+  refusedBytes: number,
+  clock: Clock,
+  log: Log,
+): (rows: readonly CallbackLogEntry[]) => Promise<void> {
+  let added = 0;
+  return async (rows) => {
+    await appendWithLateMark(store, rows, clock.now());
+    for (const row of rows) if (isWithoutEvent(row)) added += logEntryBytes(row);
+    if (added <= refusedBytes / REFUSED_SHARE) return;
+    added = 0;
+    try {
+      await store.retention.trimRefused(refusedBytes);
+    } catch (error) {
+      // The rows are stored; the retention job comes by too.
+      log.warn({ err: error }, "deleting old refused callbacks from the log failed");
+    }
+  };
+}
+
+const EVERY_MS = 3_600_000;
+/** With 600 refused requests a minute at the most, a flood adds no more than 36,000 rows between two sweeps. */
+const MAX_REFUSED_ROWS = 100_000;
+const DAY_MS = 86_400_000;
+/** Records outlive the age at which their events are refused, so that no event falls between the two. */
+const RECORD_MARGIN_DAYS = 2;
+
+/** Deletes what is past its retention, now and then every hour. @returns stops it and waits for its end */
+export function startRetentionJob(
+  store: Store,
+  retention: Config["retention"],
+  clock: Clock,
+  log: Log,
+  captureBuffer: CaptureBuffer | null,
+): () => Promise<void> {
+  const { logDays, recordDays, refusedBytes } = retention;
+
+  async function sweep(): Promise<void> {
+    const now = clock.now();
+    const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
+    const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
+    const limits = { callbacks: daysAgo(logDays), refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
+    const swept = await store.retention.sweep({ ...limits, ...records, now });
+    if (swept.callbacks + swept.records + swept.stale > 0)
+      log.info({ ...swept }, "the retention job deleted rows");
+    // Captured requests are deleted once CAPTURE is off.
+    await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
+  }
+
+  const loop = createPoller(sweep, (error) =>
+    log.warn({ err: error }, "the retention job failed; it runs again in an hour"),
+  );
+  loop.startAtOnce(EVERY_MS);
+  return loop.stop;
+}
