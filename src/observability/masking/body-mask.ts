@@ -7,7 +7,7 @@ import type { ParameterMask } from "./parameter-mask.ts";
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
 import type { TextMask } from "./text-mask.ts";
 
-interface BodyOptions {
+export interface BodyOptions {
   /** Whether it was parsed as JSON already; else it may be anything. */
   readonly isJson?: boolean;
   /** Longer ones are kept in part; when left out, 65,536 bytes of JSON that was parsed, and 16,384 of anything else. */

@@ -5,10 +5,10 @@
  */
 import { open } from "node:fs/promises";
 import { ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { isMainThread, Worker } from "node:worker_threads";
-import pg from "pg";
 import { STEPS, type When } from "./steps.ts";
 
 const [step = "", when = "", times = "1"] = (process.env.ONCEHOOK_KILL_AT ?? "").split(":");
@@ -44,25 +44,37 @@ function watchSqlite(pattern: RegExp): void {
   watch(DatabaseSync.prototype, "exec", (_, [sql]) => pattern.test(sql));
 }
 
+/** The messages of PostgreSQL's protocol that a chunk is made of (manual, 55.7); none where it is something else. */
+function messagesIn(chunk: unknown): { readonly type: string; readonly texts: readonly string[] }[] {
+  const messages = [];
+  if (!Buffer.isBuffer(chunk)) return [];
+  for (let at = 0; at < chunk.length; ) {
+    const type = String.fromCharCode(chunk[at] ?? 0);
+    const end = at + 5 > chunk.length ? Number.NaN : at + 1 + chunk.readUInt32BE(at + 1);
+    if (!"PBDECSQXFHcdfp".includes(type) || !(end <= chunk.length)) return [];
+    messages.push({ type, texts: chunk.toString("utf8", at + 5, end).split("\0", 2) });
+    at = end;
+  }
+  return messages;
+}
+
 /** What goes over the wire is a statement's name; its text went before. `after` is when the server has answered. */
 function watchPostgres(pattern: RegExp): void {
-  const texts = new Map<string, string>();
-  // biome-ignore lint/suspicious/noExplicitAny: the driver's types leave its connection out
-  const prototype = (pg as any).Connection.prototype;
-  const { parse, bind } = prototype;
-  prototype.parse = function parsed(statement: { text: string; name?: string }, ...more: unknown[]) {
-    texts.set(statement.name ?? "", statement.text);
-    return parse.call(this, statement, ...more);
-  };
-  prototype.bind = function bound(portal: { statement?: string }, ...more: unknown[]) {
-    const isStep = pattern.test(texts.get(portal?.statement ?? "") ?? "");
-    if (isStep) {
+  const textOf = new Map<string, string>();
+  const { write } = Socket.prototype;
+  // biome-ignore lint/suspicious/noExplicitAny: its overloads
+  Socket.prototype.write = function written(this: Socket, chunk: any, ...more: any[]) {
+    for (const { type, texts } of messagesIn(chunk)) {
+      const [first = "", second = ""] = texts;
+      // Parse names a statement and has its text; Bind names a portal and its statement.
+      if (type === "P") textOf.set(first, second);
+      if (type !== "B" || !pattern.test(textOf.get(second) ?? "")) continue;
       reached("before");
       // After the rest of this turn has been written; the server may or may not have begun.
       setImmediate(() => reached("sent"));
-      this.stream.once("data", () => reached("after"));
+      this.once("data", () => reached("after"));
     }
-    return bind.call(this, portal, ...more);
+    return write.call(this, chunk, ...more);
   };
 }
 
