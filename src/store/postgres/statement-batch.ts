@@ -76,7 +76,7 @@ export class StatementBatch implements pg.Submittable {
   isSent = false;
   /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
   query_timeout: number | undefined;
-  readonly #statements: readonly WireStatement[];
+  #statements: readonly WireStatement[];
   #names: Set<string> | undefined;
   #rows: (readonly (string | null)[])[] = [];
   #typed: TypedResult | undefined;
@@ -147,7 +147,11 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback?.(this.#parseError, this.results);
+    const { callback } = this;
+    // What is kept of a batch that has ended keeps no values of a group, and no next batch (decision 0068).
+    this.callback = undefined;
+    this.#statements = [];
+    callback?.(this.#parseError, this.results);
   }
 
   // The driver calls these too; nothing here copies or pages.
