@@ -24,6 +24,12 @@ export function keyText(key: EventKey): string {
   return `${key.source}\u0000${key.eventId}`;
 }
 
+/** One order of events for all processes, by their ids. */
+export function compareKeys(one: EventKey, other: EventKey): number {
+  if (one.eventId !== other.eventId) return one.eventId < other.eventId ? -1 : 1;
+  return one.source < other.source ? -1 : 1;
+}
+
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 

@@ -1,14 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type EventKey,
-  failed,
-  type JsonValue,
-  keyText,
-  type Outcome,
-  readableError,
-  refused,
-} from "../domain/index.ts";
+import { type EventKey, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
@@ -118,7 +110,7 @@ async function runPrepare(
   } catch (error) {
     if (error instanceof HandlerTimedOut && pending !== undefined)
       saveLateResult(work, claim, pending, receiver);
-    throw readableError(error);
+    throw error;
   }
 }
 

@@ -134,9 +134,11 @@ export function idIn(dialect: Dialect, ids: readonly number[]): RawBuilder<unkno
 
 /** A table of one column, `id`; see `rowList`. */
 export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
-  return dialect === "sqlite"
-    ? sql`(SELECT value AS id FROM json_each(${JSON.stringify(ids)}))`
-    : sql`(SELECT id FROM unnest(${ids}::bigint[]) AS given(id) LIMIT ${ids.length})`;
+  return rowList(
+    dialect,
+    { id: "bigint" },
+    ids.map((id) => ({ id })),
+  );
 }
 
 /**

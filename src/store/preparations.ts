@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { type EventKey, keyText } from "../domain/index.ts";
+import { compareKeys, type EventKey, keyText } from "../domain/index.ts";
 import { type BatchedRequest, Batches } from "./batches.ts";
 import { Area, type Database, rowList, run } from "./database.ts";
 import { cutLeases, type Lease, latestPlausibleLeaseEnd, NO_LEASE } from "./lease.ts";
@@ -26,7 +26,6 @@ interface PreparationStatus extends EventKey {
   readonly leasedUntil: string | null;
 }
 
-const KEY = { event_id: "text", source: "text" } as const;
 /** How long a callback may wait for a busy database, or one that is away. */
 const TIMEOUT_MS = 10_000;
 /** Further batches wait, so that they are full, and leave the connections to others. */
@@ -87,15 +86,21 @@ export class Preparations extends Area {
    * event. What was committed while the INSERT waited for such a lock only the next statement sees.
    */
   private claimAll(claims: readonly PendingClaim[]): Promise<PreparationStatus[]> {
-    const rows = claims.map(({ key, lease: { owner, now, until } }) => ({
+    const rows = inOrder(claims).map(({ key, lease: { owner, now, until } }) => ({
       event_id: key.eventId,
       source: key.source,
       owner,
       at: now.toISOString(),
       until: until.toISOString(),
     }));
-    const columns = { ...KEY, owner: "text", at: "timestamptz", until: "timestamptz" } as const;
-    const given = rowList(this.database.dialect, columns, rows.toSorted(byKey));
+    const columns = {
+      event_id: "text",
+      source: "text",
+      owner: "text",
+      at: "timestamptz",
+      until: "timestamptz",
+    } as const;
+    const given = rowList(this.database.dialect, columns, rows);
     const claiming = sql`INSERT INTO oncehook_preparations AS p (event_id, source, created_at, lease_owner, leased_until)
       SELECT event_id, source, at, owner, until FROM ${given} AS g
       WHERE NOT EXISTS (SELECT 1 FROM oncehook_preparations AS h
@@ -117,17 +122,19 @@ export class Preparations extends Area {
   }
 
   private async saveAll(results: readonly PendingResult[]): Promise<boolean[]> {
-    const rows = results.map(({ key, owner, encrypted }) => ({
-      event_id: key.eventId,
-      source: key.source,
+    const rows = inOrder(results).map(({ key, owner, encrypted }) => ({
+      id: key.eventId,
+      platform: key.source,
       owner,
       result: Buffer.from(encrypted).toString("hex"),
     }));
     const { dialect } = this.database;
-    const given = rowList(dialect, { ...KEY, owner: "text", result: "text" }, rows.toSorted(byKey));
+    // Names that its table does not have: RETURNING knows both.
+    const columns = { id: "text", platform: "text", owner: "text", result: "text" } as const;
+    const given = rowList(dialect, columns, rows);
     const bytes = dialect === "postgres" ? sql`decode(g.result, 'hex')` : sql`unhex(g.result)`;
     const { rows: saved } = await this.write<EventKey>`UPDATE oncehook_preparations
-      SET encrypted_result = ${bytes}, ${NO_LEASE} FROM (SELECT event_id AS id, source AS platform, owner, result FROM ${given} AS r) AS g
+      SET encrypted_result = ${bytes}, ${NO_LEASE} FROM ${given} AS g
       WHERE event_id = g.id AND source = g.platform AND lease_owner = g.owner RETURNING event_id, source`;
     const names = new Set(saved.map(keyText));
     return results.map(({ key }) => names.has(keyText(key)));
@@ -146,8 +153,7 @@ export class Preparations extends Area {
   }
 }
 
-/** All processes take them in one order, so that two batches with the same events do not deadlock. */
-function byKey(a: Readonly<Record<keyof typeof KEY, string>>, b: typeof a): number {
-  if (a.event_id !== b.event_id) return a.event_id < b.event_id ? -1 : 1;
-  return a.source < b.source ? -1 : 1;
+/** Two batches with the same events, of two processes, would deadlock in another order. */
+function inOrder<Request extends BatchedRequest<never>>(requests: readonly Request[]): Request[] {
+  return requests.toSorted((one, other) => compareKeys(one.key, other.key));
 }

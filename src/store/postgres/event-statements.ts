@@ -40,12 +40,7 @@ const DELETE_RECORD: WireStatement = {
   name: "oncehook_delete_record",
   text: "DELETE FROM oncehook_records WHERE event_id = $1 AND source = $2 AND status = 'processing'",
 };
-const SELECT_RECORD: WireStatement = {
-  name: "oncehook_select_record",
-  text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
-    FROM oncehook_records WHERE event_id = $1 AND source = $2`,
-};
-/** Those of several events, in no particular order. With the LIMIT its plan, which is kept, uses the index: see `rowList`. */
+/** In no particular order. With the LIMIT its plan, which is kept, uses the index: see `rowList`. */
 const SELECT_RECORDS: WireStatement = {
   name: "oncehook_select_records",
   text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
@@ -99,18 +94,15 @@ export function deleteRecord({ eventId, source }: EventKey): WireStatement {
   return { ...DELETE_RECORD, values: [eventId, source] };
 }
 
-export function selectRecord({ eventId, source }: EventKey): WireStatement {
-  return { ...SELECT_RECORD, values: [eventId, source] };
-}
-
 export function selectRecords(keys: readonly EventKey[]): WireStatement {
-  return {
-    ...SELECT_RECORDS,
-    values: [keys.map(({ eventId }) => eventId), keys.map(({ source }) => source)],
-  };
+  return { ...SELECT_RECORDS, values: keyLists(keys) };
 }
 
-/** The records that `selectRecord` or `selectRecords` found. */
+function keyLists(keys: readonly EventKey[]): WireValue[] {
+  return [keys.map(({ eventId }) => eventId), keys.map(({ source }) => source)];
+}
+
+/** The records that `selectRecords` found. */
 export function toStoredRecords(answer: StatementResult | undefined): StoredRecord[] {
   return (answer?.rows ?? []).map(toStoredRecord);
 }
@@ -215,7 +207,6 @@ const DELETE_PREPARATIONS = deleteOf("preparations");
 export const HOT_STATEMENTS: readonly string[] = [
   INSERT_RECORD,
   DELETE_RECORD,
-  SELECT_RECORD,
   SELECT_RECORDS,
   INSERT_NOTIFICATION,
   ...Object.values(COMPLETIONS),
@@ -260,10 +251,7 @@ export function completedStatements(
     const others = events.filter(({ completion }) => completion.logEntry === undefined);
     statements.push({ ...INSERT_COMPLETED, values: [...recordArrays(others), ...times] });
   }
-  const keys = transposed(
-    events.map(({ record: { eventId, source } }) => [eventId, source]),
-    ["event_id", "source"],
-  );
+  const keys = keyLists(events.map(({ record }) => record));
   return [...statements, { ...DELETE_FAILURES, values: keys }, { ...DELETE_PREPARATIONS, values: keys }];
 }
 

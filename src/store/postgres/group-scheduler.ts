@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type Clock, withTimeout } from "../../domain/index.ts";
+import { type Clock, compareKeys, withTimeout } from "../../domain/index.ts";
 import type { PendingEvent } from "../once.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
@@ -86,7 +86,8 @@ export class GroupScheduler {
       group.push(event);
     }
     this.#waiting = left;
-    return group.toSorted(byKey);
+    // Else two groups that insert the same records could deadlock.
+    return group.toSorted((one, other) => compareKeys(one.record, other.record));
   }
 
   async #runGroup(group: readonly QueuedEvent[]): Promise<void> {
@@ -153,10 +154,4 @@ export class GroupScheduler {
     for (const event of stuck) event.runAlone();
     if (this.#waiting.length > 0) this.#queueCheck = setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
   }
-}
-
-/** One order for all processes prevents deadlocks between groups that insert the same records. */
-function byKey({ record: a }: QueuedEvent, { record: b }: QueuedEvent): number {
-  if (a.eventId !== b.eventId) return a.eventId < b.eventId ? -1 : 1;
-  return a.source < b.source ? -1 : 1;
 }

@@ -90,13 +90,14 @@ export class MessageWriter {
 
   /** As `array_recv` reads it (src/backend/utils/adt/arrayfuncs.c). */
   #texts(values: readonly (string | null)[]): void {
-    const [dimensions, lowerBound] = [values.length === 0 ? 0 : 1, 1];
+    const dimensions = values.length === 0 ? 0 : 1;
     this.#int32(dimensions);
     this.#int32(values.includes(null) ? 1 : 0);
     this.#int32(TEXT);
     if (dimensions === 0) return;
     this.#int32(values.length);
-    this.#int32(lowerBound);
+    // The index of the first one.
+    this.#int32(1);
     for (const value of values) this.#value(value);
   }
 

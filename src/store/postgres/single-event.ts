@@ -15,7 +15,7 @@ import {
   completionStatements,
   insertRecord,
   type QueuedNotification,
-  selectRecord,
+  selectRecords,
   toStoredRecords,
 } from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
@@ -38,7 +38,7 @@ export async function handleSingle(
     locked: (cause) => new EventLocked("another delivery holds the event's record", { cause }),
     async run({ tx, client, transaction }, [inserted]) {
       if (inserted?.rowCount !== 1) {
-        const [answer] = await sendBatch(client, [selectRecord(record)]);
+        const [answer] = await sendBatch(client, [selectRecords([record])]);
         return duplicateOf(toStoredRecords(answer)[0], record);
       }
       const notifications: QueuedNotification[] = [];
