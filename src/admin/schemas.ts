@@ -17,7 +17,7 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
   total: z
     .int()
     .describe("How many failures there were at the beginning; those that came later are not replayed."),
-  done: z.int().describe("`succeeded`, `already` and `failed` together."),
+  done: z.int().describe("`succeeded`, `already_handled` and `failed` together."),
   succeeded: z.int(),
   already_handled: z.int().describe("Handled or discarded before their turn."),
   failed: z.int().describe("They are failures still. None of them is tried twice."),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
@@ -86,6 +87,80 @@ describe("an optimistic group on postgres", () => {
     );
   });
 
+  it("a sequential group knows which texts an optimistic group had parsed on its connection", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
+        let failures = 0;
+        wire.replace(/prepared statement "[^"]*" (?:already exists|does not exist)/, (found) => {
+          failures += 1;
+          return found;
+        });
+        try {
+          await Promise.all(IDS.map((id) => deliver(store, `first-${id}`)));
+          const run: Run = async (scope, eventId) => {
+            await scope.tx.execute("SELECT 1");
+            return addEffect(scope, eventId);
+          };
+          for (const round of ["second", "third"])
+            await Promise.all(IDS.map((id) => deliver(store, `${round}-${id}`, run)));
+          expect(await countOf(target, "effects")).toBe(3 * IDS.length);
+          expect(failures).toBe(0);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+
+  it("an optimistic group sends a statement that a handler asks for while the first round trip is under way", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
+        try {
+          await Promise.all(IDS.map((id) => deliver(store, `warm-${id}`)));
+          const firstTrip = Promise.withResolvers<void>();
+          wire.replace(/INSERT|oncehook_newest_function/i, (found) => {
+            firstTrip.resolve();
+            return found;
+          });
+          const runs: string[] = [];
+          const run: Run = async (scope, eventId) => {
+            runs.push(eventId);
+            if (eventId === "e03") await firstTrip.promise;
+            return addEffect(scope, eventId);
+          };
+          await Promise.all(IDS.map((id) => deliver(store, id, run)));
+          expect(runs).toEqual(IDS);
+          expect(await countOf(target, "effects")).toBe(2 * IDS.length);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+
+  it("an optimistic group that is rolled back settles every statement that its handlers wait for", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        let started = 0;
+        let ended = 0;
+        const run: Run = async (scope, eventId) => {
+          started += 1;
+          try {
+            return await addEffect(scope, eventId);
+          } finally {
+            ended += 1;
+          }
+        };
+        await Promise.all(IDS.map((id) => deliver(store, `warm-${id}`)));
+        await execute(target, "CREATE FUNCTION one() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$");
+        await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        expect(started).toBeGreaterThan(IDS.length);
+        expect(ended).toBe(started);
+      },
+      { migrations },
+    ));
+
   it("an optimistic group returns a handler's rows as its own transaction would", () =>
     withStore("postgres", async (store) => {
       const rows: unknown[] = [];
@@ -104,6 +179,27 @@ describe("an optimistic group on postgres", () => {
       for (const row of rows) expect(row).toEqual(rows[0]);
       expect(rows[0]).toMatchObject({ one: 1, two: "2", json: { a: [1] }, list: ["x", null], truth: true });
     }));
+
+  it.each(["lastval()", "currval('numbers_id_seq')"])(
+    "an optimistic group returns no %s of another member's",
+    (value) =>
+      withStore("postgres", async (store, target) => {
+        await execute(target, "CREATE TABLE numbers (id serial)");
+        const pairs: unknown[][] = [];
+        const run: Run = async ({ tx }) => {
+          const [inserted, last] = await Promise.all([
+            tx.execute("INSERT INTO numbers DEFAULT VALUES RETURNING id"),
+            // Every member inserts before the first of them asks.
+            nextTurn().then(() => tx.execute(`SELECT ${value}::int AS id`)),
+          ]);
+          pairs.push([last.rows, inserted.rows]);
+          return { result: {} };
+        };
+        await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        expect(pairs.length).toBeGreaterThanOrEqual(IDS.length);
+        for (const [last, inserted] of pairs) expect(last).toEqual(inserted);
+      }),
+  );
 
   it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>
     withStore(

@@ -32,10 +32,10 @@ export class FunctionCheck {
     return !this.#hasOwn;
   }
 
-  /** @throws Error where a function was created or dropped since the last look, so that the next group looks again */
-  assertUnchanged(newest: string | null | undefined): void {
-    if (newest === this.#newest) return;
+  /** @returns whether a function was created or dropped since the last look; the next group then looks again */
+  hasChanged(newest: string | null | undefined): boolean {
+    if (newest === this.#newest) return false;
     this.#newest = undefined;
-    throw new Error("the functions of the database have changed");
+    return true;
   }
 }

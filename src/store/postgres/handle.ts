@@ -9,9 +9,9 @@ import { executeOn, waitFor } from "./statement.ts";
 
 /** What reads and writes rows; anything else may leave something behind for the rest of its transaction, or longer. */
 const READS_AND_WRITES = new Set(["INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "VALUES", "MERGE"]);
-/** Functions whose effect outlives the statement, or whose value is the transaction's. */
+/** Functions whose effect outlives the statement, or whose value is the transaction's or the session's. */
 const LEAVES_SOMETHING =
-  /\b(?:set_config|pg_notify|txid_current|pg_current_xact_id|pg_(?:try_)?advisory_lock)/i;
+  /\b(?:set_config|pg_notify|txid_current|pg_current_xact_id|currval|lastval|pg_(?:try_)?advisory_lock)/i;
 const ENDS_TRANSACTION = new Set(["BEGIN", "START", "COMMIT", "END", "ABORT"]);
 const OF_THE_TRANSACTION = new Set(["LOCAL", "CONSTRAINTS", "TRANSACTION"]);
 const OF_THE_SESSION = new Set(["RESET", "DISCARD", "DEALLOCATE"]);

@@ -50,9 +50,10 @@ export class OptimisticGroup {
   readonly #functions: FunctionCheck;
   #queue: QueuedStatement[] = [];
   #queued = Promise.withResolvers<void>();
+  /** Whether the server has answered BEGIN: until then a handler's transaction is one that will begin. */
   #hasBegun = false;
-  /** Whether a statement was refused, and the transaction with it. */
-  #isLost = false;
+  /** Whether a statement failed, and the transaction with it. */
+  #isAborted = false;
 
   /** @param events in one order for all processes, so that two groups with the same events do not deadlock */
   constructor(
@@ -80,11 +81,11 @@ export class OptimisticGroup {
       // What a handler started without awaiting it arrives by now.
       await nextTurn();
       const unfit = this.#close();
-      if (unfit.size === 0 && !this.#isLost) return await this.#commit(startedAt);
+      if (unfit.size === 0 && !this.#isAborted) return await this.#commit(startedAt);
       await rollback(this.#client);
       return { kind: "unfit", reasons: unfit };
     } catch (error) {
-      for (const { transaction } of this.#members) transaction.isOpen = false;
+      this.#close();
       await rollback(this.#client);
       if (error instanceof StoreError && error.reason === "commit_unknown") return { kind: "unknown", error };
       return { kind: "unfit", reasons: new Map() };
@@ -113,28 +114,34 @@ export class OptimisticGroup {
 
   async #send(statements: readonly QueuedStatement[]): Promise<void> {
     const opening = this.#hasBegun ? [] : [BEGIN, NEWEST_FUNCTION];
-    this.#hasBegun = true;
     const batch = new StatementBatch([...opening, ...statements.map(({ statement }) => statement)]);
     try {
       await sendBatch(this.#client, batch);
     } catch (error) {
       const failed = statements[batch.results.length - opening.length];
-      this.#isLost = true;
+      this.#isAborted = true;
       if (failed !== undefined) failed.member.statementFailed(failed.statement, error);
       for (const { reject } of statements) reject(error);
       return;
+    } finally {
+      this.#hasBegun = true;
     }
-    if (opening.length > 0) this.#functions.assertUnchanged(batch.results[1]?.rows[0]?.[0]);
+    if (opening.length > 0 && this.#functions.hasChanged(batch.results[1]?.rows[0]?.[0])) {
+      this.#isAborted = true;
+      for (const { reject } of statements) reject(runsAgain());
+      return;
+    }
     for (const [index, { resolve }] of statements.entries()) resolve(batch.results[index + opening.length]);
   }
 
-  /** Ends every handle. @returns the members that cannot stay */
+  /** Ends every handle, and every statement that is not sent. @returns the members that cannot stay */
   #close(): Map<PendingEvent, Unfit> {
     const unfit = new Map<PendingEvent, Unfit>();
     for (const member of this.#members) {
-      const reason = member.close(this.#isLost);
+      const reason = member.close(this.#isAborted);
       if (reason !== undefined) unfit.set(member.event, reason);
     }
+    for (const { reject } of this.#queue.splice(0)) reject(runsAgain());
     return unfit;
   }
 
@@ -205,19 +212,25 @@ class OptimisticMember {
 
   /**
    * Ends the handle.
-   * @param isLost whether another member's statement was refused, so that the failure of this one says nothing
+   * @param isAborted whether the transaction is aborted, so that the failure of this member says nothing
    * @returns why the member cannot stay in the group
    */
-  close(isLost: boolean): Unfit | undefined {
+  close(isAborted: boolean): Unfit | undefined {
+    // A handler that still runs waits for its statements, which then fail.
+    if (this.#isRunning) this.transaction.isOpen = false;
+    else this.#endTransaction();
+    if (this.#unfit !== undefined || isAborted) return this.#unfit;
+    if (this.#isRunning) return "late";
+    return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
+  }
+
+  #endTransaction(): void {
     try {
       endHandlerTransaction(this.transaction);
     } catch (error) {
       this.failure ??= { error };
       this.completion = undefined;
     }
-    if (this.#unfit !== undefined || isLost) return this.#unfit;
-    if (this.#isRunning) return "late";
-    return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
   }
 
   statementFailed({ text }: WireStatement, error: unknown): void {
@@ -262,6 +275,10 @@ class OptimisticMember {
   /** The event runs again where it may do this. */
   #reject(reason: Unfit): never {
     this.#unfit ??= reason;
-    throw new Error("this event runs again in a transaction of its own");
+    throw runsAgain();
   }
+}
+
+function runsAgain(): Error {
+  return new Error("this event runs again in another transaction");
 }

@@ -44,7 +44,7 @@ export function toWireValue(value: unknown): WireValue {
 /** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
 export interface Wire {
   readonly stream: Pick<Writable, "cork" | "uncork" | "writable" | "write">;
-  /** The driver's own names; one object for each connection. */
+  /** The texts that the server is known to have parsed, by their names; the driver notes its own here. */
   readonly parsedStatements: Record<string, unknown>;
   on(event: "readyForQuery" | "end", listener: () => void): void;
   removeListener(event: "readyForQuery" | "end", listener: () => void): void;
@@ -54,14 +54,8 @@ type BatchCallback = (error: Error | null | undefined, answers?: readonly Statem
 
 const TAG = /^[A-Z ]*[A-Z]/;
 
-/** What is kept of a connection, by the driver's object for its names. */
-interface Sending {
-  /** The names that the server at the other end is known to have parsed. */
-  readonly names: Set<string>;
-  readonly writer: MessageWriter;
-}
-
-const sending = new WeakMap<object, Sending>();
+/** By the driver's object for a connection's names. */
+const writers = new WeakMap<object, MessageWriter>();
 
 /**
  * Several statements in one round trip. One Sync ends them: the server skips whatever stands behind a statement that
@@ -77,7 +71,7 @@ export class StatementBatch implements pg.Submittable {
   /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
   query_timeout: number | undefined;
   #statements: readonly WireStatement[];
-  #names: Set<string> | undefined;
+  #parsed: Wire["parsedStatements"] = {};
   #rows: (readonly (string | null)[])[] = [];
   #typed: TypedResult | undefined;
   /** A value that its type's parser does not take. */
@@ -89,11 +83,13 @@ export class StatementBatch implements pg.Submittable {
 
   /** @returns why it sent nothing, as the driver expects it: after an exception it would wait for an answer */
   submit(connection: unknown): Error | null {
+    const wire = connection as Wire;
     try {
-      this.#names = send(connection as Wire, this.#statements, true);
+      send(wire, this.#statements, { isLast: true });
     } catch (error) {
       return error as Error;
     }
+    this.#parsed = wire.parsedStatements;
     this.isSent = true;
     return null;
   }
@@ -116,8 +112,7 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const name = this.#statements[this.results.length]?.name;
-    if (name !== undefined) this.#names?.add(name);
+    noteParsed(this.#parsed, this.#statements[this.results.length]);
     const rowCount = Number(text.slice(text.lastIndexOf(" ") + 1));
     const command = TAG.exec(text)?.[0] ?? text;
     const result = { command, rowCount: Number.isNaN(rowCount) ? 0 : rowCount, rows: this.#rows };
@@ -135,7 +130,10 @@ export class StatementBatch implements pg.Submittable {
     }
     // A rejected name is parsed again next time, which may fix the error.
     const name = this.#statements[this.results.length]?.name;
-    if (name !== undefined && this.#names?.delete(name) && isStaleStatement(error)) markStaleStatement(error);
+    if (name !== undefined && this.#parsed[name] !== undefined) {
+      delete this.#parsed[name];
+      if (isStaleStatement(error)) markStaleStatement(error);
+    }
     const wire = connection as Wire;
     const ended = (): void => {
       wire.removeListener("readyForQuery", ended);
@@ -165,24 +163,30 @@ export class StatementBatch implements pg.Submittable {
 export function forgetPreparedNames(client: pg.ClientBase): void {
   const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
   for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
-  sending.delete(parsedStatements);
 }
 
-/**
- * Sends statements in one piece: each piece that goes out by itself costs more than what is in it.
- * @param isLast whether a Sync ends them, so that the server answers
- * @returns where to note the names that were answered
- */
-function send(wire: Wire, statements: readonly WireStatement[], isLast: boolean): Set<string> {
-  let state = sending.get(wire.parsedStatements);
-  if (state === undefined) {
-    state = { names: new Set(), writer: new MessageWriter() };
-    sending.set(wire.parsedStatements, state);
+function noteParsed(parsed: Wire["parsedStatements"], statement: WireStatement | undefined): void {
+  if (statement?.name !== undefined) parsed[statement.name] = statement.text;
+}
+
+interface SendOptions {
+  /** Whether a Sync ends them, so that the server answers. */
+  readonly isLast: boolean;
+  /** The name of what the driver sends behind them. */
+  readonly next?: string | undefined;
+}
+
+/** Sends statements in one piece: each piece that goes out by itself costs more than what is in it. */
+function send(wire: Wire, statements: readonly WireStatement[], { isLast, next = "" }: SendOptions): void {
+  const { parsedStatements: parsed, stream } = wire;
+  let writer = writers.get(parsed);
+  if (writer === undefined) {
+    writer = new MessageWriter();
+    writers.set(parsed, writer);
   }
-  const { names, writer } = state;
   writer.start();
   for (const { text, values = [], name = "", isTyped } of statements) {
-    if (!names.has(name)) {
+    if (parsed[name] === undefined) {
       // How far a failed exchange had come is not known for its names.
       if (name !== "") writer.close(name);
       writer.parse(text, name);
@@ -191,17 +195,19 @@ function send(wire: Wire, statements: readonly WireStatement[], isLast: boolean)
     if (isTyped) writer.describe();
     writer.execute();
   }
+  if (next !== "" && parsed[next] === undefined) writer.close(next);
   if (isLast) writer.sync();
   // As the driver does: of a connection that has ended it learns by an event.
-  if (wire.stream.writable) wire.stream.write(writer.written);
-  return names;
+  if (stream.writable) stream.write(writer.written);
 }
 
 interface DriverQueryParts {
+  readonly name: string | undefined;
   callback: ((error: Error | null | undefined, result?: pg.QueryResult) => void) | undefined;
   /** @returns why it sent nothing */
   submit(connection: unknown): Error | null;
   handleCommandComplete(message: object, connection: unknown): void;
+  handleError(error: Error, connection: unknown): void;
 }
 
 /** The driver's own query has these; its types do not. */
@@ -211,7 +217,6 @@ const DriversQuery = pg.Query as unknown as new (config: object) => DriverQueryP
 export class PrefixedQuery extends DriversQuery {
   readonly #prefix: readonly WireStatement[];
   #pendingResults: number;
-  #names: Set<string> | undefined;
 
   constructor(config: object, prefix: readonly WireStatement[]) {
     super(config);
@@ -223,7 +228,7 @@ export class PrefixedQuery extends DriversQuery {
     const wire = connection as Wire;
     wire.stream.cork();
     try {
-      this.#names = send(wire, this.#prefix, false);
+      send(wire, this.#prefix, { isLast: false, next: this.name });
       return super.submit(wire);
     } finally {
       wire.stream.uncork();
@@ -235,8 +240,14 @@ export class PrefixedQuery extends DriversQuery {
       super.handleCommandComplete(message, connection);
       return;
     }
-    const { name } = this.#prefix[this.#prefix.length - this.#pendingResults] ?? {};
-    if (name !== undefined) this.#names?.add(name);
+    const { parsedStatements } = connection as Wire;
+    noteParsed(parsedStatements, this.#prefix[this.#prefix.length - this.#pendingResults]);
     this.#pendingResults -= 1;
+  }
+
+  override handleError(error: Error, connection: unknown): void {
+    // The driver notes this query's name when the server has parsed the prefix; its own text was skipped.
+    if (this.#pendingResults > 0 && this.name) delete (connection as Wire).parsedStatements[this.name];
+    super.handleError(error, connection);
   }
 }
