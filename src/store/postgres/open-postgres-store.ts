@@ -229,11 +229,14 @@ const TYPED_LOG_COLUMNS = sql.raw(
   LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
 );
 
-/** All rows in one statement, so that they are stored together or not at all; its text is the same for any number. */
+/**
+ * All rows in one statement, so that they are stored together or not at all; its text is the same for any number. A
+ * column without a value is NULL.
+ */
 async function appendCallbacks({ write }: Database, rows: readonly CallbackLogEntry[]): Promise<void> {
   if (rows.length === 0) return;
   const objects = rows.map((row) => {
-    const values = [...callbackValues(row, 0), ...(refusedValues(row) ?? [null, null, null])];
+    const values = [...callbackValues(row, 0), ...(refusedValues(row) ?? [])];
     return Object.fromEntries(LOG_COLUMNS.map((name, index) => [name, values[index]]));
   });
   await sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST})
