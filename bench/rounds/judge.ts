@@ -1,7 +1,7 @@
 import type { Load } from "../load/wrk.ts";
 import type { Case } from "./case.ts";
 
-const LEAST_OF_PACE = 0.95;
+const MIN_OF_PACE = 0.95;
 
 type Expectation = Pick<Case, "traffic" | "mayRefuse">;
 
@@ -28,7 +28,7 @@ export function faultsOf(load: Load, expectation: Expectation, mustBeFresh: bool
 /** A server that does not keep up with half of its best rate is not measured at that rate. */
 export function paceFaults(load: Load, rate: number | undefined): string[] {
   const held = load.requests / load.seconds;
-  if (rate === undefined || held >= rate * LEAST_OF_PACE) return [];
+  if (rate === undefined || held >= rate * MIN_OF_PACE) return [];
   return [`it took ${Math.round(held)} a second of ${Math.round(rate)}`];
 }
 

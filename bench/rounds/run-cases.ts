@@ -14,7 +14,7 @@ export interface Outcome {
 export type Say = (line: string) => void;
 
 /** How often a round is repeated with more events when those it had ran out. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** Every case, in alternating rounds: each round runs all contenders, so that a slow hour slows all of them. */
 export async function runCases(
@@ -98,7 +98,7 @@ class Run {
       const ranOut = result.invalid.some((fault) => fault.startsWith("the events ran out"));
       // A rate that came of events sent again is too high, which is no harm: there will be enough.
       this.#lastRates.set(key, Math.max(lastRate, (result.rate ?? 0) * (ranOut ? 2 : 1)));
-      if (!ranOut || tries === MOST_TRIES) return result;
+      if (!ranOut || tries === MAX_TRIES) return result;
       this.#say(`${key}: the events ran out; once more with more of them`);
     }
   }

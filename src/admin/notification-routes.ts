@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
-import type { StoredDelivery } from "../store/index.ts";
+import type { NotificationDelivery } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { presentNotification } from "./present.ts";
 import * as input from "./request-parameters.ts";
 
 const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
-const LIST = operation<{ Querystring: input.PageQuery & { state?: StoredDelivery["state"] } }>({
+const LIST = operation<{ Querystring: input.PageQuery & { state?: NotificationDelivery["state"] } }>({
   summary: "Notifications and their deliveries",
   description: input.BOUNDED_SEARCH,
   querystring: {

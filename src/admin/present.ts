@@ -32,7 +32,7 @@ export function presentCallback(row: StoredCallback): schemas.CallbackView {
     headers: JSON.parse(row.requestHeaders) as Record<string, string>,
     body: row.requestBody,
     diagnosis: row.diagnosis ?? null,
-    leftOut: row.dropped ?? null,
+    leftOut: row.leftOut ?? null,
   });
 }
 

@@ -110,7 +110,7 @@ function lowerCase(text: string): string {
 }
 
 /** The process receives callbacks too, and needs its file descriptors for them. */
-const MOST_CONNECTIONS = 512;
+const MAX_CONNECTIONS = 512;
 /** A file of the dashboard over a slow line. */
 const WRITE_TIMEOUT_MS = 30_000;
 
@@ -118,7 +118,7 @@ const WRITE_TIMEOUT_MS = 30_000;
 export function createAdminConnections(log: Log) {
   const unfinished = new Set<IncomingMessage>();
   const limit = createConnectionLimit({
-    limits: { max: MOST_CONNECTIONS, maxPerAddress: MOST_CONNECTIONS, isProxy: () => true },
+    limits: { max: MAX_CONNECTIONS, maxPerAddress: MAX_CONNECTIONS, isProxy: () => true },
     endOldestBody() {
       const [oldest] = unfinished;
       if (oldest === undefined) return false;
@@ -128,7 +128,7 @@ export function createAdminConnections(log: Log) {
     },
     report: (closed) =>
       log.warn(
-        { closed, most: MOST_CONNECTIONS },
+        { closed, most: MAX_CONNECTIONS },
         "connections to the admin listener were closed: as many were open as may be",
       ),
   });

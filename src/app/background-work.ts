@@ -30,7 +30,7 @@ export function createBackgroundWork(
   const { policy } = config.notifications;
   const outbox = createOutboxPoller({
     outbox: store.outbox,
-    deliveries: store.deliveries,
+    deliveries: store.notificationDeliveries,
     channels,
     policy,
     clock,

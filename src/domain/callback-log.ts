@@ -27,7 +27,7 @@ export interface CallbackLogEntry {
   /** Why it was not authentic, where that was looked into. */
   readonly diagnosis?: Diagnosis;
   /** Of a row that stands for callbacks without rows of their own. */
-  readonly dropped?: DroppedCallbacks;
+  readonly leftOut?: DroppedCallbacks;
 }
 
 /** What a row says of a request of which nothing is known. */

@@ -118,6 +118,6 @@ function entryOf(counted: DropCount): CallbackLogEntry {
     error:
       `${DROP_REASONS[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
       `from ${dropped.first} to ${dropped.last}`,
-    dropped,
+    leftOut: dropped,
   };
 }

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, type DeliveryPolicy, type Log, nextDeliveryAt } from "../domain/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
-import type { Deliveries, DeliveryLease, DueDelivery, Outbox } from "../store/index.ts";
+import type { DueNotification, NotificationDeliveries, NotificationLease, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
 
 /** What the outbox works with; made once at the start. */
 export interface OutboxDependencies {
   readonly outbox: Outbox;
-  readonly deliveries: Deliveries;
+  readonly deliveries: NotificationDeliveries;
   readonly channels: readonly Channel[];
   readonly policy: DeliveryPolicy;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ const LEASE_MARGIN_MS = 10_000;
 
 /** A leased delivery, and what its attempt is limited by and logged with. */
 interface Attempt {
-  readonly delivery: DueDelivery;
+  readonly delivery: DueNotification;
   readonly owner: string;
   /** What is leased together has one time limit. */
   readonly limit: AbortSignal;
@@ -98,7 +98,7 @@ export class DeliveryWorker {
     return this.#channel.timeLimitMs + LEASE_MARGIN_MS;
   }
 
-  #newLease(owner: string): DeliveryLease {
+  #newLease(owner: string): NotificationLease {
     const now = this.#deps.clock.now();
     const later = (ms: number) => new Date(now.getTime() + ms);
     const retryAt = later(this.#deps.policy.firstDelaySeconds * 1_000);
@@ -109,7 +109,7 @@ export class DeliveryWorker {
     return AbortSignal.any([AbortSignal.timeout(this.#channel.timeLimitMs), this.#stopping]);
   }
 
-  #start(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
+  #start(delivery: DueNotification, owner: string, limit: AbortSignal): Promise<void> {
     const { policy, log } = this.#deps;
     const fields = { id: messageId(delivery.notification), channel: delivery.channel };
     const attempt = { delivery, owner, limit, fields };

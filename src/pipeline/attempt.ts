@@ -135,7 +135,7 @@ class Attempt implements PendingEvent {
     const run = (scope: OnceScope) => runHandler(this, scope);
     this.#receiver.store
       .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
-      .then((result) => this.settle(result))
+      .then((result) => this.succeed(result))
       .catch((error: unknown) => this.fail(error));
   }
 
@@ -199,7 +199,7 @@ class Attempt implements PendingEvent {
     return this.#completion;
   }
 
-  settle(result: OnceResult): void {
+  succeed(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
       return this.#ended(duplicateOutcome(result.record, this.#work.input.bodySha256, this.#receiver));

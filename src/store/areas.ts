@@ -4,11 +4,11 @@ import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
 import type { Database } from "./database.ts";
-import { Deliveries } from "./deliveries.ts";
 import { EncryptedValues } from "./encrypted-values.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Attempts, Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
+import { NotificationDeliveries } from "./notification-deliveries.ts";
 import { Notifications } from "./notifications.ts";
 import { RedirectStates, UserTokens } from "./oauth.ts";
 import { Outbox } from "./outbox.ts";
@@ -30,7 +30,7 @@ export function createAreas(database: Database) {
     preparations: new Preparations(database),
     notifications: new Notifications(database),
     outbox: new Outbox(database),
-    deliveries: new Deliveries(database),
+    notificationDeliveries: new NotificationDeliveries(database),
     redirectStates: new RedirectStates(database),
     userTokens: new UserTokens(database),
     credentialUses: new CredentialUses(database),

@@ -16,7 +16,7 @@ export interface BatchedRequest<Answer> {
 }
 
 export interface BatchRules<Request, Answer> {
-  /** The answers to these requests, in their order. It runs again where a passing fault stopped it. */
+  /** The answers to these requests, in their order. It runs again after a transient error. */
   readonly run: (requests: readonly Request[], deadline: Deadline) => Promise<readonly Answer[]>;
   readonly maxConcurrentBatches: number;
   /** Whether a batch takes one request of an event at most; the next one waits for the next batch. */

@@ -41,11 +41,11 @@ export function refusedValues(
   entry: CallbackLogEntry,
 ): readonly [string | null, number, string | null] | undefined {
   if (!isWithoutEvent(entry)) return undefined;
-  const { diagnosis, dropped } = entry;
+  const { diagnosis, leftOut } = entry;
   return [
     diagnosis === undefined ? null : storableText(JSON.stringify(diagnosis)),
     logEntryBytes(entry),
-    dropped === undefined ? null : JSON.stringify(dropped),
+    leftOut === undefined ? null : JSON.stringify(leftOut),
   ];
 }
 
@@ -56,7 +56,7 @@ export interface StoredCallback extends CallbackLogEntry {
 export const STORED_COLUMNS = sql.raw(["id", ...FIELD_COLUMNS, "diagnosis", "left_out"].join(", "));
 
 /** A row with `STORED_COLUMNS`. */
-export interface CallbackRow extends Omit<StoredCallback, "diagnosis" | "dropped"> {
+export interface CallbackRow extends Omit<StoredCallback, "diagnosis" | "leftOut"> {
   readonly diagnosis: string | null;
   readonly leftOut: string | null;
 }
@@ -65,6 +65,6 @@ export function toStoredCallback({ diagnosis, leftOut, ...entry }: CallbackRow):
   return {
     ...entry,
     ...(diagnosis === null ? {} : { diagnosis: JSON.parse(diagnosis) }),
-    ...(leftOut === null ? {} : { dropped: JSON.parse(leftOut) }),
+    ...(leftOut === null ? {} : { leftOut: JSON.parse(leftOut) }),
   };
 }

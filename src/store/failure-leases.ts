@@ -166,23 +166,23 @@ export class FailureLeases extends Area {
    */
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
     const { now, leaseMs } = recovery;
-    const settled: InterruptedAttempt[] = [];
+    const ended: InterruptedAttempt[] = [];
     const expired = await this
       .read<LeasedFailure>`SELECT id, source, event_id, state, code, error, retries_done, crashes,
         last_failed_at, lease_owner, leased_until, leased_at, lease_kind, lease_alone, lease_bulk_id
       FROM oncehook_failures WHERE ${LEASED} AND leased_until <= ${now}
       ORDER BY leased_until LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     for (const row of expired) {
-      const interrupted = await this.settle(row, recovery);
-      if (interrupted !== undefined) settled.push(interrupted);
+      const interrupted = await this.settleInterrupted(row, recovery);
+      if (interrupted !== undefined) ended.push(interrupted);
     }
     await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
     await this.bringRetriesForward(recovery);
-    return settled;
+    return ended;
   }
 
   /** Of several processes that settle one lease, one succeeds. */
-  private async settle(
+  private async settleInterrupted(
     row: LeasedFailure,
     { now, policy }: RecoveryOptions,
   ): Promise<InterruptedAttempt | undefined> {

@@ -9,7 +9,6 @@ export type * from "./callback-log.ts";
 export type * from "./captures.ts";
 export type * from "./copy.ts";
 export { FingerprintSum, NOT_COPIED, toPostgresText } from "./copy.ts";
-export type * from "./deliveries.ts";
 export type * from "./encrypted-values.ts";
 export type * from "./failure-leases.ts";
 export type * from "./failures.ts";
@@ -29,6 +28,7 @@ export {
   outdatedSchema,
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
+export type * from "./notification-deliveries.ts";
 export type * from "./notifications.ts";
 export type * from "./oauth.ts";
 export type * from "./once.ts";

@@ -27,7 +27,7 @@ export interface StoredNotification {
 }
 
 /** One notification to one channel. */
-export interface StoredDelivery {
+export interface NotificationDelivery {
   readonly id: number;
   readonly channel: string;
   readonly state: "waiting" | "delivered" | "dead";
@@ -38,12 +38,12 @@ export interface StoredDelivery {
 }
 
 export interface ListedNotification extends StoredNotification {
-  readonly deliveries: readonly Omit<StoredDelivery, "id">[];
+  readonly deliveries: readonly Omit<NotificationDelivery, "id">[];
 }
 
 /** Notifications with a delivery in this state. One without deliveries yet counts as waiting. */
 export interface NotificationFilter {
-  readonly state?: StoredDelivery["state"];
+  readonly state?: NotificationDelivery["state"];
 }
 
 export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) AS idempotency_key,
@@ -55,7 +55,7 @@ export function toNotification(row: NotificationRow): StoredNotification {
 }
 
 export const DELIVERY_COLUMNS = sql`id, notification_id, channel, state, attempts, error, next_attempt_at, delivered_at`;
-export type DeliveryRow = StoredDelivery & { readonly notificationId: number };
+export type DeliveryRow = NotificationDelivery & { readonly notificationId: number };
 
 /** The condition of the index, word for word: SQLite does not derive it from another one. */
 export const UNDELIVERED = sql`state IN ('waiting', 'dead')`;
@@ -69,7 +69,7 @@ const LATER_MS = 5_000;
 /** A longer stretch means that the clock was set: the search reads no further, rather than block others. */
 const MAX_ROWS_READ = { sqlite: 50_000, postgres: 1_000_000 } as const;
 
-/** The lists of notifications with their deliveries; `Outbox` and `Deliveries` send them. */
+/** The lists of notifications with their deliveries; `Outbox` and `NotificationDeliveries` send them. */
 export class Notifications extends Area {
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
   async search(

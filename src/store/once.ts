@@ -6,7 +6,7 @@ import type { Transaction, TransactionObserver } from "./transaction.ts";
 
 /**
  * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
- * Exactly one of `settle` and `fail` is called, once, in no particular asynchronous context.
+ * Exactly one of `succeed` and `fail` is called, once, in no particular asynchronous context.
  */
 export interface PendingEvent {
   readonly record: NewRecord;
@@ -19,7 +19,7 @@ export interface PendingEvent {
   /** Turns what the handler returned into what is stored. @throws an error that fails the event */
   complete(returned: unknown): Completion;
   /** Called when the result is durable. */
-  settle(result: OnceResult): void;
+  succeed(result: OnceResult): void;
   /** Called with what the handler threw, or a StoreError. */
   fail(error: unknown): void;
 }
@@ -32,7 +32,7 @@ export async function runHandler(
   return event.complete(await event.handle(scope));
 }
 
-/** `once` as a promise, for an event that is handled by itself. */
+/** `once` by way of `submit`: SQLite's dry runs, and tests that await one event, call it. */
 export function submitOnce(
   submit: (event: PendingEvent) => void,
   record: NewRecord,
@@ -46,7 +46,7 @@ export function submitOnce(
       deadline,
       handle: AsyncLocalStorage.bind(run),
       complete,
-      settle: resolve,
+      succeed: resolve,
       fail: reject,
     });
   });

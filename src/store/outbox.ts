@@ -16,7 +16,7 @@ export interface RedeliveryResult {
   readonly notConfigured: readonly string[];
 }
 
-/** The outbox: makes the deliveries of notifications, one a channel, which `Deliveries` leases and settles. */
+/** The outbox: makes the deliveries of notifications, one a channel, which `NotificationDeliveries` leases and settles. */
 export class Outbox extends Area {
   /**
    * Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. The mark comes after

@@ -32,12 +32,12 @@ export class DatabaseErrorInHandler extends Error {
   }
 }
 
-const MOST_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** An error and what caused it, outermost first. */
 export function causesOf(error: unknown): unknown[] {
   const found: unknown[] = [];
-  for (let current = error; current !== undefined && found.length < MOST_CAUSES; ) {
+  for (let current = error; current !== undefined && found.length < MAX_CAUSES; ) {
     found.push(current);
     current = current instanceof Error ? current.cause : undefined;
   }

@@ -19,7 +19,7 @@ export interface StoreCore {
   readonly database: Database;
   /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;
-  /** The same for a delivery of the pipeline; those of one turn of the event loop share a read. */
+  /** `find` for a delivery of the pipeline; the look-ups of one turn of the event loop share a read. */
   lookUp(lookup: PendingLookup): void;
   /**
    * Runs `run` to completion at most once for a key. One transaction holds the record, the writes of `run`, and the log entry. An
@@ -31,7 +31,7 @@ export interface StoreCore {
     run: (scope: OnceScope) => Promise<Completion>,
     options: OnceOptions,
   ): Promise<OnceResult>;
-  /** The same for an event of the pipeline, whose handler shares a transaction with others where it can. */
+  /** Handles an event of the pipeline at most once; its handler shares a transaction with others where it can. */
   submit(event: PendingEvent): void;
   /** Adds entries to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;

@@ -113,8 +113,8 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
           await store.alerts.change({ ...alert, from: 0, isOpen: true, since, notifiedCount: 0 });
           await store.outbox.fanOut(["webhook"], systemClock.now(), 10);
           const lease = { owner: "test", now: new Date(), until: new Date(Date.now() + MINUTE_MS) };
-          const [due] = await store.deliveries.leaseDue(["webhook"], lease, 1);
-          await store.deliveries.markFailed(Number(due?.id), "test", "gone", null);
+          const [due] = await store.notificationDeliveries.leaseDue(["webhook"], lease, 1);
+          await store.notificationDeliveries.markFailed(Number(due?.id), "test", "gone", null);
         });
         await until(async () => (await overviewOf(receiver)).needs_attention.length === 4);
         const overview = await overviewOf(receiver);

@@ -121,7 +121,7 @@ describe("a disk that does not flush", () => {
         const refused = server.send(posting("e2")).then(({ status }) => status);
         expect([500, 503, "no answer"]).toContain(await refused.catch(() => "no answer"));
         expect(await server.ended).toBe(1);
-        expect(log().find(({ level }) => level === 60)?.msg).toContain("fsync of the WAL failed");
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("flush of the WAL failed");
         disk.end();
         const next = await startServer(target, disk.env, LEDGER);
         try {

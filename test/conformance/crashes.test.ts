@@ -203,7 +203,7 @@ const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: D
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
   it("a delivery is due and its lease over at the latest after its channel's lease", () =>
     withStore(dialect, async (store) => {
-      const { outbox, deliveries } = store;
+      const { outbox, notificationDeliveries: deliveries } = store;
       const leaseMs = LEASE_SECONDS * 1_000;
       const channels = ["webhook"];
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
@@ -302,7 +302,7 @@ describe("a row on postgres that another session holds", () => {
           target,
           "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE",
           async () => {
-            const due = await store.deliveries.leaseDue(["webhook"], lease("a", 0), 9);
+            const due = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", 0), 9);
             expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
           },
         );

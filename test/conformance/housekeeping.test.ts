@@ -226,14 +226,11 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("the row that stands for omitted log rows keeps their counts", () =>
     withStore(dialect, async (store) => {
       const time = T0.toISOString();
-      const dropped = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
-      await store.appendCallbacks([
-        logRow({ requestId: "some" }),
-        logRow({ requestId: "many", dropped: dropped }),
-      ]);
+      const leftOut = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
+      await store.appendCallbacks([logRow({ requestId: "some" }), logRow({ requestId: "many", leftOut })]);
       const rows = await listCallbacks(store, { limit: 9 });
-      expect(rows.map((row) => [row.requestId, row.dropped])).toEqual([
-        ["many", dropped],
+      expect(rows.map((row) => [row.requestId, row.leftOut])).toEqual([
+        ["many", leftOut],
         ["some", undefined],
       ]);
     }));

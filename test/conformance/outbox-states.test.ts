@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store, StoredDelivery } from "../../src/store/index.ts";
+import type { NotificationDelivery, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -25,10 +25,10 @@ async function notify(store: Store, eventId: string): Promise<void> {
 async function leased(store: Store, events: readonly string[], channels: readonly string[] = BOTH) {
   for (const eventId of events) await notify(store, eventId);
   await store.outbox.fanOut(channels, T0, 100);
-  return store.deliveries.leaseDue(channels, LEASE, 200);
+  return store.notificationDeliveries.leaseDue(channels, LEASE, 200);
 }
 
-async function listed(store: Store, state: StoredDelivery["state"]): Promise<string[]> {
+async function listed(store: Store, state: NotificationDelivery["state"]): Promise<string[]> {
   return (await store.notifications.list({ limit: 100 }, { state })).map(({ eventId }) => eventId);
 }
 
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       const events = Array.from({ length: MANY }, (_, n) => `e${n}`);
       const due = await leased(store, events);
       expect(due).toHaveLength(2 * MANY);
-      await Promise.all(due.map(({ id }) => store.deliveries.markDelivered([id], "a", at(1))));
+      await Promise.all(due.map(({ id }) => store.notificationDeliveries.markDelivered([id], "a", at(1))));
       expect(await listed(store, "waiting")).toEqual([]);
       expect(await listed(store, "delivered")).toHaveLength(MANY);
       expect(await sweptNow(store)).toMatchObject({ stale: MANY });
@@ -75,8 +75,8 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
     withStore(dialect, async (store) => {
       for (const { id, channel, notification } of await leased(store, ["mixed", "done"])) {
         if (notification.eventId === "mixed" && channel === "email")
-          await store.deliveries.markFailed(id, "a", "no", null);
-        else await store.deliveries.markDelivered([id], "a", at(1));
+          await store.notificationDeliveries.markFailed(id, "a", "no", null);
+        else await store.notificationDeliveries.markDelivered([id], "a", at(1));
       }
       await notify(store, "fresh");
       expect(await listed(store, "dead")).toEqual(["mixed"]);
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
       withStore(dialect, async (store) => {
         const events = ["e1", "e2", "e3"];
         for (const { id } of await leased(store, events))
-          await store.deliveries.markFailed(id, "a", "no", null);
+          await store.notificationDeliveries.markFailed(id, "a", "no", null);
         if (state === "waiting") {
           for (const eventId of ["e4", "e5", "e6"]) await notify(store, eventId);
           events.splice(0, 3, "e4", "e5", "e6");
@@ -130,7 +130,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("dead deliveries are not revived where their channel is not configured, and are named", () =>
     withStore(dialect, async (store) => {
       for (const { id } of await leased(store, ["e1"]))
-        await store.deliveries.markFailed(id, "a", "no", null);
+        await store.notificationDeliveries.markFailed(id, "a", "no", null);
       const [row] = await store.notifications.list({ limit: 1 }, {});
       expect(await store.outbox.redeliverDead(row?.id ?? 0, ["webhook"], at(1))).toEqual({
         deliveries: 1,
@@ -146,11 +146,11 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       const [row] = await store.notifications.list({ limit: 1 }, {});
       const discard = (channel?: string) => store.outbox.discard(row?.id ?? 0, channel, at(2));
       expect(await discard()).toBe("leased");
-      await store.deliveries.markFailed(idOf("email"), "a", "no", null);
-      await store.deliveries.markDelivered([idOf("log")], "a", at(1));
+      await store.notificationDeliveries.markFailed(idOf("email"), "a", "no", null);
+      await store.notificationDeliveries.markDelivered([idOf("log")], "a", at(1));
       expect(await discard("log")).toBe(0);
       expect(await discard()).toBe(1);
-      await store.deliveries.release(idOf("webhook"), "a");
+      await store.notificationDeliveries.release(idOf("webhook"), "a");
       expect(await discard("email")).toBe(0);
       expect(await discard("webhook")).toBe(1);
       const [left] = await store.notifications.list({ limit: 1 }, {});
@@ -161,7 +161,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("a redelivery or a discard changes the deliveries of one notification alone", () =>
     withStore(dialect, async (store) => {
       for (const { id } of await leased(store, ["e1", "e2"]))
-        await store.deliveries.markFailed(id, "a", "no", null);
+        await store.notificationDeliveries.markFailed(id, "a", "no", null);
       const [second, first] = (await store.notifications.list({ limit: 2 }, {})).map(({ id }) => id);
       expect(await store.outbox.redeliverDead(first ?? 0, ["webhook"], at(1))).toEqual({
         deliveries: 1,
@@ -178,8 +178,8 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       for (const { id, channel } of await leased(store, ["e1"], ["email", "log", "sms", "webhook"])) {
         const isDead = channel === "sms" || channel === "email";
         await (isDead
-          ? store.deliveries.markFailed(id, "a", "no", null)
-          : store.deliveries.markDelivered([id], "a", at(1)));
+          ? store.notificationDeliveries.markFailed(id, "a", "no", null)
+          : store.notificationDeliveries.markDelivered([id], "a", at(1)));
       }
       const [row] = await store.notifications.list({ limit: 1 }, {});
       expect(await store.outbox.redeliverDead(row?.id ?? 0, ["webhook"], at(1))).toEqual({
@@ -191,7 +191,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("waiting deliveries are counted by channel", () =>
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1", "e2"]);
-      await store.deliveries.markDelivered([due[0]?.id ?? 0], "a", at(1));
+      await store.notificationDeliveries.markDelivered([due[0]?.id ?? 0], "a", at(1));
       const counts = await store.outbox.waitingByChannel();
       expect([...counts.values()].sort()).toEqual([1, 2]);
       expect([...counts.keys()]).toEqual(BOTH);

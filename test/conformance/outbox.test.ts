@@ -37,7 +37,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       await expect(failing).rejects.toThrow("rolled back");
       expect(await store.outbox.fanOut(["webhook", "email"], T0, 10)).toBe(1);
       expect(await store.outbox.fanOut(["webhook", "email"], T0, 10)).toBe(0);
-      const due = await store.deliveries.leaseDue(["webhook", "email"], lease("a", T0), 10);
+      const due = await store.notificationDeliveries.leaseDue(["webhook", "email"], lease("a", T0), 10);
       expect(due.map(({ channel }) => channel).sort()).toEqual(["email", "webhook"]);
       expect(due[0]?.notification).toMatchObject({
         idempotencyKey: "platform/e1/1",
@@ -53,7 +53,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       const noChannel = null as unknown as string;
       await expect(store.outbox.fanOut(["webhook", noChannel], T0, 10)).rejects.toThrow(/null/i);
       expect(await store.outbox.fanOut(["webhook"], T0, 10)).toBe(1);
-      expect(await store.deliveries.leaseDue(["webhook"], lease("a", T0), 10)).toHaveLength(1);
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", T0), 10)).toHaveLength(1);
     }));
 
   it("each notification is fanned out once, however many processes ask at the same time", () =>
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(taken.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).sort());
       const [first] = await store.notifications.list({ limit: 20 }, { state: "delivered" });
       expect(first?.deliveries).toMatchObject([{ channel: "log", state: "delivered", attempts: 1 }]);
-      expect(await store.deliveries.leaseDue(["log"], lease("a", T0), 10)).toEqual([]);
+      expect(await store.notificationDeliveries.leaseDue(["log"], lease("a", T0), 10)).toEqual([]);
     }));
 
   it("a notification is fanned out again where the fan-out failed", () =>
@@ -90,14 +90,18 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       await store.outbox.fanOut(["webhook"], T0, 100);
       const rounds = await Promise.all(
-        ["a", "b", "c"].map((owner) => store.deliveries.leaseDue(["webhook"], lease(owner, T0), 10)),
+        ["a", "b", "c"].map((owner) =>
+          store.notificationDeliveries.leaseDue(["webhook"], lease(owner, T0), 10),
+        ),
       );
       const ids = rounds.flat().map(({ id }) => id);
       expect(ids).toHaveLength(20);
       expect(new Set(ids).size).toBe(20);
-      expect(await store.deliveries.leaseDue(["webhook"], lease("d", at(59)), 10)).toEqual([]);
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("d", at(59)))).toBeUndefined();
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("d", at(60)))).toMatchObject({
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("d", at(59)), 10)).toEqual([]);
+      expect(
+        await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(59))),
+      ).toBeUndefined();
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(60)))).toMatchObject({
         attempts: 1,
       });
     }));
@@ -106,7 +110,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
-      expect(await store.deliveries.leaseDue(["email"], lease("a", T0), 10)).toEqual([]);
+      expect(await store.notificationDeliveries.leaseDue(["email"], lease("a", T0), 10)).toEqual([]);
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
@@ -114,14 +118,14 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["email", "webhook"], T0, 10);
-      const due = await store.deliveries.leaseDue(["email", "webhook"], lease("a", T0), 10);
+      const due = await store.notificationDeliveries.leaseDue(["email", "webhook"], lease("a", T0), 10);
       const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
-      expect(await store.deliveries.markDelivered([idOf("email")], "b", T0)).toBe(0);
-      expect(await store.deliveries.markDelivered([idOf("email")], "a", at(1))).toBe(1);
-      await store.deliveries.markFailed(idOf("webhook"), "b", "late", null);
+      expect(await store.notificationDeliveries.markDelivered([idOf("email")], "b", T0)).toBe(0);
+      expect(await store.notificationDeliveries.markDelivered([idOf("email")], "a", at(1))).toBe(1);
+      await store.notificationDeliveries.markFailed(idOf("webhook"), "b", "late", null);
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
-      await store.deliveries.markFailed(idOf("webhook"), "a", "down\u0000", at(5));
-      expect(await store.deliveries.leaseDue(["webhook"], lease("a", at(4)), 10)).toEqual([]);
+      await store.notificationDeliveries.markFailed(idOf("webhook"), "a", "down\u0000", at(5));
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(4)), 10)).toEqual([]);
       expect(await store.notifications.list({ limit: 1 }, {})).toMatchObject([
         {
           deliveries: [
@@ -130,7 +134,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           ],
         },
       ]);
-      const [again] = await store.deliveries.leaseDue(["webhook"], lease("a", at(5)), 10);
+      const [again] = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(5)), 10);
       expect(again?.attempts).toBe(2);
     }));
 
@@ -138,15 +142,15 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
-      const [due] = await store.deliveries.leaseDue(["webhook"], lease("a", T0), 10);
-      await store.deliveries.markFailed(due?.id ?? 0, "a", "gone", null);
+      const [due] = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", T0), 10);
+      await store.notificationDeliveries.markFailed(due?.id ?? 0, "a", "gone", null);
       expect(await store.outbox.counts()).toEqual({ waiting: 0, dead: 1 });
       const [listed] = await store.notifications.list({ limit: 9 }, { state: "dead" });
       expect(listed?.deliveries).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
       const revive = () => store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], at(9));
       expect(await revive()).toEqual({ deliveries: 1, notConfigured: [] });
       expect(await revive()).toEqual({ deliveries: 0, notConfigured: [] });
-      const [again] = await store.deliveries.leaseDue(["webhook"], lease("a", at(9)), 10);
+      const [again] = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(9)), 10);
       expect(again).toMatchObject({ attempts: 1, notification: { idempotencyKey: "platform/e1/1" } });
     }));
 
@@ -154,13 +158,13 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
-      await store.deliveries.leaseDue(["webhook"], lease("died", T0), 10);
+      await store.notificationDeliveries.leaseDue(["webhook"], lease("died", T0), 10);
       // Beside others, perhaps, of which one may have ended the process: it costs nothing.
-      const first = await store.deliveries.leaseExpired(["webhook"], lease("died too", at(60)));
+      const first = await store.notificationDeliveries.leaseExpired(["webhook"], lease("died too", at(60)));
       expect(first?.attempts).toBe(1);
-      const second = await store.deliveries.leaseExpired(["webhook"], lease("a", at(120)));
+      const second = await store.notificationDeliveries.leaseExpired(["webhook"], lease("a", at(120)));
       expect(second?.attempts).toBe(2);
-      await store.deliveries.markDead(second?.id ?? 0, "a", "no attempt is left");
+      await store.notificationDeliveries.markDead(second?.id ?? 0, "a", "no attempt is left");
       expect(await store.notifications.list({ limit: 1 }, { state: "dead" })).toMatchObject([
         { deliveries: [{ attempts: 1, error: "no attempt is left", nextAttemptAt: null }] },
       ]);
@@ -171,11 +175,11 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
       const put = { ...lease("a", T0), retryAt: at(600) };
-      const [due] = await store.deliveries.leaseDue(["webhook"], put, 10);
-      await store.deliveries.release(due?.id ?? 0, "b");
-      expect(await store.deliveries.leaseDue(["webhook"], lease("c", at(1)), 10)).toEqual([]);
-      await store.deliveries.release(due?.id ?? 0, "a");
-      expect(await store.deliveries.leaseDue(["webhook"], lease("c", at(1)), 10)).toMatchObject([
+      const [due] = await store.notificationDeliveries.leaseDue(["webhook"], put, 10);
+      await store.notificationDeliveries.release(due?.id ?? 0, "b");
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(1)), 10)).toEqual([]);
+      await store.notificationDeliveries.release(due?.id ?? 0, "a");
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(1)), 10)).toMatchObject([
         { attempts: 1 },
       ]);
     }));
@@ -184,10 +188,11 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       for (const id of ["done", "open", "dead"]) await notify(store, id);
       await store.outbox.fanOut(["webhook"], T0, 10);
-      const due = await store.deliveries.leaseDue(["webhook"], lease("a", T0), 10);
+      const due = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", T0), 10);
       for (const { id, notification } of due) {
-        if (notification.eventId === "done") await store.deliveries.markDelivered([id], "a", T0);
-        if (notification.eventId === "dead") await store.deliveries.markFailed(id, "a", "gone", null);
+        if (notification.eventId === "done") await store.notificationDeliveries.markDelivered([id], "a", T0);
+        if (notification.eventId === "dead")
+          await store.notificationDeliveries.markFailed(id, "a", "gone", null);
       }
       const future = new Date(Date.now() + 60_000);
       expect(await store.retention.sweep({ callbacks: future, refusedRowsKept: 10, now: T0 })).toMatchObject({
@@ -203,7 +208,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
   it("the outbox fans out and leases the oldest notifications first, up to the limit", () =>
     withStore(dialect, async (store) => {
-      const { outbox, deliveries } = store;
+      const { outbox, notificationDeliveries: deliveries } = store;
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
       expect(await outbox.fanOut(["webhook"], T0, 1)).toBe(1);
       expect(eventsOf(await deliveries.leaseDue(["webhook"], lease("a", T0), 9))).toEqual(["e1"]);
@@ -237,7 +242,9 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
         await notify(store, id);
         await store.outbox.fanOut(["webhook"], at(seconds), 9);
       }
-      expect(eventsOf(await store.deliveries.leaseDue(["webhook"], lease("a", at(20)), 1))).toEqual(["e2"]);
+      expect(
+        eventsOf(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(20)), 1)),
+      ).toEqual(["e2"]);
     }));
 });
 
@@ -246,14 +253,14 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
     for (const id of events) await notify(store, id);
     await store.outbox.fanOut(["webhook"], T0, 9);
     const given = retryAt === undefined ? lease("a", T0) : { ...lease("a", T0), retryAt };
-    return store.deliveries.leaseDue(["webhook"], given, 9);
+    return store.notificationDeliveries.leaseDue(["webhook"], given, 9);
   };
 
   it("one of many processes tries a delivery again, on its channel, when its next attempt is due", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"], at(300));
       const left = (seconds: number, channel = "webhook") =>
-        store.deliveries.leaseExpired([channel], lease(`at ${seconds}`, at(seconds)));
+        store.notificationDeliveries.leaseExpired([channel], lease(`at ${seconds}`, at(seconds)));
       expect(await left(299)).toBeUndefined();
       expect(await left(300, "email")).toBeUndefined();
       const all = await Promise.all([left(300), left(300), left(300), left(300)]);
@@ -263,38 +270,40 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
   it("a delivery precedes one that has had more attempts", () =>
     withStore(dialect, async (store) => {
       const [first] = await leased(store, ["e1"]);
-      await store.deliveries.markFailed(first?.id ?? 0, "a", "down", T0, T0);
+      await store.notificationDeliveries.markFailed(first?.id ?? 0, "a", "down", T0, T0);
       await leased(store, ["e2"]);
-      const left = await store.deliveries.leaseExpired(["webhook"], lease("b", at(60)));
+      const left = await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", at(60)));
       expect([left?.notification.eventId, left?.attempts]).toEqual(["e2", 1]);
     }));
 
   it("a delivery is charged for no attempt beside others, also after one that it had alone", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
-      const alone = await store.deliveries.leaseExpired(["webhook"], lease("b", at(60)));
-      await store.deliveries.markFailed(alone?.id ?? 0, "b", "down", at(70), at(60));
-      expect(await store.deliveries.leaseDue(["webhook"], lease("c", at(70)), 9)).toMatchObject([
+      const alone = await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", at(60)));
+      await store.notificationDeliveries.markFailed(alone?.id ?? 0, "b", "down", at(70), at(60));
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(70)), 9)).toMatchObject([
         { attempts: 2 },
       ]);
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("d", at(130)))).toMatchObject({
-        attempts: 2,
-      });
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(130)))).toMatchObject(
+        {
+          attempts: 2,
+        },
+      );
     }));
 
   it("a process that has lost its lease does not give a delivery up", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
-      await store.deliveries.markDead(due?.id ?? 0, "b", "late");
+      await store.notificationDeliveries.markDead(due?.id ?? 0, "b", "late");
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
   it("a delivery shows no error after a later attempt was delivered", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
-      await store.deliveries.markFailed(due?.id ?? 0, "a", "down", at(5), T0);
-      await store.deliveries.leaseDue(["webhook"], lease("b", at(5)), 9);
-      await store.deliveries.markDelivered([due?.id ?? 0], "b", at(6));
+      await store.notificationDeliveries.markFailed(due?.id ?? 0, "a", "down", at(5), T0);
+      await store.notificationDeliveries.leaseDue(["webhook"], lease("b", at(5)), 9);
+      await store.notificationDeliveries.markDelivered([due?.id ?? 0], "b", at(6));
       const [listed] = await store.notifications.list({ limit: 1 }, {});
       expect(listed?.deliveries).toMatchObject([{ state: "delivered", attempts: 2, error: null }]);
     }));
@@ -302,21 +311,29 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
   it("a delivery keeps its times where the clocks of two processes are seconds apart", () =>
     withStore(dialect, async (store) => {
       const [failed] = await leased(store, ["e1"]);
-      await store.deliveries.markFailed(failed?.id ?? 0, "a", "down", at(25), at(9));
+      await store.notificationDeliveries.markFailed(failed?.id ?? 0, "a", "down", at(25), at(9));
       await notify(store, "e2");
       await store.outbox.fanOut(["webhook"], T0, 9);
       // Of a process whose clock is 50 seconds ahead.
-      await store.deliveries.leaseDue(["webhook"], { ...lease("b", at(50)), now: T0, until: at(110) }, 9);
-      await store.deliveries.repairTimes(["webhook"], 60_000, T0);
-      expect(await store.deliveries.leaseDue(["webhook"], lease("c", at(24)), 9)).toEqual([]);
-      expect(await store.deliveries.leaseDue(["webhook"], lease("c", at(25)), 9)).toHaveLength(1);
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("d", at(84)))).toBeUndefined();
+      await store.notificationDeliveries.leaseDue(
+        ["webhook"],
+        { ...lease("b", at(50)), now: T0, until: at(110) },
+        9,
+      );
+      await store.notificationDeliveries.repairTimes(["webhook"], 60_000, T0);
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(24)), 9)).toEqual([]);
+      expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(25)), 9)).toHaveLength(1);
+      expect(
+        await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(84))),
+      ).toBeUndefined();
     }));
 
   it("a delivery keeps a lease that is longer than those of another channel", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
-      await store.deliveries.repairTimes(["email"], 1_000, T0);
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("b", at(59)))).toBeUndefined();
+      await store.notificationDeliveries.repairTimes(["email"], 1_000, T0);
+      expect(
+        await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", at(59))),
+      ).toBeUndefined();
     }));
 });

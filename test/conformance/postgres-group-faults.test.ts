@@ -17,7 +17,7 @@ const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
   store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
 
 describe("a group of events on postgres in which something goes wrong", () => {
-  it("each member runs alone where no connection is available for the group", () =>
+  it("each member runs in its own transaction where no connection is available for the group", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -117,7 +117,7 @@ const LINES = {
   },
 };
 
-it("a type whose handler is late again and again in its groups runs alone at once", () =>
+it("a type whose handler is late again and again in its groups runs in its own transaction at once", () =>
   withStore("postgres", async (store) => {
     let runs = 0;
     const late: Run = async () => {

@@ -10,7 +10,7 @@ const MEMBERS = 12;
 const IDS = Array.from({ length: MEMBERS }, (_, number) => `e${number}`);
 /** A group of them is done well within its time, also on a busy machine. */
 const FEW = 4;
-const MOST_ROUNDS = 40;
+const MAX_ROUNDS = 40;
 
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
@@ -219,7 +219,7 @@ describe("a group of events on postgres", () => {
         expect(failed.every(({ status }) => status === "rejected")).toBe(true);
         expect(await endings(IDS.map((id) => deliver(store, id)))).toEqual(ALL_COMPLETED);
         const rows = await rowsOf(target, "SELECT DISTINCT xmin::text FROM oncehook_records");
-        // On a busy machine one or another is late and runs alone.
+        // On a busy machine one or another is late and runs in its own transaction.
         expect(rows.length).toBeLessThan(MEMBERS);
       },
       { migrations },
@@ -251,9 +251,9 @@ describe("a group of events on postgres", () => {
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
         try {
-          // On a busy machine one or another is late and runs alone: only a round of one transaction shows the group.
+          // On a busy machine one or another is late and runs in its own transaction: only a round of one transaction shows the group.
           for (let round = 1; ; round += 1) {
-            expect(round, "a round in which all events share one transaction").toBeLessThan(MOST_ROUNDS);
+            expect(round, "a round in which all events share one transaction").toBeLessThan(MAX_ROUNDS);
             const prefix = `round-${round}-`;
             const ids = IDS.slice(0, FEW).map((id) => `${prefix}${id}`);
             // The lanes' connections are open then: whoever had to wait for one would leave the group.

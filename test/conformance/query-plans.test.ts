@@ -258,20 +258,28 @@ async function outbox(store: Store): Promise<void> {
   );
   await store.outbox.fanOut(["webhook"], NOON, 10);
   for (const next of [LATER, null]) {
-    const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-    await store.deliveries.markFailed(due?.id ?? 0, "a", "down", next);
+    const [due] = await store.notificationDeliveries.leaseDue(
+      ["webhook"],
+      { owner: "a", now: LATER, until: LATER },
+      10,
+    );
+    await store.notificationDeliveries.markFailed(due?.id ?? 0, "a", "down", next);
   }
   const [listed] = await store.notifications.list({ limit: 1 }, {});
   await store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], NOON);
-  const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-  await store.deliveries.release(due?.id ?? 0, "a");
-  await store.deliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
-  await store.deliveries.leaseExpired(["webhook"], LEASE);
-  await store.deliveries.repairTimes(["webhook"], 1, new Date(0));
+  const [due] = await store.notificationDeliveries.leaseDue(
+    ["webhook"],
+    { owner: "a", now: LATER, until: LATER },
+    10,
+  );
+  await store.notificationDeliveries.release(due?.id ?? 0, "a");
+  await store.notificationDeliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
+  await store.notificationDeliveries.leaseExpired(["webhook"], LEASE);
+  await store.notificationDeliveries.repairTimes(["webhook"], 1, new Date(0));
   await store.leases.expireAll(NOON);
   await store.outbox.deliverDirectly("log", NOON, 10, () => {});
-  await store.deliveries.markDelivered([due?.id ?? 0], "a", NOON);
-  await store.deliveries.markDead(due?.id ?? 0, "a", "no");
+  await store.notificationDeliveries.markDelivered([due?.id ?? 0], "a", NOON);
+  await store.notificationDeliveries.markDead(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
     for (const filter of [{}, { state: "dead" }, { state: "waiting" }, { state: "delivered" }] as const)
       await store.notifications.list(page, filter);

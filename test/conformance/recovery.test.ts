@@ -92,10 +92,14 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
         committing(),
       );
       await store.outbox.fanOut(["webhook"], T0, 9);
-      await store.deliveries.leaseDue(["webhook"], { ...lease("ended", 0), until: at(900), retryAt: T0 }, 9);
+      await store.notificationDeliveries.leaseDue(
+        ["webhook"],
+        { ...lease("ended", 0), until: at(900), retryAt: T0 },
+        9,
+      );
       await fail(store);
       await store.leases.expireAll(at(1));
-      expect(await store.deliveries.leaseExpired(["webhook"], lease("b", 1))).toBeDefined();
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", 1))).toBeDefined();
       expect((await store.failures.get(KEY))?.leasedUntil).toBeNull();
     }));
 });

@@ -4,7 +4,7 @@ import { countOf, within } from "../support/effects.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
-const MOST_SPENT = 10_000;
+const MAX_SPENT = 10_000;
 
 describe.each(DIALECTS)("a registered OAuth state on %s", (dialect) => {
   it("a state that is registered again is expected until its new end", () =>
@@ -29,14 +29,14 @@ describe("spent OAuth states", () => {
     withStore("sqlite", async ({ redirectStates }, target) => {
       await redirectStates.spend("first to expire", at(300), T0);
       const spend = (n: number) => redirectStates.spend(`state ${n}`, at(600), T0);
-      for (let from = 1; from < MOST_SPENT; from += 1_111)
+      for (let from = 1; from < MAX_SPENT; from += 1_111)
         await Promise.all(
-          Array.from({ length: Math.min(1_111, MOST_SPENT - from) }, (_, index) => spend(from + index)),
+          Array.from({ length: Math.min(1_111, MAX_SPENT - from) }, (_, index) => spend(from + index)),
         );
       expect(await redirectStates.isSpent("first to expire", within(10_000))).toBe(true);
       await redirectStates.spend("one more", at(600), T0);
       expect(await redirectStates.isSpent("first to expire", within(10_000))).toBe(false);
       expect(await redirectStates.isSpent("one more", within(10_000))).toBe(true);
-      expect(await countOf(target, "oncehook_spent_states")).toBe(MOST_SPENT);
+      expect(await countOf(target, "oncehook_spent_states")).toBe(MAX_SPENT);
     }));
 });

@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 
 const LISTEN = { env: { CAPTURE: "on" } };
 const GONE = "a listener has gone";
-const MOST_LINES = 64;
+const MAX_LINES = 64;
 const LONG = "x".repeat(1_000_000);
 
 describe("the stream to a listener", () => {
@@ -37,7 +37,7 @@ describe("the stream to a listener", () => {
   it("waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
     let pulled = 0;
     async function* follow(): AsyncGenerator<CaptureLine, void, void> {
-      while (pulled < MOST_LINES) {
+      while (pulled < MAX_LINES) {
         pulled += 1;
         yield { line: "unreadable", at: LONG };
       }
@@ -61,7 +61,7 @@ describe("the stream to a listener", () => {
           before = pulled;
           return isStill;
         });
-        expect(pulled).toBeLessThan(MOST_LINES / 2);
+        expect(pulled).toBeLessThan(MAX_LINES / 2);
         listener.destroy();
         await until(() => log.lines.some(({ message }) => message === GONE));
       },

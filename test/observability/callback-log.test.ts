@@ -192,7 +192,7 @@ describe("the rows of the callback log", () => {
     expect(stored()).toEqual(expect.arrayContaining(ids(10)));
     expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 3, reason: "buffer_full" });
     // Their row waits too, and stands for all of them.
-    expect(store.rows.filter(({ dropped }) => dropped !== undefined)).toEqual([]);
+    expect(store.rows.filter(({ leftOut }) => leftOut !== undefined)).toEqual([]);
   });
 
   it("the buffer of log entries is bounded in bytes, so that long bodies cannot fill the memory", async () => {
@@ -291,10 +291,10 @@ describe("refused callbacks", () => {
         responseStatus: 401,
         receivedAt: last,
         eventId: null,
-        dropped: { reason: "rejected_bound", count: 6, addresses: 5, first, last },
+        leftOut: { reason: "rejected_bound", count: 6, addresses: 5, first, last },
         error: expect.stringContaining("It was 6 from 5 remote addresses"),
       },
-      { outcome: "too_many_requests", responseStatus: 429, dropped: { count: 1 } },
+      { outcome: "too_many_requests", responseStatus: 429, leftOut: { count: 1 } },
     ]);
     expect((await metrics.render()).text).toContain(
       'oncehook_callback_log_dropped_total{reason="rejected_bound"} 7',
@@ -308,7 +308,7 @@ describe("refused callbacks", () => {
     for (let index = 0; index < 3_000; index += 1)
       callbackLog.admitRejected({ ...stranger, remoteAddress: `a${index}` });
     await vi.advanceTimersByTimeAsync(60_200);
-    expect(store.rows[0]?.dropped).toMatchObject({ count: 3_000, addresses: 1_000 });
+    expect(store.rows[0]?.leftOut).toMatchObject({ count: 3_000, addresses: 1_000 });
     expect(store.rows[0]?.error).toContain("from 1000 or more remote addresses");
   });
 
@@ -322,8 +322,8 @@ describe("refused callbacks", () => {
     const [first, last] = [START.toISOString(), new Date().toISOString()];
     store.broken = false;
     await vi.advanceTimersByTimeAsync(61_000);
-    const dropped = { reason: "rejected_bound", count: 2, addresses: 2, first, last };
-    expect(store.rows).toMatchObject([{}, { dropped, receivedAt: last }]);
+    const leftOut = { reason: "rejected_bound", count: 2, addresses: 2, first, last };
+    expect(store.rows).toMatchObject([{}, { leftOut, receivedAt: last }]);
     expect(store.rows).toHaveLength(2);
   });
 
@@ -361,7 +361,7 @@ describe("refused callbacks", () => {
       });
     await turns();
     await vi.advanceTimersByTimeAsync(60_200);
-    expect(store.rows.filter(({ dropped }) => dropped === undefined)).toHaveLength(16);
+    expect(store.rows.filter(({ leftOut }) => leftOut === undefined)).toHaveLength(16);
     expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 4, reason: "body_bound" });
   });
 

@@ -41,14 +41,14 @@ const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
 
 function loopOf(
   channel: Channel,
-  { outbox, deliveries }: Pick<Store, "outbox" | "deliveries">,
+  { outbox, notificationDeliveries }: Pick<Store, "outbox" | "notificationDeliveries">,
   over: Partial<Parameters<typeof createOutboxPoller>[0]> = {},
 ) {
   const log = recordedLog();
   const counted: string[] = [];
   const loop = createOutboxPoller({
     outbox,
-    deliveries,
+    deliveries: notificationDeliveries,
     channels: [channel],
     policy: { attempts: 3, firstDelaySeconds: 5 },
     clock: systemClock,
@@ -147,10 +147,12 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
-      const deliveries = overriding(store.deliveries, { markDelivered: () => Promise.reject(away) });
+      const notificationDeliveries = overriding(store.notificationDeliveries, {
+        markDelivered: () => Promise.reject(away),
+      });
       const { loop, log } = loopOf(
         channelOf(async () => {}),
-        { ...store, deliveries },
+        { ...store, notificationDeliveries },
       );
       await loop.round();
       expect(log.lines).toMatchObject([{ level: "error", fields: { err: away, channel: "shop" } }]);
@@ -213,7 +215,8 @@ describe("the attempts of a channel", () => {
       withStore("sqlite", async (store) => {
         await notify(store, 6);
         await store.outbox.fanOut(["shop"], T0, 9);
-        const leave = () => store.deliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        const leave = () =>
+          store.notificationDeliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
         const { channel, seen, full, open } = crowded(2);
         const asked: Promise<unknown>[] = [];
@@ -225,14 +228,14 @@ describe("the attempts of a channel", () => {
             return store.outbox.fanOut(...given);
           },
         });
-        const deliveries = overriding(store.deliveries, {
+        const notificationDeliveries = overriding(store.notificationDeliveries, {
           leaseExpired(...given) {
-            const left = store.deliveries.leaseExpired(...given);
+            const left = store.notificationDeliveries.leaseExpired(...given);
             asked.push(left);
             return left;
           },
         });
-        const { loop } = loopOf(channel, { outbox, deliveries });
+        const { loop } = loopOf(channel, { outbox, notificationDeliveries });
         const first = loop.round();
         await full;
         if (when === "during") await leave();

@@ -41,7 +41,7 @@ function loopOf(
 ): ReturnType<typeof createOutboxPoller> {
   return createOutboxPoller({
     outbox: store.outbox,
-    deliveries: store.deliveries,
+    deliveries: store.notificationDeliveries,
     channels,
     policy: { attempts, firstDelaySeconds: 0.01 },
     clock: systemClock,
@@ -160,7 +160,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           await loop.stop();
           expect(await deliveries(store)).toMatchObject([{ state: "waiting", attempts: 0, error: null }]);
           const again = { owner: "next", now: new Date(), until: new Date(Date.now() + 1_000) };
-          expect(await store.deliveries.leaseDue(["webhook"], again, 1)).toHaveLength(1);
+          expect(await store.notificationDeliveries.leaseDue(["webhook"], again, 1)).toHaveLength(1);
         },
       ),
     );
@@ -179,8 +179,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           const past = new Date(Date.now() - 60_000);
           await store.outbox.fanOut(["webhook"], past, 10);
           const died = { owner: "died", now: past, until: past };
-          await store.deliveries.leaseDue(["webhook"], died, 10);
-          await store.deliveries.leaseExpired(["webhook"], died);
+          await store.notificationDeliveries.leaseDue(["webhook"], died, 10);
+          await store.notificationDeliveries.leaseExpired(["webhook"], died);
           const loop = loopOf(store, [webhook(url)], 1);
           loop.start(10);
           await until(() => settled(store));
@@ -236,7 +236,11 @@ describe("the outbox", () => {
       await notify(store, 4);
       const past = new Date(Date.now() - 60_000);
       await store.outbox.fanOut(["slow"], past, 10);
-      const left = await store.deliveries.leaseDue(["slow"], { owner: "died", now: past, until: past }, 2);
+      const left = await store.notificationDeliveries.leaseDue(
+        ["slow"],
+        { owner: "died", now: past, until: past },
+        2,
+      );
       const isLeft = new Set(left.map(({ notification }) => notification.id));
       const gate = Promise.withResolvers<void>();
       const ran: string[] = [];

@@ -21,8 +21,8 @@ interface Parts {
   readonly path: string;
   readonly writer: Writer;
   readonly connection: Connection;
-  /** How often the writer has rested. */
-  rests(): number;
+  /** How often the writer has paused. */
+  pauses(): number;
 }
 
 /** A writer whose log is looked after almost at once. */
@@ -36,20 +36,25 @@ async function withWriter(
   const connection = new Connection(file);
   connection.database.exec("CREATE TABLE t (data blob)");
   const flusher = new Flusher(openWal(file));
-  let rests = 0;
-  const rest: PauseWriter = (during) => {
-    rests += 1;
+  let pauses = 0;
+  const pause: PauseWriter = (during) => {
+    pauses += 1;
     return writer.pause(during);
   };
-  const checkpointer = new Checkpointer(join(folder, path), rest, (cause) => void flusher.markFailed(cause), {
-    ...CHECKPOINT_DEFAULTS,
-    afterMs: 10,
-    restartFrames: LONG_LOG,
-    ...rules,
-  });
+  const checkpointer = new Checkpointer(
+    join(folder, path),
+    pause,
+    (cause) => void flusher.markFailed(cause),
+    {
+      ...CHECKPOINT_DEFAULTS,
+      afterMs: 10,
+      restartFrames: LONG_LOG,
+      ...rules,
+    },
+  );
   const writer = new Writer(connection, flusher, () => checkpointer.onCommit());
   try {
-    await use({ path: file, writer, connection, rests: () => rests });
+    await use({ path: file, writer, connection, pauses: () => pauses });
   } finally {
     await writer.drain();
     await checkpointer.close();
@@ -125,17 +130,17 @@ describe("the write-ahead log of SQLite", () => {
       expect(rowsIn(parts.path)).toBe(2);
     }, "folder-that-is-missing/x.db"));
 
-  it("a checkpoint thread that ends while the writer rests for it delays no commit", () =>
+  it("a checkpoint thread that ends while the writer pauses for it delays no commit", () =>
     withWriter(
       async (parts) => {
         const writeAndCount = async () => {
           await write(parts);
-          return parts.rests();
+          return parts.pauses();
         };
         await expect.poll(writeAndCount).toBeGreaterThan(1);
       },
       "x.db",
-      // Two passes over a long log that grows no more; the third one is for the rest.
+      // Two passes over a long log that grows no more; the third one is for the pause.
       threadThat(`globalThis.passes = (globalThis.passes ?? 0) + 1;
         if (passes === 3) process.exit(0); else parentPort.postMessage({ frames: ${LONG_LOG}, left: 0 });`),
     ));
@@ -180,31 +185,31 @@ describe("the write-ahead log of SQLite", () => {
 
   it("stops the writer for the last pass alone, and not while a reader keeps frames from being copied", async () => {
     // The first answer is of a log that a reader holds; the pass says which one it was.
-    const rested = await firstRest("{ frames: LONG + passes, left: passes === 1 ? 5 : 0 }");
-    // One for the reader, two of a long log that grows no more, and the one during the rest.
-    expect(rested).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 4, left: 0 });
+    const paused = await firstPause("{ frames: LONG + passes, left: passes === 1 ? 5 : 0 }");
+    // One for the reader, two of a long log that grows no more, and the one during the pause.
+    expect(paused).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 4, left: 0 });
   });
 
   it("stops the writer after five passes over a log that grows as fast as it is copied", async () => {
-    const rested = await firstRest("{ frames: LONG + 1_000 * passes, left: 0 }");
-    expect(rested).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 6_000, left: 0 });
+    const paused = await firstPause("{ frames: LONG + 1_000 * passes, left: 0 }");
+    expect(paused).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 6_000, left: 0 });
   });
 });
 
 /** Commits until the writer was stopped once. @param answer of the thread, by its count of passes @returns the answer meanwhile */
-async function firstRest(answer: string): Promise<unknown> {
-  const rested = Promise.withResolvers<unknown>();
-  const rest: PauseWriter = async (during) => rested.resolve(await during());
+async function firstPause(answer: string): Promise<unknown> {
+  const paused = Promise.withResolvers<unknown>();
+  const pause: PauseWriter = async (during) => paused.resolve(await during());
   const code = `globalThis.passes = (globalThis.passes ?? 0) + 1; parentPort.postMessage(${answer})`;
   const rules = threadThat(code.replaceAll("LONG", String(CHECKPOINT_DEFAULTS.restartFrames)));
-  const checkpointer = new Checkpointer("x.db", rest, () => {}, {
+  const checkpointer = new Checkpointer("x.db", pause, () => {}, {
     ...CHECKPOINT_DEFAULTS,
     afterMs: 1,
     ...rules,
   });
   const commits = setInterval(() => checkpointer.onCommit(), 2);
   try {
-    return await rested.promise;
+    return await paused.promise;
   } finally {
     clearInterval(commits);
     await checkpointer.close();

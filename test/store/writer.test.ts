@@ -206,14 +206,14 @@ describe("the writer of SQLite", () => {
       expect(rows()).toEqual([]);
     }));
 
-  it("takes nothing that waits into the transaction of a member that runs alone", () =>
+  it("takes nothing that waits into the transaction of a member that needs its own", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
       const { runs, run } = recorded(writer);
       let late: Promise<string> | undefined;
       const first = run("first");
       const refused = run("refused", () => {
-        // Its second run is the one alone.
+        // Its second run has its own transaction.
         if (runs.length > 2) late ??= run("late");
         connection.run("INSERT INTO child VALUES (1)");
       });
@@ -272,11 +272,11 @@ describe("the writer of SQLite", () => {
       expect(runs).toBe(1);
     }));
 
-  it("rests between two groups: not during the one at work, and the next one waits for the end of the rest", () =>
+  it("pauses between two groups: not during the one at work, and the next one waits for the end of the pause", () =>
     withWriter(async ({ writer }) => {
       const order: string[] = [];
       const work = Promise.withResolvers<void>();
-      const [atWork, resting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const [atWork, pausing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const submit = (name: string, until?: Promise<void>) =>
         writer.submit(name, SOON(), async () => {
           atWork.resolve();
@@ -287,19 +287,19 @@ describe("the writer of SQLite", () => {
       const first = submit("first", work.promise);
       await atWork.promise;
       let next: Promise<string> | undefined;
-      const rest = writer.pause(async () => {
-        order.push("rest");
+      const paused = writer.pause(async () => {
+        order.push("pause");
         next = submit("next");
         for (let turn = 0; turn < 5; turn += 1) await nextTurn();
-        order.push("end of the rest");
-        resting.resolve();
+        order.push("end of the pause");
+        pausing.resolve();
       });
       for (let turn = 0; turn < 3; turn += 1) await nextTurn();
       expect(order).toEqual([]);
       work.resolve();
-      await Promise.all([first, rest, resting.promise]);
+      await Promise.all([first, paused, pausing.promise]);
       await next;
-      expect(order).toEqual(["first", "rest", "end of the rest", "next"]);
+      expect(order).toEqual(["first", "pause", "end of the pause", "next"]);
     }));
 
   it("calls an event whose handler failed in progress no longer, also while its group is at work", () =>

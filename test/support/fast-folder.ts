@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 const IN_MEMORY = "/dev/shm";
 /** Containers often have 64 MiB there. */
-const LEAST_FREE_BYTES = 4 * 1024 ** 3;
+const MIN_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
  * Where test databases stand: in memory where the system offers it, since most of a run was waiting for flushes of a disk. What
@@ -12,7 +12,7 @@ const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 export function fastFolder(): string {
   try {
     const { bavail, bsize } = statfsSync(IN_MEMORY);
-    return bavail * bsize >= LEAST_FREE_BYTES ? IN_MEMORY : tmpdir();
+    return bavail * bsize >= MIN_FREE_BYTES ? IN_MEMORY : tmpdir();
   } catch {
     return tmpdir();
   }

@@ -40,7 +40,7 @@ const TRANSIENT_STATES = new Set([
 
 /** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
 export function transientReason(error: unknown): StoreErrorReason | undefined {
-  // A verdict of the store's own, on COMMIT, is none the less one for what caused it.
+  // A StoreError, such as that of a COMMIT, is final whatever caused it.
   if (error instanceof StoreError || (error instanceof Error && permanent.has(error))) return undefined;
   if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
   if (error instanceof EventLocked) return "in_progress";
@@ -96,7 +96,7 @@ export function markStaleStatement(error: unknown): void {
   if (error instanceof Error) staleStatements.add(error);
 }
 
-/** The same for a statement of its own, which must not be repeated when it may have happened. */
+/** `transientReason` of a statement outside of any transaction: one that may have happened must not be repeated. */
 export function transientReasonBeforeSending(error: unknown): StoreErrorReason | undefined {
   return error instanceof ConnectionLost ? undefined : transientReason(error) && "unavailable";
 }

@@ -1,15 +1,14 @@
 /**
- * What one run that had to leave counts, and what one in time takes back: a type is listed when more than one event in
- * six had to leave. A busy machine makes a quick handler late now and then, and must not exclude it from groups: under
- * load they save most.
+ * Points for a late run and for one in time: a type is excluded from groups when more than one event in six is late. A
+ * busy machine makes a quick handler late now and then, and must not exclude its type: under load groups save most.
  */
-const LEFT_COUNTS = 1;
-const IN_TIME_COUNTS = -0.2;
-const LISTED_FROM = 3;
-/** After this time an event of the type is tried in company again. */
-const LISTED_MS = 1_000;
+const LATE_POINTS = 1;
+const IN_TIME_POINTS = -0.2;
+const EXCLUDE_FROM = 3;
+/** After this time events of the type join groups again. */
+const EXCLUDED_MS = 1_000;
 
-/** A handler may do so for some events alone. */
+/** Not for good: a handler may send dependent statements for some events only. */
 const DEPENDENT_MS = 60_000;
 
 interface Points {
@@ -23,7 +22,7 @@ export class GroupEligibility {
   /** Types for sequential groups, and until when. */
   readonly #dependent = new Map<string, number>();
 
-  mustRunAlone(type: string): boolean {
+  needsOwnTransaction(type: string): boolean {
     return (this.#types.get(type)?.until ?? 0) > performance.now();
   }
 
@@ -37,25 +36,25 @@ export class GroupEligibility {
   }
 
   markInTime(type: string): void {
-    if (this.#types.has(type)) this.#count(type, IN_TIME_COUNTS);
+    if (this.#types.has(type)) this.#count(type, IN_TIME_POINTS);
   }
 
   markLate(type: string): void {
-    this.#count(type, LEFT_COUNTS);
+    this.#count(type, LATE_POINTS);
   }
 
   /** Notes that a handler does what none may do in a group: what it does, it does always. */
   markUnsupported(type: string): void {
-    this.#count(type, LISTED_FROM);
+    this.#count(type, EXCLUDE_FROM);
   }
 
   #count(type: string, points: number): void {
     const known = this.#types.get(type) ?? { points: 0, until: 0 };
     known.points = Math.max(0, known.points + points);
-    if (known.points >= LISTED_FROM) {
-      known.until = performance.now() + LISTED_MS;
-      // Once more lists it again.
-      known.points = LISTED_FROM - LEFT_COUNTS;
+    if (known.points >= EXCLUDE_FROM) {
+      known.until = performance.now() + EXCLUDED_MS;
+      // One more late run excludes it again.
+      known.points = EXCLUDE_FROM - LATE_POINTS;
     }
     this.#types.set(type, known);
   }

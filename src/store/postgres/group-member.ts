@@ -11,9 +11,9 @@ import { executeOn } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
 /** Runs an event in a transaction of its own. */
-export type RunAlone = (event: PendingEvent) => Promise<OnceResult>;
+export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
 
-/** An event that waits for a group, or is in one. Only the first of `runAlone`, `settle` and `fail` counts. */
+/** An event in the queue or in a group. Only the first of `runInOwnTransaction`, `succeed` and `fail` counts. */
 export class QueuedEvent implements PendingEvent {
   readonly record: PendingEvent["record"];
   readonly deadline: number;
@@ -21,26 +21,26 @@ export class QueuedEvent implements PendingEvent {
   readonly type: string;
   readonly name: string;
   readonly queuedAt = performance.now();
-  /** How often it was undone with an optimistic group. */
-  undone = 0;
+  /** How often an optimistic group rolled it back. */
+  rollbacks = 0;
   /** Set where only a sequential group takes it. */
   mustBeSequential = false;
   readonly #event: PendingEvent;
-  readonly #runAlone: RunAlone;
-  #hasVerdict = false;
+  readonly #runInOwnTransaction: RunInOwnTransaction;
+  #isTaken = false;
   #hasEnded = false;
   #onEnded: (() => void) | undefined;
 
-  constructor(event: PendingEvent, runAlone: RunAlone) {
+  constructor(event: PendingEvent, runInOwnTransaction: RunInOwnTransaction) {
     this.record = event.record;
     this.deadline = event.deadline;
     this.type = `${event.record.version} ${event.record.eventType}`;
     this.name = keyText(event.record);
     this.#event = event;
-    this.#runAlone = runAlone;
+    this.#runInOwnTransaction = runInOwnTransaction;
   }
 
-  /** Resolves when it has ended, wherever that was. */
+  /** Resolves when it has ended, in a group or in its own transaction. */
   get ended(): Promise<void> {
     return new Promise((resolve) => {
       this.#onEnded = resolve;
@@ -56,26 +56,26 @@ export class QueuedEvent implements PendingEvent {
     return this.#event.complete(returned);
   }
 
-  settle(result: OnceResult): void {
-    if (!this.#hasVerdict) this.#settle(result);
+  succeed(result: OnceResult): void {
+    if (!this.#isTaken) this.#succeed(result);
   }
 
   fail(error: unknown): void {
-    if (!this.#hasVerdict) this.#fail(error);
+    if (!this.#isTaken) this.#fail(error);
   }
 
-  runAlone(): void {
-    if (this.#hasVerdict) return;
-    this.#hasVerdict = true;
-    this.#runAlone(this.#event).then(
-      (result) => this.#settle(result),
+  runInOwnTransaction(): void {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    this.#runInOwnTransaction(this.#event).then(
+      (result) => this.#succeed(result),
       (error: unknown) => this.#fail(error),
     );
   }
 
-  #settle(result: OnceResult): void {
+  #succeed(result: OnceResult): void {
     this.#end();
-    this.#event.settle(result);
+    this.#event.succeed(result);
   }
 
   #fail(error: unknown): void {
@@ -84,7 +84,7 @@ export class QueuedEvent implements PendingEvent {
   }
 
   #end(): void {
-    this.#hasVerdict = true;
+    this.#isTaken = true;
     this.#hasEnded = true;
     this.#onEnded?.();
   }
@@ -93,7 +93,7 @@ export class QueuedEvent implements PendingEvent {
 /** A member that takes longer leaves the group. */
 const MAX_MEMBER_MS = 30;
 
-/** How a member ended; one that runs alone has left the group, because of an unsupported statement, a timeout or a server error. */
+/** How a member ended; one leaves for its own transaction after an unsupported statement, a timeout or a server error. */
 export type MemberResult =
   | {
       readonly kind: "done";
@@ -101,7 +101,7 @@ export type MemberResult =
       readonly notifications: readonly QueuedNotification[];
     }
   | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "runs alone"; readonly reason: "unsupported" | "late" | "refused" };
+  | { readonly kind: "own transaction"; readonly reason: "unsupported" | "late" | "refused" };
 
 /** One member of a group: its handle allows reading and writing rows, and nothing that outlives a savepoint. */
 export class GroupMember {
@@ -133,22 +133,22 @@ export class GroupMember {
       (error: unknown): MemberResult =>
         transientReason(error) === undefined
           ? { kind: "failed", error }
-          : { kind: "runs alone", reason: "refused" },
+          : { kind: "own transaction", reason: "refused" },
     );
-    const turn = await withTimeout<MemberResult, MemberResult>(running, MAX_MEMBER_MS, {
-      kind: "runs alone",
+    const result = await withTimeout<MemberResult, MemberResult>(running, MAX_MEMBER_MS, {
+      kind: "own transaction",
       reason: "late",
     });
     this.transaction.isOpen = false;
-    if (this.#isUnsupported) return { kind: "runs alone", reason: "unsupported" };
-    // What the server refuses here it may grant to who is alone, or refuse again and be believed.
-    return this.#hasServerError ? { kind: "runs alone", reason: "refused" } : turn;
+    if (this.#isUnsupported) return { kind: "own transaction", reason: "unsupported" };
+    // The server may accept the statement in the event's own transaction; an error there is final.
+    return this.#hasServerError ? { kind: "own transaction", reason: "refused" } : result;
   }
 
-  #finish(turn: MemberResult): MemberResult {
+  #finish(result: MemberResult): MemberResult {
     try {
       endHandlerTransaction(this.transaction);
-      return turn;
+      return result;
     } catch (error) {
       return { kind: "failed", error };
     }
@@ -173,7 +173,7 @@ export class GroupMember {
     });
   }
 
-  /** What would stay for the members after this one, such as a setting, ends its turn: it runs again, alone. */
+  /** What would stay for the members after this one, such as a setting, sends the event into its own transaction. */
   #rejectStatement(): never {
     this.#isUnsupported = true;
     throw new Error("this event runs again in its own transaction");

@@ -3,7 +3,7 @@ import { type Clock, compareKeys, withTimeout } from "../../domain/index.ts";
 import type { PendingEvent } from "../once.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
-import { QueuedEvent, type RunAlone } from "./group-member.ts";
+import { QueuedEvent, type RunInOwnTransaction } from "./group-member.ts";
 import { type GroupResult, OptimisticGroup } from "./optimistic-group.ts";
 import { withClient } from "./pool.ts";
 import { SequentialGroup } from "./sequential-group.ts";
@@ -16,8 +16,8 @@ const MAX_QUEUE_MS = 500;
 const QUEUE_CHECK_MS = 100;
 /** A transaction of one event occupies a group slot no longer than this; it continues outside the slot. */
 const SINGLE_MS = 20;
-/** So often an event may be undone with a group because of others, before it runs in a sequential one. */
-const MAX_UNDONE = 2;
+/** After more rollbacks than these, caused by other members, an event runs in a sequential group. */
+const MAX_ROLLBACKS = 2;
 
 /**
  * Group commit: events that wait at the same time share a transaction, because round trips cost more than statements. A
@@ -26,7 +26,7 @@ const MAX_UNDONE = 2;
 export class GroupScheduler {
   readonly #pool: pg.Pool | undefined;
   readonly #clock: Clock;
-  readonly #runAlone: RunAlone;
+  readonly #runInOwnTransaction: RunInOwnTransaction;
   readonly #eligibility = new GroupEligibility();
   readonly #functions = new FunctionCheck();
   /** Names of the events in running groups: another delivery of one waits here instead of for its row lock. */
@@ -38,17 +38,17 @@ export class GroupScheduler {
   /**
    * @param pool one connection per concurrent group; without it every event runs in its own transaction
    */
-  constructor(pool: pg.Pool | undefined, clock: Clock, runAlone: RunAlone) {
+  constructor(pool: pg.Pool | undefined, clock: Clock, runInOwnTransaction: RunInOwnTransaction) {
     this.#pool = pool;
     this.#clock = clock;
-    this.#runAlone = runAlone;
+    this.#runInOwnTransaction = runInOwnTransaction;
   }
 
   submit(event: PendingEvent): void {
-    const queued = new QueuedEvent(event, this.#runAlone);
+    const queued = new QueuedEvent(event, this.#runInOwnTransaction);
     const hasTime = event.deadline - queued.queuedAt > MIN_REMAINING_MS;
-    if (this.#pool === undefined || !hasTime || this.#eligibility.mustRunAlone(queued.type))
-      return queued.runAlone();
+    if (this.#pool === undefined || !hasTime || this.#eligibility.needsOwnTransaction(queued.type))
+      return queued.runInOwnTransaction();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
     this.#startGroups();
@@ -104,15 +104,15 @@ export class GroupScheduler {
       again = await withClient(pool, deadline, (client) => this.#runOn(client, group));
     } catch {
       // No connection for the group: each event retries in its own transaction and gets its own error.
-      for (const event of group) event.runAlone();
+      for (const event of group) event.runInOwnTransaction();
     }
     for (const { name } of group) this.#running.delete(name);
     this.#waiting.unshift(...again);
   }
 
-  /** Alone its handler runs once, whatever it does. */
+  /** In its own transaction a handler runs once, whatever it does. */
   async #runSingle(event: QueuedEvent): Promise<void> {
-    event.runAlone();
+    event.runInOwnTransaction();
     const ended = event.ended.then(() => void this.#running.delete(event.name));
     await withTimeout(ended, SINGLE_MS, undefined);
     // Another delivery of this event may be waiting for a slot.
@@ -133,16 +133,16 @@ export class GroupScheduler {
     if (result.kind !== "unfit") return [];
     return group.filter((event) => {
       const reason = result.reasons.get(event);
-      event.undone += 1;
+      event.rollbacks += 1;
       // Where it is not known whose fault it was, each gets a savepoint.
-      if (reason === "failed" || result.reasons.size === 0 || event.undone > MAX_UNDONE)
+      if (reason === "failed" || result.reasons.size === 0 || event.rollbacks > MAX_ROLLBACKS)
         event.mustBeSequential = true;
       if (reason === "dependent") this.#eligibility.markDependent(event.type);
       if (reason === "unsupported") this.#eligibility.markUnsupported(event.type);
       if (reason === "late") this.#eligibility.markLate(event.type);
-      const runsAlone = reason === "unsupported" || reason === "late";
-      if (runsAlone) event.runAlone();
-      return !runsAlone;
+      const leavesGroups = reason === "unsupported" || reason === "late";
+      if (leavesGroups) event.runInOwnTransaction();
+      return !leavesGroups;
     });
   }
 
@@ -151,7 +151,7 @@ export class GroupScheduler {
     const longest = performance.now() - MAX_QUEUE_MS;
     const stuck = this.#waiting.filter(({ queuedAt }) => queuedAt < longest);
     if (stuck.length > 0) this.#waiting = this.#waiting.filter(({ queuedAt }) => queuedAt >= longest);
-    for (const event of stuck) event.runAlone();
+    for (const event of stuck) event.runInOwnTransaction();
     if (this.#waiting.length > 0) this.#queueCheck = setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
   }
 }

@@ -30,7 +30,7 @@ export const RESET_SESSION: readonly WireStatement[] = [
 ];
 /** Behind the end of a transaction: a lock of the session may guard what COMMIT makes visible. */
 const UNLOCK: WireStatement = { name: "oncehook_unlock", text: "SELECT pg_advisory_unlock_all()" };
-const LEAST_MS = 500;
+const MIN_TIMEOUT_MS = 500;
 
 const ENDED_INSIDE =
   "the transaction was ended inside the handler, and another one was started: what it committed stays, the rest was " +
@@ -79,9 +79,9 @@ export async function inTransaction<T>(
       const value = await run(open, answers.slice(begin.length));
       endHandlerTransaction(transaction);
       const last = closing(value);
-      // Nothing responds 200 before this COMMIT: `once` resolves after it.
+      // Nothing responds 200 before this COMMIT: `handleSingle` resolves after it.
       if (last === "rollback") await sendBatch(client, [ROLLBACK, UNLOCK]);
-      else await commit(client, last, Math.max(LEAST_MS, limits.deadline - performance.now()));
+      else await commit(client, last, Math.max(MIN_TIMEOUT_MS, limits.deadline - performance.now()));
       return value;
     } catch (error) {
       transaction.isOpen = false;
@@ -93,7 +93,7 @@ export async function inTransaction<T>(
 
 /** Over a connection that is dead without a word there is no answer; another one may still be in time. */
 function responseTimeoutOf({ deadline, lockTimeoutMs }: TransactionLimits): number {
-  return Math.max(LEAST_MS, Math.min(responseTimeout(lockTimeoutMs), deadline - performance.now()));
+  return Math.max(MIN_TIMEOUT_MS, Math.min(responseTimeout(lockTimeoutMs), deadline - performance.now()));
 }
 
 /** Near the deadline the lock timeout is the time left. */

@@ -3,9 +3,9 @@ export type WireValue = string | number | Buffer | null | readonly (string | nul
 
 const FIRST_BYTES = 16_384;
 /** What a larger trip needed is given back before the next one. */
-const MOST_KEPT_BYTES = 524_288;
+const MAX_KEPT_BYTES = 524_288;
 /** The most that one UTF-16 unit takes in UTF-8. */
-const MOST_BYTES_A_UNIT = 3;
+const MAX_BYTES_PER_UNIT = 3;
 /** The object id of PostgreSQL's type `text` (`pg_type.dat`). */
 const TEXT = 25;
 
@@ -25,7 +25,7 @@ export class MessageWriter {
 
   /** Begins the next trip; what was written before is overwritten. */
   start(): void {
-    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    if (this.#buffer.length > MAX_KEPT_BYTES) this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.#end = 0;
   }
 
@@ -118,7 +118,7 @@ export class MessageWriter {
   }
 
   #text(text: string): void {
-    this.#reserve(text.length * MOST_BYTES_A_UNIT);
+    this.#reserve(text.length * MAX_BYTES_PER_UNIT);
     this.#end += this.#buffer.write(text, this.#end);
   }
 

@@ -41,7 +41,7 @@ const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 const MAX_GROUP_CONNECTIONS = 4;
 /** Connections that look-ups may use at a time. */
 const MAX_CONCURRENT_LOOKUPS = 2;
-/** A group waits for no lock and no long statement: an event that needs one runs alone, with the usual limits. */
+/** A group waits for no lock and no long statement: an event that needs one runs in its own transaction, with the usual limits. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
@@ -124,7 +124,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
     transientReason,
   });
-  const runAlone: Store["once"] = async (record, run, options) => {
+  const runInOwnTransaction: Store["once"] = async (record, run, options) => {
     const { deadline } = options;
     const attempt = () => handleSingle(pool, lockTimeoutMs, clock, record, run, options);
     const result = await retryUntil(deadline, attempt, transientReason);
@@ -135,7 +135,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => {
     const run = (scope: OnceScope) => runHandler(event, scope);
-    return runAlone(event.record, run, { deadline: event.deadline, mode: "commit" });
+    return runInOwnTransaction(event.record, run, { deadline: event.deadline, mode: "commit" });
   });
   let closed: Promise<void> | undefined;
   return {
@@ -145,7 +145,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     lookUp: (lookup) => lookups.add(lookup),
     submit: (event) => scheduler.submit(event),
     once(record, run, options) {
-      if (options.mode !== "commit") return runAlone(record, run, options);
+      if (options.mode !== "commit") return runInOwnTransaction(record, run, options);
       return submitOnce((event) => scheduler.submit(event), record, options.deadline, run);
     },
     ...createAreas(access),

@@ -153,11 +153,11 @@ export class OptimisticGroup {
     }
     const opening = this.#hasBegun ? [] : [BEGIN];
     const closing = completedStatements(completed, startedAt, endedAt);
-    // Nothing responds 200 before this COMMIT: the events settle below it.
+    // Nothing responds 200 before this COMMIT: `succeed` is called below it.
     if (completed.length > 0) await commit(this.#client, [...opening, ...RESET_SESSION, ...closing]);
     else await rollback(this.#client);
     for (const { event, completion, failure } of this.#members) {
-      if (completion !== undefined) event.settle({ kind: "completed", result: completion.result });
+      if (completion !== undefined) event.succeed({ kind: "completed", result: completion.result });
       else event.fail(failure?.error);
     }
     return { kind: "committed" };

@@ -66,10 +66,10 @@ async function discardSession(client: pg.PoolClient): Promise<void> {
     () => false,
   );
   forgetPreparedNames(client);
-  client.release(!isClean || isUnfit(client));
+  client.release(!isClean || cannotBeReused(client));
 }
 
-function isUnfit(client: pg.ClientBase): boolean {
+function cannotBeReused(client: pg.ClientBase): boolean {
   return lostConnections.has(client) || isUnresponsive(client) || client.getTransactionStatus() !== "I";
 }
 
@@ -89,13 +89,13 @@ export async function withClient<T>(
     return await use(client);
   } catch (error) {
     isReadOnly = isReadOnlyServer(error);
-    // A COMMIT that was cut off is a verdict already: it may have happened, so it must not be tried again.
+    // A COMMIT that was cut off may have happened, so its StoreError stays: it must not be tried again.
     throw lostConnections.has(client) && !(error instanceof StoreError)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
     // A server that became a standby keeps its connections; a new one may lead to the primary.
-    if (isReadOnly || isUnfit(client)) client.release(true);
+    if (isReadOnly || cannotBeReused(client)) client.release(true);
     else if (changedSessions.has(client)) void discardSession(client);
     else client.release();
   }

@@ -1,8 +1,8 @@
 import pg from "pg";
 
 /** So many texts of handlers are kept parsed on each connection; later ones are parsed each time, as they come. */
-const MOST_NAMES = 64;
-const MOST_SEEN = 256;
+const MAX_NAMES = 64;
+const MAX_SEEN = 256;
 /** Text to name; undefined for a text whose name was given up. One name means one text on every connection. */
 const names = new Map<string, string | undefined>();
 /** Texts that came once: those with values written into them never come again, and shall not take a name. */
@@ -11,9 +11,9 @@ let seen = new Set<string>();
 /** The name under which a text is parsed and planned once for each connection, from its second time on. */
 export function preparedName(text: string): string | undefined {
   if (names.has(text)) return names.get(text);
-  if (names.size >= MOST_NAMES) return undefined;
+  if (names.size >= MAX_NAMES) return undefined;
   if (!seen.has(text)) {
-    if (seen.size >= MOST_SEEN) seen = new Set();
+    if (seen.size >= MAX_SEEN) seen = new Set();
     seen.add(text);
     return undefined;
   }

@@ -9,8 +9,8 @@ import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
 import { sendBatch } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
-/** A group starts no further member after this time, since finished members wait for the commit. */
-const GROUP_MS = 80;
+/** A group starts no further member at this age: finished members wait for the commit. */
+const MAX_GROUP_AGE_MS = 80;
 
 interface Savepoint {
   readonly set: WireStatement;
@@ -34,7 +34,7 @@ const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
 interface CompletedMember {
   readonly event: QueuedEvent;
   readonly member: GroupMember;
-  readonly turn: Extract<MemberResult, { kind: "done" }>;
+  readonly result: Extract<MemberResult, { kind: "done" }>;
 }
 
 /**
@@ -61,17 +61,17 @@ export class SequentialGroup {
     this.#eligibility = eligibility;
   }
 
-  /** @returns the events that were not started and may join a later group; all others are settled */
+  /** @returns the events that were not started and may join a later group; all others have ended, or will in their own transactions */
   async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
     try {
       const [first, ...others] = await this.#reserve(events);
       const rest = first === undefined ? [] : await this.#runMembers(first, others);
       this.#releasedRecords.push(...rest);
       await this.#close();
-      for (const { event, turn } of this.#done) {
-        event.settle({ kind: "completed", result: turn.completion.result });
+      for (const { event, result } of this.#done) {
+        event.succeed({ kind: "completed", result: result.completion.result });
       }
-      for (const conclude of this.#afterCommit) conclude();
+      for (const callback of this.#afterCommit) callback();
       return rest;
     } catch (error) {
       // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
@@ -79,8 +79,8 @@ export class SequentialGroup {
       const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
       await rollback(this.#client);
       for (const { event } of isKnown ? [] : this.#done) event.fail(error);
-      // Who failed may have seen what is undone now, and runs again like the others.
-      for (const event of events) event.runAlone();
+      // A member that failed may have seen what is rolled back now, so it runs again like the others.
+      for (const event of events) event.runInOwnTransaction();
       return [];
     }
   }
@@ -93,14 +93,14 @@ export class SequentialGroup {
     const fresh: QueuedEvent[] = [];
     for (const [index, event] of events.entries()) {
       if (answers[index]?.rowCount === 1) fresh.push(event);
-      else this.#afterCommit.push(() => event.runAlone());
+      else this.#afterCommit.push(() => event.runInOwnTransaction());
     }
     return fresh;
   }
 
   /** Runs the members one after the other. @returns those not started */
   async #runMembers(first: QueuedEvent, others: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
-    const until = performance.now() + GROUP_MS;
+    const until = performance.now() + MAX_GROUP_AGE_MS;
     let goesOn = await this.#runMember(first);
     for (const [index, event] of others.entries()) {
       if (!goesOn || performance.now() > until) return others.slice(index);
@@ -112,8 +112,8 @@ export class SequentialGroup {
   /** @returns whether the group may start another member */
   async #runMember(event: QueuedEvent): Promise<boolean> {
     const { type } = event;
-    if (this.#eligibility.mustRunAlone(type)) {
-      this.#runAlone(event);
+    if (this.#eligibility.needsOwnTransaction(type)) {
+      this.#leaveGroup(event);
       return true;
     }
     const [own, next] = this.#savepoints;
@@ -122,11 +122,11 @@ export class SequentialGroup {
       own.set,
       ...RESET_SESSION,
     ]);
-    const turn = await member.run(event);
+    const result = await member.run(event);
     if (member.hasStatements) this.#savepoints = [next, own];
-    if (turn.kind === "done") {
+    if (result.kind === "done") {
       this.#eligibility.markInTime(type);
-      this.#done.push({ event, member, turn });
+      this.#done.push({ event, member, result });
       if (member.hasStatements) this.#closeSavepoint = [own.release];
       return true;
     }
@@ -134,21 +134,21 @@ export class SequentialGroup {
       this.#closeSavepoint = [];
       await sendBatch(this.#client, [own.undo, own.release]);
     }
-    if (turn.kind === "failed") {
+    if (result.kind === "failed") {
       this.#releasedRecords.push(event);
-      this.#afterCommit.push(() => event.fail(turn.error));
+      this.#afterCommit.push(() => event.fail(result.error));
       return true;
     }
-    if (turn.reason === "unsupported") this.#eligibility.markUnsupported(type);
-    if (turn.reason === "late") this.#eligibility.markLate(type);
-    this.#runAlone(event);
+    if (result.reason === "unsupported") this.#eligibility.markUnsupported(type);
+    if (result.reason === "late") this.#eligibility.markLate(type);
+    this.#leaveGroup(event);
     // A member that waited for a lock or was slow delays the others and holds locks they may wait for.
-    return turn.reason === "unsupported";
+    return result.reason === "unsupported";
   }
 
-  #runAlone(event: QueuedEvent): void {
+  #leaveGroup(event: QueuedEvent): void {
     this.#releasedRecords.push(event);
-    this.#afterCommit.push(() => event.runAlone());
+    this.#afterCommit.push(() => event.runInOwnTransaction());
   }
 
   async #close(): Promise<void> {
@@ -164,12 +164,12 @@ export class SequentialGroup {
       throw new Error("a handler returned before a statement that it had started was finished");
     }
     const now = this.#clock.now();
-    // Nothing responds 200 before this COMMIT: `run` settles the events after it.
+    // Nothing responds 200 before this COMMIT: `run` calls `succeed` after it.
     await commit(this.#client, [
       ...RESET_SESSION,
       ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),
-      ...this.#done.flatMap(({ event, turn }) =>
-        completionStatements(event.record, turn.completion, turn.notifications, now),
+      ...this.#done.flatMap(({ event, result }) =>
+        completionStatements(event.record, result.completion, result.notifications, now),
       ),
     ]);
   }

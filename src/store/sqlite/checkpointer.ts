@@ -31,7 +31,7 @@ export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
   restartFrames: 8_192,
   code: new URL("./checkpoint-thread.js", import.meta.url),
 };
-const MOST_PASSES = 5;
+const MAX_PASSES = 5;
 /** So few frames take some milliseconds. */
 const FEW_FRAMES = 256;
 
@@ -56,12 +56,12 @@ export class Checkpointer {
   /** @param flushFailed called when a checkpoint's fsync failed; the store then stops */
   constructor(
     path: string,
-    rest: PauseWriter,
+    pauseWriter: PauseWriter,
     flushFailed: (cause: Error) => void,
     rules = CHECKPOINT_DEFAULTS,
   ) {
     this.#path = path;
-    this.#pauseWriter = rest;
+    this.#pauseWriter = pauseWriter;
     this.#flushFailed = flushFailed;
     this.#rules = rules;
   }
@@ -88,7 +88,7 @@ export class Checkpointer {
 
   async #run(): Promise<void> {
     let copied = 0;
-    for (let passes = 0; passes < MOST_PASSES && !this.#isClosed; passes += 1) {
+    for (let passes = 0; passes < MAX_PASSES && !this.#isClosed; passes += 1) {
       const { frames, left } = await this.#pass();
       // A reader of long ago keeps the rest from being copied: to stop the writer would not help.
       if (frames < this.#rules.restartFrames || left > 0) return;

@@ -20,8 +20,8 @@ export async function withReadOnlyDatabase<T>(
 
 /** Why a database that another process has locked cannot be copied or replaced. */
 export function inUseError(path: string, cause: unknown): MaintenanceError {
-  const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-  return new MaintenanceError(words, { cause });
+  const message = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
+  return new MaintenanceError(message, { cause });
 }
 
 const SELECT_TABLES =
@@ -39,8 +39,8 @@ export async function assertOwnFile(path: string): Promise<void> {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
     // SQLite itself would only say that it cannot open the file.
-    const words = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
-    throw new MigrationError(`DATABASE_URL: ${words}; start as that one, or give it to this one (chown)`, {
+    const message = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
+    throw new MigrationError(`DATABASE_URL: ${message}; start as that one, or give it to this one (chown)`, {
       cause,
     });
   }

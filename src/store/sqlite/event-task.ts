@@ -59,7 +59,7 @@ interface EventState {
 export class EventTask implements WriterTask {
   readonly eventKey: string;
   readonly deadline: number;
-  mustRunAlone: boolean;
+  needsOwnTransaction: boolean;
   readonly #event: PendingEvent;
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class EventTask implements WriterTask {
   ) {
     this.eventKey = keyText(event.record);
     this.deadline = event.deadline;
-    this.mustRunAlone = dryRun !== undefined;
+    this.needsOwnTransaction = dryRun !== undefined;
     this.#event = event;
     this.#connection = connection;
     this.#clock = clock;
@@ -142,8 +142,8 @@ export class EventTask implements WriterTask {
     };
   }
 
-  settle(): void {
-    this.#event.settle(this.#result as OnceResult);
+  succeed(): void {
+    this.#event.succeed(this.#result as OnceResult);
   }
 
   fail(error: unknown): void {

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { syncParentFolder } from "../../files/index.ts";
 import { StoreError } from "../store-errors.ts";
 
-/** The flush of the write-ahead log of a database, in a thread of its own; what was written before it is on the disk after. */
+/** The flush of the write-ahead log of a database, in a thread of Node's pool; what was written before it is on the disk after. */
 export interface WalFile {
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -30,9 +30,9 @@ function unlessAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
-const NOT_TAKEN = "fsync of the WAL failed; check the disk and restart";
+const WAL_FLUSH_FAILED = "flush of the WAL failed; check the disk and restart";
 
-/** One flush at a time, shared by all who wait for the next. */
+/** One flush at a time, shared by all calls that wait for the next. */
 export class Flusher {
   readonly #file: WalFile;
   #running: Promise<void> = Promise.resolve();
@@ -65,8 +65,8 @@ export class Flusher {
   }
 
   /** A flush has failed, here or in a checkpoint, or a ROLLBACK: from now on the store takes nothing and calls nothing durable. */
-  markFailed(cause: unknown, words = NOT_TAKEN): StoreError {
-    this.#error ??= new StoreError("unavailable", words, cause);
+  markFailed(cause: unknown, message = WAL_FLUSH_FAILED): StoreError {
+    this.#error ??= new StoreError("unavailable", message, cause);
     this.#failure.resolve(this.#error);
     return this.#error;
   }

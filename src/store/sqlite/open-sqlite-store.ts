@@ -106,8 +106,8 @@ function createStore(
   const writer = new Writer(connection, flusher, () => {
     if (connection.canCheckpointConcurrently) checkpointer.onCommit();
   });
-  const rest: PauseWriter = (during) => writer.pause(during);
-  const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.markFailed(cause));
+  const pauseWriter: PauseWriter = (during) => writer.pause(during);
+  const checkpointer = new Checkpointer(path, pauseWriter, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(connection, reader, writer);
   const records = new RecordReader(reader, flusher);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({

@@ -114,7 +114,7 @@ async function soundCopy(file: string, name: string, environment: string): Promi
   );
 }
 
-/** The lock is held until the new file has its name: who comes in between waits, and does not write to the old one. */
+/** Locked until the new file has its name: a process in between waits, and does not write to the old one. */
 async function replace(path: string, partial: string, keptAs: string): Promise<boolean> {
   const wasThere = existsSync(path);
   const lock = wasThere ? locked(path) : undefined;

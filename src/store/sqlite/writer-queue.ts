@@ -7,10 +7,10 @@ export interface WriterTask {
   readonly eventKey: string;
   readonly deadline: Deadline;
   /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
-  mustRunAlone: boolean;
+  needsOwnTransaction: boolean;
   /** Runs it; resolves with whether to keep what it wrote. It may run again where its transaction was lost. */
   run(): Promise<boolean>;
-  settle(): void;
+  succeed(): void;
   fail(error: unknown): void;
 }
 
@@ -40,7 +40,7 @@ export class WriterQueue {
     this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
-  /** Those that must be alone come first, since they were put back. */
+  /** Tasks that need their own transactions come first, since they were put back. */
   next(): WriterTask | undefined {
     const member = this.#waiting[this.#first];
     if (member === undefined) return undefined;

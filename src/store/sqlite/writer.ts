@@ -13,11 +13,11 @@ export interface TaskResult<T> {
   readonly keep: boolean;
 }
 
-/** A group ends when it is this large, or this old: who is done must not wait long for who is not. */
-const MOST_MEMBERS = 256;
-const GROUP_MS = 20;
+/** A group starts no further member at this size or age: finished members wait for the commit. */
+const MAX_GROUP_SIZE = 256;
+const MAX_GROUP_AGE_MS = 20;
 
-/** A task that ran. It may have read what others in the group wrote, so it is settled after the flush. */
+/** A task that ran. It may have read what others in the group wrote, so its result is reported after the flush. */
 interface FinishedTask {
   readonly task: WriterTask;
   /** Set where it failed. */
@@ -26,8 +26,8 @@ interface FinishedTask {
 
 /**
  * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
- * work shares the next transaction: its members run one after the other, and are settled after the commit and its
- * flush. No task waits for a group to fill.
+ * work shares the next transaction: its members run one after the other, and report their results after the
+ * commit and its flush. No task waits for a group to fill.
  */
 export class Writer {
   readonly #transaction: GroupTransaction;
@@ -60,13 +60,13 @@ export class Writer {
       this.add({
         eventKey,
         deadline,
-        mustRunAlone: false,
+        needsOwnTransaction: false,
         async run() {
           const worked = await work();
           value = worked.value;
           return worked.keep;
         },
-        settle: () => resolve(value),
+        succeed: () => resolve(value),
         fail: reject,
       });
     });
@@ -87,10 +87,10 @@ export class Writer {
 
   /** Runs `during` between two groups; it delays all tasks, so it must be short. */
   async pause(during: () => Promise<unknown>): Promise<void> {
-    const resting = this.#running.then(during);
-    this.#paused = resting.catch(() => {});
+    const pausing = this.#running.then(during);
+    this.#paused = pausing.catch(() => {});
     try {
-      await resting;
+      await pausing;
     } finally {
       this.#paused = undefined;
     }
@@ -125,7 +125,7 @@ export class Writer {
 
   /** Runs the members. @returns whether the group can be committed @throws where it is unknown what was rolled back */
   async #runTasks(done: FinishedTask[]): Promise<boolean> {
-    const end = performance.now() + GROUP_MS;
+    const end = performance.now() + MAX_GROUP_AGE_MS;
     for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
       this.#queue.running.add(task.eventKey);
       let goesOn: "next" | "last" | "undo all";
@@ -140,9 +140,9 @@ export class Writer {
       }
       // Some errors end the transaction by themselves.
       if (goesOn === "undo all" || !this.#transaction.isOpen) return false;
-      if (goesOn === "last" || task.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end)
-        break;
-      if (this.#queue.first?.mustRunAlone) break;
+      const isFull = done.length >= MAX_GROUP_SIZE || performance.now() >= end;
+      if (goesOn === "last" || task.needsOwnTransaction || isFull) break;
+      if (this.#queue.first?.needsOwnTransaction) break;
     }
     return true;
   }
@@ -152,9 +152,9 @@ export class Writer {
     for (const pause of backoffDelays()) {
       if (this.#queue.length === 0) return false;
       try {
-        const hindered = this.#transaction.begin();
-        if (hindered === undefined) return true;
-        this.#queue.lastBeginError = hindered;
+        const busyError = this.#transaction.begin();
+        if (busyError === undefined) return true;
+        this.#queue.lastBeginError = busyError;
         await sleep(pause);
       } catch (error) {
         this.#queue.failAll(error);
@@ -166,13 +166,13 @@ export class Writer {
 
   #commit(done: readonly FinishedTask[]): void {
     try {
-      // Nothing responds 200 before this COMMIT and the flush below it: `settleAll` runs after both.
+      // Nothing responds 200 before this COMMIT and the flush below it: `reportResults` runs after both.
       this.#transaction.commit();
     } catch (cause) {
       const error = this.#transaction.commitError(cause);
       // One of them broke a constraint that only COMMIT checks, and must not fail the others.
       const mayExclude = error.reason === "commit_failed" && isConstraintError(cause) && done.length > 1;
-      if (mayExclude) this.#runEachAlone(done);
+      if (mayExclude) this.#runEachInOwnTransaction(done);
       else this.#fail(done, error);
       return;
     }
@@ -180,7 +180,7 @@ export class Writer {
     this.#committed();
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
-      () => settleAll(done),
+      () => reportResults(done),
       (cause: unknown) =>
         this.#fail(done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause)),
     );
@@ -200,15 +200,15 @@ export class Writer {
     if (!this.#transaction.rollBack()) throw new Error("ROLLBACK failed");
     if (done.length === 1) {
       this.#queue.running.clear();
-      settleAll(done);
+      reportResults(done);
     } else if (wasOpen) {
       this.#transaction.requireSavepoints();
       this.#requeue(done);
-    } else this.#runEachAlone(done);
+    } else this.#runEachInOwnTransaction(done);
   }
 
-  #runEachAlone(done: readonly FinishedTask[]): void {
-    for (const { task } of done) task.mustRunAlone = true;
+  #runEachInOwnTransaction(done: readonly FinishedTask[]): void {
+    for (const { task } of done) task.needsOwnTransaction = true;
     this.#requeue(done);
   }
 
@@ -218,9 +218,9 @@ export class Writer {
   }
 }
 
-function settleAll(done: readonly FinishedTask[]): void {
+function reportResults(done: readonly FinishedTask[]): void {
   for (const { task, failure } of done) {
-    if (failure === undefined) task.settle();
+    if (failure === undefined) task.succeed();
     else task.fail(toStoreError(failure.error));
   }
 }

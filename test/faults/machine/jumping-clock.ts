@@ -1,5 +1,5 @@
 /** Loaded into a receiver with `--import`: its clock jumps, back or forth by up to a day, at each SIGUSR2. */
-const MOST_MS = 24 * 3_600_000;
+const MAX_MS = 24 * 3_600_000;
 const RealDate = Date;
 let shift = 0;
 
@@ -16,5 +16,5 @@ class ShiftedDate extends RealDate {
 
 globalThis.Date = ShiftedDate as DateConstructor;
 process.on("SIGUSR2", () => {
-  shift = Math.round((Math.random() * 2 - 1) * MOST_MS);
+  shift = Math.round((Math.random() * 2 - 1) * MAX_MS);
 });

@@ -8,13 +8,13 @@ import type { Place, Ran, Round } from "./round.ts";
 
 const CONNECTIONS = 64;
 const CROWD = 10;
-const LEAST_GOODPUT = 0.9;
-const MOST_GROWTH = 1.05;
+const MIN_GOODPUT = 0.9;
+const MAX_GROWTH = 1.05;
 /** The best is measured for so much of the time that the overload lasts. */
 const BEST_PART = 0.2;
 const WARM_UP_MS = 3_000;
 /** A shorter run says nothing of goodput and memory, and needs no warm process. */
-const LEAST_MEASURED_S = 60;
+const MIN_MEASURED_S = 60;
 
 interface Sample {
   readonly rssMb: number;
@@ -35,9 +35,9 @@ export const overload = (dialect: Dialect): Round => ({
     const growth = median(most.samples.slice(-half / 2)) / median(most.samples.slice(half, half + half / 2));
     const files = most.samples.reduce((top, sample) => Math.max(top, sample.files), 0);
     const faults: string[] = [];
-    if (place.count >= LEAST_MEASURED_S) {
-      if (goodput < LEAST_GOODPUT) faults.push(`goodput is ${goodput.toFixed(2)} of the best`);
-      if (growth > MOST_GROWTH) faults.push(`memory grew ${growth.toFixed(2)} times over the second half`);
+    if (place.count >= MIN_MEASURED_S) {
+      if (goodput < MIN_GOODPUT) faults.push(`goodput is ${goodput.toFixed(2)} of the best`);
+      if (growth > MAX_GROWTH) faults.push(`memory grew ${growth.toFixed(2)} times over the second half`);
     }
     return {
       count: place.count,
@@ -68,7 +68,7 @@ function loaded(place: Place, dialect: Dialect, connections: number, seconds: nu
     const samples: Sample[] = [];
     const fire = { target, chance: place.chance.fork(), platform: { connections }, settleMs: 300_000 };
     const audit = await underFire(fire, async ({ fleet, book }) => {
-      if (place.count >= LEAST_MEASURED_S) await sleep(WARM_UP_MS);
+      if (place.count >= MIN_MEASURED_S) await sleep(WARM_UP_MS);
       rate = await measured({ fleet, book }, seconds, samples);
     });
     return { audit, rate, samples };

@@ -9,8 +9,8 @@ import { type UnderFire, underFire } from "../driver/round.ts";
 import type { Ran, Round } from "./round.ts";
 
 /** What strangers may make the process hold, and how long an authentic callback may take meanwhile. */
-const MOST_GROWTH_MB = 200;
-const MOST_MS = 2_000;
+const MAX_GROWTH_MB = 200;
+const MAX_MS = 2_000;
 const BODY = 1_048_576;
 /** The platform's own callbacks that are acknowledged while the strangers are there. */
 const CALLBACKS = 50;
@@ -104,8 +104,8 @@ async function crowded({ fleet, book }: UnderFire, crowd: Crowd, quiet: number):
     clearInterval(watch);
     for (const socket of sockets) socket.destroy();
   }
-  if (found.growthMb > MOST_GROWTH_MB) found.faults.push(`RSS grew by ${found.growthMb.toFixed(0)} MB`);
-  if (found.slowestMs > MOST_MS)
+  if (found.growthMb > MAX_GROWTH_MB) found.faults.push(`RSS grew by ${found.growthMb.toFixed(0)} MB`);
+  if (found.slowestMs > MAX_MS)
     found.faults.push(`an authentic callback took ${found.slowestMs.toFixed(0)} ms`);
   return found;
 }

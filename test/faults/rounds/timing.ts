@@ -11,7 +11,7 @@ import type { Round } from "./round.ts";
  */
 const BODIES = 256;
 /** dudect's bound: beyond it there is a leak for certain. */
-const MOST_T = 10;
+const MAX_T = 10;
 /** The slowest are the machine's doing: interrupts, collected garbage. */
 const KEPT = 0.9;
 const WARM_UP = 20_000;
@@ -54,7 +54,7 @@ export const timing: Round = {
       "mean ns, all wrong": mean(far).toFixed(0),
     };
     const faults =
-      Math.abs(t) > MOST_T ? [`the check's time tells how much of a signature is right: t = ${t}`] : [];
+      Math.abs(t) > MAX_T ? [`the check's time tells how much of a signature is right: t = ${t}`] : [];
     return { count: place.count, audits: [], figures, faults };
   },
 };

@@ -104,7 +104,7 @@ function unruly(kind: Unruly, dialect: Dialect): Round {
 }
 
 const STRAYS = "SELECT times FROM ledger_effects WHERE event_id LIKE 'stray-%'";
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
 /** Sends a stray until it is answered: the process may end under it, and comes back. */
 export async function sendStray(origin: string, body: string): Promise<Called> {
@@ -112,7 +112,7 @@ export async function sendStray(origin: string, body: string): Promise<Called> {
     try {
       return await call(origin, body);
     } catch (error) {
-      if (tries === MOST_TRIES) throw error;
+      if (tries === MAX_TRIES) throw error;
       await sleep(50);
     }
   }

@@ -5,17 +5,17 @@ import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
   NOTIFICATION_COLUMNS,
+  type NotificationDelivery,
   type NotificationRow,
-  type StoredDelivery,
   type StoredNotification,
   toNotification,
 } from "./notifications.ts";
 
-export interface DueDelivery extends StoredDelivery {
+export interface DueNotification extends NotificationDelivery {
   readonly notification: StoredNotification;
 }
 
-export interface DeliveryLease extends Lease {
+export interface NotificationLease extends Lease {
   /** The earliest next attempt if the process ends during this one; default: when the lease has expired. */
   readonly retryAt?: Date;
 }
@@ -24,12 +24,16 @@ const DELIVERIES = "oncehook_deliveries";
 const NOT_LEASED = sql`${NO_LEASE}, lease_alone = 0`;
 
 /** The deliveries of notifications: leased, tried and settled. */
-export class Deliveries extends Area {
+export class NotificationDeliveries extends Area {
   /**
    * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that one
    * during which the process ends counts too.
    */
-  async leaseDue(channels: readonly string[], lease: DeliveryLease, limit: number): Promise<DueDelivery[]> {
+  async leaseDue(
+    channels: readonly string[],
+    lease: NotificationLease,
+    limit: number,
+  ): Promise<DueNotification[]> {
     const { rows } = await this.write<DeliveryRow>`WITH due AS (SELECT id FROM oncehook_deliveries
         WHERE state = 'waiting' AND next_attempt_at <= ${lease.now} AND channel IN (${sql.join([...channels])})
           AND lease_owner IS NULL ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})
@@ -43,7 +47,10 @@ export class Deliveries extends Area {
    * interrupted beside others does not count; one that was leased here, and interrupted too, counts. Nearly always there is none,
    * and then nothing is written.
    */
-  async leaseExpired(channels: readonly string[], lease: DeliveryLease): Promise<DueDelivery | undefined> {
+  async leaseExpired(
+    channels: readonly string[],
+    lease: NotificationLease,
+  ): Promise<DueNotification | undefined> {
     const { now } = lease;
     const [left] = await this.read<{ id: number; leaseOwner: string }>`
       SELECT id, lease_owner FROM oncehook_deliveries
@@ -108,7 +115,7 @@ export class Deliveries extends Area {
       WHERE ${equal({ id, leaseOwner: owner })}`;
   }
 
-  private async withNotifications(leased: readonly DeliveryRow[]): Promise<DueDelivery[]> {
+  private async withNotifications(leased: readonly DeliveryRow[]): Promise<DueNotification[]> {
     if (leased.length === 0) return [];
     const { dialect, write } = this.database;
     const ids = leased.map(({ notificationId }) => notificationId);
@@ -122,6 +129,6 @@ export class Deliveries extends Area {
   }
 }
 
-function leaseOf({ owner, until, now, retryAt = now }: DeliveryLease): RawBuilder<unknown> {
+function leaseOf({ owner, until, now, retryAt = now }: NotificationLease): RawBuilder<unknown> {
   return assign({ leaseOwner: owner, leasedUntil: until, nextAttemptAt: retryAt, scheduledAt: now });
 }
