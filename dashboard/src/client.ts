@@ -9,7 +9,7 @@ export const slowApi = createAdminClient({ timeLimitMs: 180_000 });
 /** What the receiver says of its API, in OpenAPI 3.1. */
 export async function describeApi(): Promise<unknown> {
   const response = await fetch("/api/v1/openapi.json");
-  if (!response.ok) throw new AdminError(response.status, `the description was answered ${response.status}`);
+  if (!response.ok) throw new AdminError(response.status, `the description's response is ${response.status}`);
   return response.json();
 }
 

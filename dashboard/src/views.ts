@@ -7,7 +7,7 @@ import type {
   SourcesView,
 } from "oncehook/admin-client";
 
-/** Parts of what the admin API answers, under names of their own. */
+/** Parts of what the admin API returns, under names of their own. */
 export type Span = OverviewView["span"];
 export type Bucket = OverviewView["buckets"][number];
 export type AlertView = OverviewView["alerts"][number];

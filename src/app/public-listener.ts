@@ -74,7 +74,7 @@ export function publicListener(
     isEndpointCheck: services.endpointCheckProofs.accept,
     capture:
       captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
-    onAnswered: services.onResponse,
+    onResponse: services.onResponse,
     tls: tls !== null,
   };
   return createPublicListener(options, deps);

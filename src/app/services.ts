@@ -5,7 +5,7 @@ import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
-import type { OnAnswered } from "../http/index.ts";
+import type { OnResponse } from "../http/index.ts";
 import {
   createCallbackLog,
   createMask,
@@ -130,10 +130,10 @@ function retrySettings(config: Config): Receiver["settings"]["retry"] {
 function createCounters(metrics: Metrics, { registry, store, clock, logger }: Dependencies) {
   const arrivals = createArrivalCounts(registry.types);
   const rollupCounts = createRollupCounts();
-  const onResponse: OnAnswered = (reception, status, ms, source) => {
-    metrics.callback(reception, status, ms / 1_000);
-    rollupCounts.note(source ?? "", reception.outcome, ms);
-    if (source !== undefined) arrivals.note(source, reception);
+  const onResponse: OnResponse = (result, status, ms, source) => {
+    metrics.callback(result, status, ms / 1_000);
+    rollupCounts.note(source ?? "", result.outcome, ms);
+    if (source !== undefined) arrivals.note(source, result);
   };
   return { arrivals, rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger), onResponse };
 }

@@ -35,11 +35,11 @@ const MAX_MS = 100;
  * many new connections the last would wait for seconds, before anything of it is seen. So as long as connections come,
  * a turn does what is under way, and begins nothing.
  */
-export function createAcceptGate(mostMs = MAX_MS) {
+export function createAcceptGate(maxMs = MAX_MS) {
   let hasArrived = false;
   let quiet: Promise<void> | undefined;
   async function wait(): Promise<void> {
-    const end = performance.now() + mostMs;
+    const end = performance.now() + maxMs;
     // The end of this turn; the next one shows whether another connection waits.
     await nextTurn();
     do {
@@ -60,21 +60,21 @@ export function createAcceptGate(mostMs = MAX_MS) {
   };
 }
 
-export type RejectionThrottle = ReturnType<typeof createRejectionThrottle>;
+export type OverloadThrottle = ReturnType<typeof createOverloadThrottle>;
 
-/** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
+/** A response takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
 const PER_SECOND = 1_000;
 const BURST = 200;
-/** Bounds the wait to a quarter of a second: past this number a refusal is sent at once. */
+/** Bounds the wait to a quarter of a second: past this number a response is sent at once. */
 const MAX_WAITING = 250;
 /** Clients that get their responses together retry together, which costs less than one by one. */
 const CHECK_INTERVAL_MS = 20;
 
 /**
- * A rejected client may retry at once, and enough of them would take all the time from admitted requests. So past a number a
- * second their responses wait, for a moment at most where connections are in hundreds.
+ * A client that gets 503 for overload may retry at once, and enough of them would take all time from admitted requests. So past a
+ * number a second their responses wait, for a moment at most where connections are in hundreds.
  */
-export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST) {
+export function createOverloadThrottle(perSecond = PER_SECOND, burst = BURST) {
   const waiting: (() => void)[] = [];
   const bucket = new TokenBucket(perSecond, burst);
   let isScheduled = false;
@@ -92,7 +92,7 @@ export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST) {
   }
 
   return {
-    /** Resolves when the next one may be; undefined when it may at once. */
+    /** Resolves when the next response may be sent; undefined when it may at once. */
     wait(): Promise<void> | undefined {
       if (waiting.length >= MAX_WAITING) return undefined;
       if (waiting.length === 0 && bucket.take()) return undefined;

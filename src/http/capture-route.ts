@@ -10,7 +10,7 @@ const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <
 });
 const FORBIDDEN = refusal(403, "this needs the role operator; yours is viewer");
 const MALFORMED = refusal(400, "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither");
-const LONGEST_SINCE = 86_400;
+const MAX_SINCE_SECONDS = 86_400;
 
 /** `GET {base}/_oncehook/captured`: every callback as it came, one JSON line each, for as long as the reader stays. */
 export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): RouteHandler {
@@ -63,7 +63,7 @@ function startPositionOf(url: string, buffer: CaptureBuffer): StartPosition | un
   }
   if (since !== null) {
     const seconds = /^\d{1,5}$/.test(since) ? Number(since) : Number.POSITIVE_INFINITY;
-    return seconds <= LONGEST_SINCE ? { from: "since", seconds } : undefined;
+    return seconds <= MAX_SINCE_SECONDS ? { from: "since", seconds } : undefined;
   }
   return query.size === 0 ? { from: "now" } : undefined;
 }
@@ -79,7 +79,7 @@ async function stream(
   response.writeHead(200, {
     ...responseHeaders,
     "content-type": "application/x-ndjson; charset=utf-8",
-    // A proxy that gathers the answer would pass nothing on, as it never ends.
+    // A proxy that buffers the response would pass nothing on, as it never ends.
     "x-accel-buffering": "no",
   });
   for await (const line of captureBuffer.follow(beginning, over)) {

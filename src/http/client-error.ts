@@ -18,16 +18,16 @@ export type ClientErrors = ReturnType<typeof createClientErrors>;
 /** What never becomes a request in Node's eyes, or stops being one while it arrives. */
 export function createClientErrors({
   callbackLog,
-  onAnswered,
+  onResponse,
   receiver,
-}: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "receiver">) {
+}: Pick<PublicDependencies, "callbackLog" | "onResponse" | "receiver">) {
   const inFlight = new WeakSet<Socket>();
-  const answered = new WeakMap<Socket, FaultCode>();
+  const sentCodes = new WeakMap<Socket, FaultCode>();
   return {
-    /** A request has started on this socket; its own ending is logged, with what `respond` said. */
+    /** A request has started on this socket; its own outcome is logged, with the code that `respond` sent. */
     requestStarted: (socket: Socket) => void inFlight.add(socket),
     requestEnded: (socket: Socket) => void inFlight.delete(socket),
-    codeFor: (socket: Socket) => answered.get(socket),
+    codeFor: (socket: Socket) => sentCodes.get(socket),
     /** Responds by hand, since Node gives the socket alone, and logs what is known. */
     respond(error: NodeJS.ErrnoException, socket: Socket): void {
       if (error.code === "ECONNRESET" || !socket.writable) {
@@ -37,11 +37,11 @@ export function createClientErrors({
       const code = CODES[error.code ?? ""] ?? "malformed_request";
       const { status, message } = FAULTS[code];
       const body = JSON.stringify({ error: message });
-      answered.set(socket, code);
+      sentCodes.set(socket, code);
       if (!inFlight.has(socket)) {
-        onAnswered({ outcome: refused(code) }, status, 0);
+        onResponse({ outcome: refused(code) }, status, 0);
         const remoteAddress = normalAddress(socket.remoteAddress ?? "");
-        if (callbackLog.admitRejected({ outcome: code, remoteAddress })) {
+        if (callbackLog.admitRefused({ outcome: code, remoteAddress })) {
           const row = {
             ...UNKNOWN_REQUEST,
             requestId: randomUUID(),

@@ -15,7 +15,7 @@ interface GuardOptions {
 
 type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 
-interface Turn {
+interface SocketState {
   /** The response that is not flushed yet. */
   current: ServerResponse | undefined;
   /** The turn of the event loop in which the last one arrived. */
@@ -58,7 +58,7 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
     unread.add();
     socket.destroy();
   };
-  const turns = createTurns(limit, new DeadlineList(writeTimeoutMs, closeUnread, false), pipelined.add);
+  const requests = createRequests(limit, new DeadlineList(writeTimeoutMs, closeUnread, false), pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
     for (const handler of handlers) handler.call(server, message, response);
@@ -69,18 +69,18 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
     smallPieces.began(message.socket);
     // RFC 9112 §3.2: a request of HTTP/1.1 has a Host.
     const lacksHost = message.headers.host === undefined && message.httpVersion === "1.1";
-    turns.arrived(message, response, lacksHost ? refuseHost : handle);
+    requests.arrived(message, response, lacksHost ? refuseHost : handle);
   });
-  // Node itself answers these two otherwise, as many as come at once.
+  // Node itself responds to these two otherwise, as many as come at once.
   server.on("checkExpectation", (message: IncomingMessage, response: ServerResponse) =>
-    turns.arrived(message, response, refuseExpectation),
+    requests.arrived(message, response, refuseExpectation),
   );
   Object.assign(server, { requireHostHeader: false });
   // What is left of a chunk that was dropped is no request.
   const onError = server.listeners("clientError");
   server.removeAllListeners("clientError");
   server.on("clientError", (error: Error, socket: Socket) => {
-    if (turns.isRefused(socket)) return;
+    if (requests.isRefused(socket)) return;
     for (const listener of onError) Reflect.apply(listener, server, [error, socket]);
   });
   return {
@@ -90,43 +90,43 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
   };
 }
 
-function createTurns(limit: ConnectionLimit, unread: DeadlineList<Socket>, onPipelined: () => void) {
-  const turns = new WeakMap<Socket, Turn>();
+function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, onPipelined: () => void) {
+  const states = new WeakMap<Socket, SocketState>();
   const loopTurn = createLoopTurns();
 
   /** @param run handles the request, now or once the response before it is flushed; never called for one that is dropped */
   function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
-    const turn = turnOf(socket);
-    const { current, arrivedIn } = turn;
-    if (turn.isRefused) return;
-    turn.arrivedIn = loopTurn();
+    const state = stateOf(socket);
+    const { current, arrivedIn } = state;
+    if (state.isRefused) return;
+    state.arrivedIn = loopTurn();
     // Node runs microtasks between the parts of a chunk: the response to the first may be out before the second is parsed.
-    if (arrivedIn === turn.arrivedIn) refuse(turn, socket);
-    else if (current === undefined) start(turn, message, response, run);
-    else if (!current.writableEnded || turn.isNextWaiting) refuse(turn, socket);
+    if (arrivedIn === state.arrivedIn) refuse(state, socket);
+    else if (current === undefined) start(state, message, response, run);
+    else if (!current.writableEnded || state.isNextWaiting) refuse(state, socket);
     else {
       // Over TLS a client can have read a response before it is reported as flushed.
-      turn.isNextWaiting = true;
+      state.isNextWaiting = true;
       current.once("close", () => {
-        turn.isNextWaiting = false;
-        if (!turn.isRefused && !socket.destroyed) start(turn, message, response, run);
+        state.isNextWaiting = false;
+        if (!state.isRefused && !socket.destroyed) start(state, message, response, run);
       });
     }
   }
 
-  function turnOf(socket: Socket): Turn {
-    let turn = turns.get(socket);
-    if (turn === undefined) {
-      turn = { current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false };
-      turns.set(socket, turn);
+  function stateOf(socket: Socket): SocketState {
+    let state = states.get(socket);
+    if (state === undefined) {
+      state = { current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false };
+      states.set(socket, state);
     }
-    return turn;
+    return state;
   }
 
-  function start(turn: Turn, message: IncomingMessage, response: ServerResponse, run: Handler): void {
+  function start(state: SocketState, message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
-    turn.current = response;
+    state.current = response;
     limit.requestStarted(socket);
     let isAtWork = true;
     let late: DeadlineEntry<Socket> | undefined;
@@ -142,14 +142,14 @@ function createTurns(limit: ConnectionLimit, unread: DeadlineList<Socket>, onPip
     response.on("close", () => {
       done();
       if (late !== undefined) unread.remove(late);
-      turn.current = undefined;
+      state.current = undefined;
     });
     run(message, response);
   }
 
-  function refuse(turn: Turn, socket: Socket): void {
-    const { current } = turn;
-    turn.isRefused = true;
+  function refuse(state: SocketState, socket: Socket): void {
+    const { current } = state;
+    state.isRefused = true;
     onPipelined();
     const { parser } = socket as WithParser;
     if (parser) parser.onIncoming = STOP_PARSING;
@@ -167,7 +167,7 @@ function createTurns(limit: ConnectionLimit, unread: DeadlineList<Socket>, onPip
     current.once("close", () => socket.destroySoon());
   }
 
-  return { arrived, isRefused: (socket: Socket) => turns.get(socket)?.isRefused ?? false };
+  return { arrived, isRefused: (socket: Socket) => states.get(socket)?.isRefused ?? false };
 }
 
 /** Numbers the turns of the event loop, from 1; counts only while it is asked. */

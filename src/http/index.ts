@@ -5,7 +5,7 @@ export type {
   AdmissionSettings,
   CaptureAccess,
   IsEndpointCheck,
-  OnAnswered,
+  OnResponse,
   PublicDependencies,
 } from "./public-dependencies.ts";
 export { createPublicListener, type Listener, type PublicListenerOptions } from "./public-listener.ts";

@@ -11,13 +11,13 @@ import {
 } from "./responder.ts";
 
 export function renderFor({ oauth }: PublicDependencies): Render {
-  return ({ headers }, outcome, answer) => {
+  return ({ headers }, outcome, response) => {
     // Browsers ask for a page; callers of an API do not.
-    if (headers.accept?.includes("text/html") !== true) return answer;
+    if (headers.accept?.includes("text/html") !== true) return response;
     // Sent on, so that no code stays in its address.
     if (outcome.kind === "success") return { status: 303, headers: { location: oauth.successUrl }, body: "" };
-    const { status } = answer;
-    return { status, headers: { ...answer.headers, ...PAGE_HEADERS }, body: pageFor(status) };
+    const { status } = response;
+    return { status, headers: { ...response.headers, ...PAGE_HEADERS }, body: pageFor(status) };
   };
 }
 
@@ -40,7 +40,7 @@ export function redirectRoute(
         body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
-        held: request.held,
+        bodyReservation: request.bodyReservation,
       };
       processRedirect(redirect, deps.oauth, buildLogEntry).then(end, (error: unknown) =>
         end({ outcome: failed("internal", error) }),
@@ -71,8 +71,8 @@ export function startRoute(deps: PublicDependencies, responder: Responder): Rout
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): RouteHandler {
-  const answer = { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE };
-  return (request) => respondInTurn(request, answer);
+  const response = { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE };
+  return (request) => respondInTurn(request, response);
 }
 
 /** A look ahead of the user, which must not use anything up. */

@@ -25,7 +25,7 @@ export interface CaptureAccess {
 }
 
 /** @param ms from its arrival @param source undefined where it came to none */
-export type OnAnswered = (
+export type OnResponse = (
   result: Pick<CallbackResult, "outcome" | "eventId" | "eventType">,
   status: number,
   ms: number,
@@ -51,7 +51,7 @@ export interface PublicDependencies {
   readonly isEndpointCheck: IsEndpointCheck;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly capture: CaptureAccess | null;
-  /** Counts an answered callback, wherever callbacks are counted; may not throw. */
-  readonly onAnswered: OnAnswered;
+  /** Counts a callback after its response, wherever callbacks are counted; may not throw. */
+  readonly onResponse: OnResponse;
   readonly tls: boolean;
 }

@@ -29,7 +29,7 @@ export interface PublicListenerOptions extends RequestSequenceOptions {
 export type Listener = ReturnType<typeof createPublicListener>;
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** An answer of this listener is small: even a slow line takes it in a moment. */
+/** A response of this listener is small: even a slow line takes it in a moment. */
 const WRITE_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
 /** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */

@@ -4,8 +4,8 @@ import type { RateCount } from "../store/index.ts";
 /** Counts a hit under a key in a window that begins with its first hit. */
 export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;
 
-/** The same, told how many hits are let through: beyond that a count says no more than that it is beyond. */
-export type CountUpTo = (...hit: [...Parameters<CountHit>, most: number]) => ReturnType<CountHit>;
+/** The same with the number of hits that are let through: a count beyond it need not be exact. */
+export type CountUpTo = (...hit: [...Parameters<CountHit>, max: number]) => ReturnType<CountHit>;
 
 /** A limit with the name it goes by in `RateLimit-Policy`. */
 export interface Policy {
@@ -16,8 +16,8 @@ export interface Policy {
 
 const MAX_COUNTERS = 100_000;
 
-export function createMemoryCounter(most = MAX_COUNTERS): CountHit {
-  const counters = new WindowMap<{ points: number; readonly resetAt: Date }>(most);
+export function createMemoryCounter(max = MAX_COUNTERS): CountHit {
+  const counters = new WindowMap<{ points: number; readonly resetAt: Date }>(max);
   return (key, windowMs, now) => {
     const start = () => counters.set(key, { points: 0, resetAt: new Date(now.getTime() + windowMs) });
     const counter = counters.get(key, windowMs, now) ?? start();
@@ -60,11 +60,11 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
 /** An address over its limit stays over it until the window ends: it needs no further count in the database. */
 export function cacheExceeded(count: CountHit): CountUpTo {
   const exceeded = new WindowMap<RateCount>(MAX_COUNTERS);
-  return async (key, windowMs, now, most) => {
+  return async (key, windowMs, now, max) => {
     const known = exceeded.get(key, windowMs, now);
     if (known !== undefined) return known;
     const counted = await count(key, windowMs, now);
-    return counted.points > most ? exceeded.set(key, counted) : counted;
+    return counted.points > max ? exceeded.set(key, counted) : counted;
   };
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
-export type BodyRejection = Refused | Failed;
+export type BodyFault = Refused | Failed;
 
 interface BodyLimits {
   readonly maxBytes: number;
@@ -16,28 +16,28 @@ const EVICTED =
 
 /**
  * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
- * @param ended receives the bytes, which count as unverified until `held` is released, or why they are not taken;
+ * @param ended receives the bytes, which count as unverified until `reservation` is released, or why they are not taken;
  *   `malformed_request` also where the client went away
  */
 export function readRequestBody(
   message: IncomingMessage,
   { maxBytes, address, unverified }: BodyLimits,
-  ended: (body: { readonly bytes: Uint8Array; readonly held: UnverifiedBody } | BodyRejection) => void,
+  ended: (body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault) => void,
 ): void {
   const { "content-length": length } = message.headers;
   const announced = length === undefined ? maxBytes : Number(length);
   if (announced > maxBytes) return ended(refused("body_too_large"));
   let isOver = false;
-  const end = (why: BodyRejection): void => {
+  const end = (fault: BodyFault): void => {
     if (isOver) return;
     isOver = true;
     message.pause();
-    held.release();
+    reservation.release();
     body.drop();
-    ended(why);
+    ended(fault);
   };
-  const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
-  const body = new BodyBuffer(announced, held);
+  const reservation = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
+  const body = new BodyBuffer(announced, reservation);
   message.on("data", (chunk: Uint8Array) => {
     if (isOver) return;
     if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
@@ -46,8 +46,8 @@ export function readRequestBody(
   message.on("end", () => {
     if (isOver) return;
     isOver = true;
-    held.complete();
-    ended({ bytes: body.bytes(), held });
+    reservation.complete();
+    ended({ bytes: body.bytes(), reservation });
   });
   message.on("error", () => end(refused("malformed_request")));
 }
@@ -58,20 +58,20 @@ export function readRequestBody(
  */
 class BodyBuffer {
   readonly #maxBytes: number;
-  readonly #held: UnverifiedBody;
+  readonly #reservation: UnverifiedBody;
   #only: Uint8Array | undefined;
   #buffer: ArrayBuffer | undefined;
   length = 0;
 
-  constructor(maxBytes: number, held: UnverifiedBody) {
+  constructor(maxBytes: number, reservation: UnverifiedBody) {
     this.#maxBytes = maxBytes;
-    this.#held = held;
+    this.#reservation = reservation;
   }
 
   add(chunk: Uint8Array): boolean {
     const after = this.length + chunk.length;
     if (this.length === 0) {
-      if (!this.#held.hold(chunk.length)) return false;
+      if (!this.#reservation.reserve(chunk.length)) return false;
       this.#only = chunk;
     } else {
       if (!this.#grow(after)) return false;
@@ -86,7 +86,7 @@ class BodyBuffer {
     const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
     if (needed <= had) return true;
     const capacity = Math.min(this.#maxBytes, Math.max(needed, 2 * had));
-    if (!this.#held.hold(capacity - had)) return false;
+    if (!this.#reservation.reserve(capacity - had)) return false;
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);
       if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);

@@ -30,8 +30,8 @@ export interface RequestContext {
   readonly responseHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
-  /** Its body's bytes count as a stranger's until it is known whether they are authentic. */
-  held: UnverifiedBody | undefined;
+  /** Counts its body's bytes as a stranger's until it is known whether they are authentic. */
+  bodyReservation: UnverifiedBody | undefined;
   readonly span: RequestSpan | undefined;
   /** Its own asynchronous context, its span included: what continues it runs in there. */
   readonly context: AsyncResource;
@@ -82,7 +82,7 @@ export function createRequestContext(
       "x-content-type-options": "nosniff",
     },
     body: NOTHING,
-    held: undefined,
+    bodyReservation: undefined,
     span,
     context: span?.within(createContext) ?? createContext(),
   };

@@ -3,14 +3,14 @@ import { failed, isRefused, type Outcome, type Refused, refused } from "../domai
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import {
   type AcceptGate,
-  createRejectionThrottle,
-  type RejectionThrottle,
+  createOverloadThrottle,
+  type OverloadThrottle,
   type UnverifiedTurns,
 } from "./admission.ts";
 import type { ClientErrors } from "./client-error.ts";
 import type { AdmissionSettings, PublicDependencies } from "./public-dependencies.ts";
 import { applyRateLimits } from "./rate-limit.ts";
-import { type BodyRejection, readRequestBody } from "./read-request-body.ts";
+import { type BodyFault, readRequestBody } from "./read-request-body.ts";
 import { rateKey } from "./remote-address.ts";
 import {
   type Arrival,
@@ -42,7 +42,7 @@ export class RequestSequence {
   readonly #deps: PublicDependencies;
   readonly #bounds: RequestBounds;
   readonly #responder: Responder;
-  readonly #throttle = createRejectionThrottle();
+  readonly #throttle = createOverloadThrottle();
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #arrival: Arrival;
 
@@ -88,9 +88,9 @@ export class RequestSequence {
     const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
     readRequestBody(request.message, limits, (body) =>
       this.#guard(request, () => {
-        if (!("bytes" in body)) return this.#rejectBody(request, body);
+        if (!("bytes" in body)) return this.#respondWithoutBody(request, body);
         request.body = body.bytes;
-        request.held = body.held;
+        request.bodyReservation = body.reservation;
         this.#handle(request, route);
       }),
     );
@@ -101,12 +101,12 @@ export class RequestSequence {
     if (handling instanceof Promise) this.#later(request, handling, () => {});
   }
 
-  #rejectBody(request: RequestContext, rejection: BodyRejection): void {
+  #respondWithoutBody(request: RequestContext, fault: BodyFault): void {
     // What is left of the body is not read.
     request.responseHeaders.connection = "close";
     // Where it did not arrive in time, the response stands on the socket already.
-    const code = isRefused(rejection) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
-    this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
+    const code = isRefused(fault) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
+    this.#responder.respond(request, { outcome: code === undefined ? fault : refused(code) });
   }
 
   #guard(request: RequestContext, step: () => void): void {
@@ -122,7 +122,7 @@ export class RequestSequence {
   }
 
   #fail(request: RequestContext, error: unknown): void {
-    request.held?.release();
+    request.bodyReservation?.release();
     this.#responder.respond(request, { outcome: failed("internal", error) });
   }
 }
@@ -131,7 +131,7 @@ export class RequestSequence {
 function admit(
   request: RequestContext,
   route: Route | undefined,
-  throttle: RejectionThrottle,
+  throttle: OverloadThrottle,
   { admission, tls, receiver }: PublicDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   const { responseHeaders, isCallback, address } = request;
@@ -161,7 +161,7 @@ function admitToRoute(
   { method, responseHeaders }: RequestContext,
   route: Route | undefined,
   concurrency: ConcurrencyLimit,
-  throttle: RejectionThrottle,
+  throttle: OverloadThrottle,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   if (route === undefined) return refused("not_found");
   // A code stands in these addresses, and must not travel on with a link.

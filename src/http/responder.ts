@@ -24,7 +24,7 @@ export interface CallbackResponse {
 const RETRY_SOON_SECONDS = 5;
 
 /**
- * The one table from outcome to answer (SPEC 4.1, 7).
+ * The one table from outcome to response (SPEC 4.1, 7).
  * @param challenge RFC 9110 §11.6.1: what a 401 says would be accepted
  */
 function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
@@ -35,7 +35,7 @@ function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
     case "already_processed":
       return jsonResponse(status, { status: "already_processed" });
     case "refused":
-      return jsonResponse(status, { error: outcome.message }, rejectionHeaders(outcome, status, challenge));
+      return jsonResponse(status, { error: outcome.message }, refusalHeaders(outcome, status, challenge));
     case "failed":
       return jsonResponse(
         status,
@@ -53,7 +53,7 @@ function jsonResponse(
   return { status, headers, body: JSON.stringify(body), value: body };
 }
 
-function rejectionHeaders(
+function refusalHeaders(
   { retryAfterSeconds, allow = "POST" }: Refused,
   status: number,
   challenge: string,
@@ -82,19 +82,19 @@ function sendResponse(
   response.end(body);
 }
 
-/** The same to a request that is not authentic: it waits where many of them are responded to. */
-export function respondInTurn(request: RequestContext, answer: CallbackResponse): void {
+/** Responds to a request that is not authentic: past a few of them, in a later turn of the event loop. */
+export function respondInTurn(request: RequestContext, response: CallbackResponse): void {
   const turn = request.turns.next(request.message.socket);
-  // Its body is not kept meanwhile.
-  const { response, responseHeaders } = request;
-  if (turn === undefined) sendResponse(request, answer);
-  else void turn.then(() => sendResponse({ response, responseHeaders }, answer));
+  // The request's body is not kept meanwhile.
+  const { response: serverResponse, responseHeaders } = request;
+  if (turn === undefined) sendResponse(request, response);
+  else void turn.then(() => sendResponse({ response: serverResponse, responseHeaders }, response));
 }
 
 export type Render = (
   request: RequestContext,
   outcome: Outcome,
-  answer: CallbackResponse,
+  response: CallbackResponse,
 ) => CallbackResponse;
 
 interface RespondOptions {
@@ -102,11 +102,11 @@ interface RespondOptions {
   readonly render?: Render;
 }
 
-/** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
+/** Steps (g) and (h) of SPEC 1.7: log, and respond. Every request on the public listener ends here. */
 export type Responder = ReturnType<typeof createResponder>;
 
 export function createResponder(deps: PublicDependencies) {
-  const { mask, callbackLog, diagnoser, onAnswered } = deps;
+  const { mask, callbackLog, diagnoser, onResponse } = deps;
   const { challenge } = deps.source.scheme;
 
   function responseFor(
@@ -114,15 +114,15 @@ export function createResponder(deps: PublicDependencies) {
     { outcome }: CallbackResult,
     known: RespondOptions | undefined,
   ): CallbackResponse {
-    const answer = responseTo(outcome, challenge);
-    return known?.render?.(request, outcome, answer) ?? answer;
+    const response = responseTo(outcome, challenge);
+    return known?.render?.(request, outcome, response) ?? response;
   }
 
-  /** After the answer: what is refused, or fails, costs its caller no waiting. */
+  /** Runs after the response, so that no caller waits for the log of a request that was refused or failed. */
   function writeLog(
     request: RequestContext,
     result: CallbackResult,
-    answer: CallbackResponse,
+    response: CallbackResponse,
     known: RespondOptions | undefined,
   ): void {
     const { outcome, eventId, bodyJson, logEntry } = result;
@@ -134,7 +134,7 @@ export function createResponder(deps: PublicDependencies) {
       callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
       return;
     }
-    const ended = { source: known?.source ?? null, result, answer, processingMs };
+    const ended = { source: known?.source ?? null, result, response, processingMs };
     if (outcome.kind === "success" || eventId !== undefined) {
       const row = logEntryOf(request, ended, mask);
       callbackLog.writeLine(row, { trace, isJson });
@@ -143,7 +143,7 @@ export function createResponder(deps: PublicDependencies) {
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
     const dropped = droppedCallback(request, outcome);
-    if (!callbackLog.admitRejected(dropped)) return;
+    if (!callbackLog.admitRefused(dropped)) return;
     callbackLog.addRefused({
       ...dropped,
       body: request.body,
@@ -162,32 +162,32 @@ export function createResponder(deps: PublicDependencies) {
     buildLogEntry(
       request: RequestContext,
       result: CallbackResult,
-      answer: CallbackResponse,
+      response: CallbackResponse,
       source: string,
     ): CallbackLogEntry {
       const processingMs = performance.now() - request.startedAt;
-      return logEntryOf(request, { source, result, answer, processingMs }, mask);
+      return logEntryOf(request, { source, result, response, processingMs }, mask);
     },
-    /** @param answer where it was made already, for the log row that committed with the event */
+    /** @param response where it was made already, for the log entry that committed with the event */
     respond(
       request: RequestContext,
       result: CallbackResult,
       known?: RespondOptions,
-      answer: CallbackResponse = responseFor(request, result, known),
+      response: CallbackResponse = responseFor(request, result, known),
     ): void {
-      if (isAuthentic(result)) sendResponse(request, answer);
-      else respondInTurn(request, answer);
+      if (isAuthentic(result)) sendResponse(request, response);
+      else respondInTurn(request, response);
       if (request.isCallback) {
-        onAnswered(result, answer.status, performance.now() - request.startedAt, known?.source);
-        writeLog(request, result, answer, known);
+        onResponse(result, response.status, performance.now() - request.startedAt, known?.source);
+        writeLog(request, result, response, known);
       } else callbackLog.drop("unknown_address", droppedCallback(request, result.outcome));
       const { outcome, eventId, eventType } = result;
-      request.span?.end({ status: answer.status, outcome, source: known?.source, eventId, eventType });
+      request.span?.end({ status: response.status, outcome, source: known?.source, eventId, eventType });
     },
   };
 }
 
-/** Without an event id a request was refused before it was known to be authentic, or says nothing. */
+/** Without an event id a request was refused before it was known to be authentic, or names no event. */
 function isAuthentic({ outcome, eventId }: CallbackResult): boolean {
   return eventId !== undefined || outcome.kind === "success";
 }
@@ -195,15 +195,15 @@ function isAuthentic({ outcome, eventId }: CallbackResult): boolean {
 interface LogEntryInput {
   readonly source: string | null;
   readonly result: CallbackResult;
-  readonly answer: CallbackResponse;
+  readonly response: CallbackResponse;
   readonly processingMs: number;
   /** Of a long body that was hashed already. */
   readonly sha256?: string | undefined;
 }
 
-/** The log row of one callback (SPEC 1.8), masked before it goes anywhere. */
+/** The log entry of one callback (SPEC 1.8), masked before it goes anywhere. */
 function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): CallbackLogEntry {
-  const { source, result, answer, processingMs, sha256 } = ended;
+  const { source, result, response, processingMs, sha256 } = ended;
   const { outcome, eventId = null, eventType = null, bodyJson } = result;
   const error = errorOf(outcome);
   const isJson = bodyJson !== undefined;
@@ -219,8 +219,8 @@ function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): 
     requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
     requestBody: mask.body(request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
     outcome: outcomeName(outcome),
-    responseStatus: answer.status,
-    responseBody: mask.body(Buffer.from(answer.body), { isJson: answer.value !== undefined }),
+    responseStatus: response.status,
+    responseBody: mask.body(Buffer.from(response.body), { isJson: response.value !== undefined }),
     processingMs,
     error: error === null ? null : mask.text(error),
   };
@@ -251,18 +251,18 @@ export function createRouteHandler(
   const known = render === undefined ? { source } : { source, render };
   return (request) => {
     metrics.inFlight.inc();
-    let answer: CallbackResponse | undefined;
+    let response: CallbackResponse | undefined;
     run(request, {
       buildLogEntry(success) {
-        answer = responder.responseFor(request, success, known);
-        return responder.buildLogEntry(request, success, answer, source);
+        response = responder.responseFor(request, success, known);
+        return responder.buildLogEntry(request, success, response, source);
       },
       end(result) {
         metrics.inFlight.dec();
         // Its bytes no longer count as unverified, whatever came of it.
-        request.held?.release();
+        request.bodyReservation?.release();
         const shown = endpointCheckResult(request, result, isEndpointCheck) ?? result;
-        responder.respond(request, shown, known, result.logEntry === undefined ? undefined : answer);
+        responder.respond(request, shown, known, result.logEntry === undefined ? undefined : response);
       },
     });
   };

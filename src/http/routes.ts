@@ -75,7 +75,7 @@ function callbackRoute(
       headers,
       body,
       deadline: startedAt + timeLimitMs,
-      held: request.held,
+      bodyReservation: request.bodyReservation,
       context: request.context,
       buildLogEntry,
       end,

@@ -25,9 +25,9 @@ export class UnverifiedBodies {
   readonly #unfinished = new LinkedList<UnverifiedBody>();
   #bytes = 0;
 
-  constructor(maxBytes: number, longestBody: number) {
+  constructor(maxBytes: number, maxBodyBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#share = Math.max(maxBytes * SHARE, longestBody);
+    this.#share = Math.max(maxBytes * SHARE, maxBodyBytes);
   }
 
   get bytes(): number {
@@ -49,7 +49,7 @@ export class UnverifiedBodies {
     return oldest !== undefined;
   }
 
-  hold(body: UnverifiedBody, bytes: number): boolean {
+  reserve(body: UnverifiedBody, bytes: number): boolean {
     while (this.#bytes + bytes > this.#maxBytes) {
       const victim = this.#oldest();
       if (victim === undefined || victim === body) return false;
@@ -114,9 +114,9 @@ export class UnverifiedBody {
     this.#entryOfGroup = group.unfinished.add(this);
   }
 
-  /** Counts bytes that are about to be held; false where there is no room for them. */
-  hold(bytes: number): boolean {
-    const hasRoom = this.#bodies.hold(this, bytes);
+  /** Reserves room for bytes that are about to be kept; false where there is no room for them. */
+  reserve(bytes: number): boolean {
+    const hasRoom = this.#bodies.reserve(this, bytes);
     if (hasRoom) this.bytes += bytes;
     return hasRoom;
   }

@@ -11,10 +11,10 @@ import {
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
+  type BodyReservation,
   type BuildLogEntry,
   type CallbackResult,
   type Delivery,
-  type HeldBytes,
   parseObject,
   processDelivery,
   sha256Hex,
@@ -32,7 +32,7 @@ export interface Redirect {
   readonly query: string;
   readonly deadline: Deadline;
   /** Released once its authentication is known, whatever came of it. */
-  readonly held?: HeldBytes | undefined;
+  readonly bodyReservation?: BodyReservation | undefined;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -58,7 +58,7 @@ export async function processRedirect(
   if (isRefused(parameters)) return { outcome: parameters };
   const verifying = deps.receiver.tracer?.startSpan("verify");
   const authentic = await inSpan(verifying, authenticate, redirect, parameters, deps);
-  redirect.held?.release();
+  redirect.bodyReservation?.release();
   if ("kind" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {

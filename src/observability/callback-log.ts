@@ -101,7 +101,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
   return {
     writeLine: (row: CallbackLogEntry, line?: Line) => writeLogLine(write, row, line),
     addEntry,
-    /** Logs a refused request after this turn of the event loop, where `admitRejected` said that it may be. */
+    /** Logs a refused request after this turn of the event loop, where `admitRefused` said that it may be. */
     addRefused(request: RefusedRequest): void {
       const { body, entry, trace, diagnosis } = request;
       const isAdded = deferred.add(body, (sha256) => {
@@ -113,7 +113,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
       if (!isAdded) drop("body_bound", request);
     },
     /** Asked before a refused request is masked and logged, so that a flood of garbage costs next to nothing. */
-    admitRejected(request: DroppedCallback): boolean {
+    admitRefused(request: DroppedCallback): boolean {
       const isAdmitted = admit(clock.now());
       if (!isAdmitted) drop("rejected_bound", request);
       return isAdmitted;

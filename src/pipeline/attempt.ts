@@ -7,19 +7,12 @@ import {
   isJsonObject,
   isRefused,
   type JsonObject,
-  type JsonValue,
   type Outcome,
   readableError,
   refused,
   success,
 } from "../domain/index.ts";
-import {
-  type HandleContext,
-  type Handler,
-  HandlerTimedOut,
-  isRejected,
-  withSignal,
-} from "../handlers/index.ts";
+import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../handlers/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
@@ -37,7 +30,7 @@ import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import { validateEvent } from "./validate-event.ts";
 
-/** @param logEntry the row of the callback log that committed with a success */
+/** @param logEntry the entry of the callback log that committed with a success */
 export type AttemptEnded = (outcome: Outcome, logEntry?: CallbackLogEntry) => void;
 
 /**
@@ -57,7 +50,7 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
   const run = (event: CallbackEvent<unknown> | Outcome): void => {
     if ("kind" in event) return ended(event);
     if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
-    else void runPrepared({ ...input, handler, event }, receiver, finish);
+    else void runPrepared({ input, handler, event }, receiver, finish);
   };
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
   const fail = (error: unknown): void => {
@@ -78,18 +71,21 @@ export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Outco
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
 }
 
-async function runPrepared(work: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded): Promise<void> {
+async function runPrepared(
+  attempt: ValidatedAttempt,
+  receiver: Receiver,
+  ended: AttemptEnded,
+): Promise<void> {
   try {
-    const preparation = await prepareOnce(work, receiver);
+    const preparation = await prepareOnce(attempt, receiver);
     if (preparation.state === "ended") return ended(preparation.outcome);
-    const { handler, event } = work;
-    new Attempt({ input: work, handler, event, prepared: preparation.value }, receiver, ended).submit();
+    new Attempt({ ...attempt, prepared: preparation.value }, receiver, ended).submit();
   } catch (error) {
     ended(outcomeOf(error));
   }
 }
 
-/** A handler's answer that cannot be stored or sent. */
+/** A handler's result that cannot be stored or sent. */
 class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }
@@ -100,18 +96,11 @@ class TransactionLost extends Error {
   override readonly message = "the database lost the transaction of this run, and what it wrote";
 }
 
-interface AttemptWork {
-  readonly input: AttemptInput;
-  readonly handler: Handler;
-  readonly event: CallbackEvent<unknown>;
-  readonly prepared?: JsonValue | undefined;
-}
-
 /** One attempt: the handler inside the transaction that holds the event's record. */
 class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
-  readonly #work: AttemptWork;
+  readonly #validated: ValidatedAttempt;
   readonly #receiver: Receiver;
   readonly #ended: AttemptEnded;
   readonly #context: AsyncResource;
@@ -119,18 +108,18 @@ class Attempt implements PendingEvent {
   #span: TraceSpan | undefined;
   #completion: Completion | undefined;
 
-  constructor(work: AttemptWork, receiver: Receiver, ended: AttemptEnded) {
-    const { key, eventType, version, bodySha256, deadline, context } = work.input;
+  constructor(validated: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded) {
+    const { key, eventType, version, bodySha256, deadline, context } = validated.input;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
-    this.#work = work;
+    this.#validated = validated;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
     this.#ended = ended;
   }
 
   submit(): void {
-    const { mode, dryRun } = this.#work.input;
+    const { mode, dryRun } = this.#validated.input;
     if (mode === "commit") return this.#receiver.store.submit(this);
     const run = (scope: OnceScope) => runHandler(this, scope);
     this.#receiver.store
@@ -145,18 +134,18 @@ class Attempt implements PendingEvent {
 
   #startHandler(scope: OnceScope): Promise<unknown> {
     this.#runs += 1;
-    this.#work.input.dryRun?.reset();
+    this.#validated.input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
-    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#work.input.eventType}`);
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#validated.input.eventType}`);
     const span = this.#span;
     if (this.#runs > 1) return this.#handleAgain(scope);
-    if (span === undefined) return this.#callHandler(this.#work.event, scope);
-    return span.within(() => this.#callHandler(this.#work.event, scope));
+    if (span === undefined) return this.#callHandler(this.#validated.event, scope);
+    return span.within(() => this.#callHandler(this.#validated.event, scope));
   }
 
   /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
-    const { input, handler } = this.#work;
+    const { input, handler } = this.#validated;
     const event = await validateEvent(input, handler, this.#receiver);
     if (!("kind" in event)) {
       const call = () => this.#callHandler(event, scope);
@@ -167,7 +156,7 @@ class Attempt implements PendingEvent {
   }
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
-    const { handler, prepared, input } = this.#work;
+    const { handler, prepared, input } = this.#validated;
     const { key, version, kind, dryRun } = input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
@@ -177,7 +166,7 @@ class Attempt implements PendingEvent {
       version,
       log,
       tx: scope.tx,
-      // What `prepare` gave belongs to each run by itself.
+      // Each run gets its own copy of what `prepare` returned.
       prepared: prepared === undefined ? undefined : structuredClone(prepared),
       attempt: kind,
       now: clock.now(),
@@ -188,7 +177,7 @@ class Attempt implements PendingEvent {
 
   complete(returned: unknown): Completion {
     const result = storableResult(returned);
-    const { buildLogEntry, mode } = this.#work.input;
+    const { buildLogEntry, mode } = this.#validated.input;
     const logEntry = buildLogEntry?.(success(result));
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
@@ -202,7 +191,7 @@ class Attempt implements PendingEvent {
   succeed(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(duplicateOutcome(result.record, this.#work.input.bodySha256, this.#receiver));
+      return this.#ended(duplicateOutcome(result.record, this.#validated.input.bodySha256, this.#receiver));
     }
     this.#span?.end();
     this.#ended(success(result.result), this.#completion?.logEntry);
@@ -215,7 +204,7 @@ class Attempt implements PendingEvent {
   }
 }
 
-function notifier(scope: OnceScope, dryRun: ValidatedAttempt["dryRun"]): HandleContext["notify"] {
+function notifier(scope: OnceScope, dryRun: AttemptInput["dryRun"]): HandleContext["notify"] {
   if (dryRun === undefined) return (topic, payload) => scope.enqueue({ topic, payload });
   return async (topic, payload) => {
     await scope.enqueue({ topic, payload });
@@ -223,7 +212,7 @@ function notifier(scope: OnceScope, dryRun: ValidatedAttempt["dryRun"]): HandleC
   };
 }
 
-/** The result as JSON carries it, so that the first answer and the stored one are the same. */
+/** The result as JSON carries it, so that the first response and the stored one are the same. */
 function storableResult(result: unknown): JsonObject {
   if (isJsonObject(result)) {
     try {

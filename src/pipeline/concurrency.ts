@@ -6,7 +6,7 @@ import { type Deadline, StoreError } from "../store/index.ts";
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
-  /** Each event that is locked, with those who wait for it in order of arrival. */
+  /** Each event that is locked, with the deliveries that wait for it in order of arrival. */
   readonly #waiters = new Map<string, { timer: NodeJS.Timeout; take(): void }[] | undefined>();
 
   /** Takes the lock where it is free. The holder calls `release`. */

@@ -2,7 +2,7 @@ import { type AlreadyProcessed, keyText } from "../domain/index.ts";
 import type { StoredRecord } from "../store/index.ts";
 import type { Receiver } from "./receiver.ts";
 
-/** The ending of a delivery whose event has a record: reports another body, and drops an unsaved result of `prepare`. */
+/** The outcome of a delivery whose event has a record: reports another body, and drops an unsaved result of `prepare`. */
 export function duplicateOutcome(
   record: StoredRecord,
   bodySha256: string,

@@ -24,7 +24,7 @@ export interface IdentifiedEvent {
   readonly json: JsonObject;
 }
 
-/** Phase (c), first part: the verified bytes become an event id, or a 400. */
+/** Step (c), first part: the verified bytes become an event id, or a 400. */
 export function identify(body: Uint8Array, source: string): IdentifiedEvent | Refused {
   const json = parseEvent(body);
   if (isRefused(json)) return json;

@@ -7,10 +7,10 @@ export { type Delivery, processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export type {
   AttemptInput,
+  BodyReservation,
   BuildLogEntry,
   Callback,
   CallbackResult,
-  HeldBytes,
   Observer,
   PipelineSettings,
   Receiver,

@@ -18,24 +18,24 @@ import { storeFailure } from "./store-failure.ts";
 export function processCallback(callback: Callback, receiver: Receiver): void {
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
-  const verdict = callback.source.scheme.verify(callback);
-  if (!(verdict instanceof Promise)) return goOnVerified(callback, verdict, span, receiver);
+  const verification = callback.source.scheme.verify(callback);
+  if (!(verification instanceof Promise)) return goOnVerified(callback, verification, span, receiver);
   // A key has to be fetched.
-  verdict
+  verification
     .then((found) => goOnVerified(callback, found, span, receiver))
     .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
 }
 
 function goOnVerified(
   callback: Callback,
-  verdict: VerificationResult,
+  verification: VerificationResult,
   span: TraceSpan | undefined,
   receiver: Receiver,
 ): void {
-  span?.end(verdict);
-  callback.held?.release();
-  if (!("verified" in verdict)) return callback.end({ outcome: verdict });
-  receiver.observer.credentialsUsed(verdict.verified);
+  span?.end(verification);
+  callback.bodyReservation?.release();
+  if (!("verified" in verification)) return callback.end({ outcome: verification });
+  receiver.observer.credentialsUsed(verification.verified);
   identifyCallback(callback, receiver);
 }
 

@@ -24,14 +24,14 @@ export type Preparation =
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
  * begins. After a crash or a rollback the result is found; the delivery that completes the event deletes it.
  */
-export async function prepareOnce(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  if (work.handler.prepare === undefined) return { state: "ready", value: undefined };
-  return inSpan(receiver.tracer?.startSpan("prepare"), leaseOrWait, work, receiver);
+export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
+  if (attempt.handler.prepare === undefined) return { state: "ready", value: undefined };
+  return inSpan(receiver.tracer?.startSpan("prepare"), leaseOrWait, attempt, receiver);
 }
 
-async function leaseOrWait(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  const { key, deadline } = work;
-  if (work.mode === "dry-run") return preparedForDryRun(work, receiver);
+async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
+  const { key, deadline, mode } = attempt.input;
+  if (mode === "dry-run") return preparedForDryRun(key, receiver);
   for (;;) {
     const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
     const claim: PrepareLease = { owner: randomUUID(), endsAt: performance.now() + leaseMs };
@@ -40,11 +40,11 @@ async function leaseOrWait(work: ValidatedAttempt, receiver: Receiver): Promise<
     const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
     if (claimed.state === "prepared") {
       receiver.unsavedPreparations.delete(keyText(key));
-      return ready(decrypt(claimed.encrypted, work, receiver));
+      return ready(decrypt(claimed.encrypted, key, receiver));
     }
-    if (claimed.state === "claimed") return prepareUnderLease(work, claim, receiver);
+    if (claimed.state === "claimed") return prepareUnderLease(attempt, claim, receiver);
     // Another delivery has just completed the event, and deleted its preparation.
-    const handled = claimed.state === "completed" ? await completedMeanwhile(work, receiver) : undefined;
+    const handled = claimed.state === "completed" ? await completedMeanwhile(attempt, receiver) : undefined;
     if (handled !== undefined) return handled;
     if (performance.now() + POLL_INTERVAL_MS >= deadline)
       return inProgress("another delivery is preparing it");
@@ -53,15 +53,15 @@ async function leaseOrWait(work: ValidatedAttempt, receiver: Receiver): Promise<
 }
 
 async function prepareUnderLease(
-  work: ValidatedAttempt,
+  attempt: ValidatedAttempt,
   claim: PrepareLease,
   receiver: Receiver,
 ): Promise<Preparation> {
-  const { key } = work;
+  const { key } = attempt.input;
   let text = receiver.unsavedPreparations.get(keyText(key));
   if (text === undefined) {
     try {
-      text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
+      text = JSON.stringify((await runPrepare(attempt, claim, receiver)) ?? null);
     } catch (error) {
       // Work past its time limit goes on: no other delivery may start it before it ends, or the lease does.
       if (!(error instanceof HandlerTimedOut)) await releaseLease(key, claim, receiver);
@@ -69,17 +69,17 @@ async function prepareUnderLease(
     }
   }
   // From here on the outside work has happened, and what it gave must not be lost.
-  const kept = await savePrepared(key, claim, text, encrypt(text, work, receiver), receiver);
+  const kept = await savePrepared(key, claim, text, encrypt(text, key, receiver), receiver);
   if (kept === "saved") return ready(JSON.parse(text));
   if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
   return kept === "lost"
     ? inProgress("another delivery has started it again")
-    : ready(decrypt(kept, work, receiver));
+    : ready(decrypt(kept, key, receiver));
 }
 
 /** Undefined where its record is gone again. */
 async function completedMeanwhile(
-  { key, deadline, bodySha256 }: ValidatedAttempt,
+  { input: { key, deadline, bodySha256 } }: ValidatedAttempt,
   receiver: Receiver,
 ): Promise<Preparation | undefined> {
   const record = await receiver.store.find(key, deadline);
@@ -91,11 +91,12 @@ const UNSAVED = "the result of prepare could not be stored; this process keeps i
 
 /** Never beyond the lease: past it another delivery may begin the same work. */
 async function runPrepare(
-  work: ValidatedAttempt,
+  attempt: ValidatedAttempt,
   claim: PrepareLease,
   receiver: Receiver,
 ): Promise<JsonValue | undefined> {
-  const { event, key, version, handler } = work;
+  const { event, input, handler } = attempt;
+  const { key, version } = input;
   // Whole milliseconds: sums of the clock's fractions are inexact.
   const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
@@ -109,14 +110,14 @@ async function runPrepare(
     });
   } catch (error) {
     if (error instanceof HandlerTimedOut && pending !== undefined)
-      saveLateResult(work, claim, pending, receiver);
+      saveLateResult(key, claim, pending, receiver);
     throw error;
   }
 }
 
 /** The result of outside work that ended after its time limit serves the next delivery all the same. */
 function saveLateResult(
-  work: ValidatedAttempt,
+  key: EventKey,
   claim: PrepareLease,
   outside: Promise<JsonValue | undefined>,
   receiver: Receiver,
@@ -124,9 +125,9 @@ function saveLateResult(
   outside
     .then(async (value) => {
       const text = JSON.stringify(value ?? null);
-      await savePrepared(work.key, claim, text, encrypt(text, work, receiver), receiver);
+      await savePrepared(key, claim, text, encrypt(text, key, receiver), receiver);
     })
-    .catch(() => releaseLease(work.key, claim, receiver));
+    .catch(() => releaseLease(key, claim, receiver));
 }
 
 async function releaseLease(key: EventKey, claim: PrepareLease, { store, log }: Receiver): Promise<void> {
@@ -139,9 +140,9 @@ async function releaseLease(key: EventKey, claim: PrepareLease, { store, log }: 
 }
 
 /** A dry run does no outside work: it runs on what an earlier attempt prepared, or not at all. */
-async function preparedForDryRun(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  const encrypted = await receiver.store.preparations.get(work.key);
-  if (encrypted !== undefined) return ready(decrypt(encrypted, work, receiver));
+async function preparedForDryRun(key: EventKey, receiver: Receiver): Promise<Preparation> {
+  const encrypted = await receiver.store.preparations.get(key);
+  if (encrypted !== undefined) return ready(decrypt(encrypted, key, receiver));
   const message = "a dry run does no outside work, and this event's prepare step has no stored result";
   return { state: "ended", outcome: refused("rejected", { message }) };
 }
@@ -154,12 +155,12 @@ function inProgress(why: string): Preparation {
   return { state: "ended", outcome: failed("event_in_progress", new Error(why)) };
 }
 
-function encrypt(text: string, work: ValidatedAttempt, { encryptor }: Receiver): Uint8Array {
-  return encryptor.encrypt(Buffer.from(text), preparationContext(work.key));
+function encrypt(text: string, key: EventKey, { encryptor }: Receiver): Uint8Array {
+  return encryptor.encrypt(Buffer.from(text), preparationContext(key));
 }
 
-function decrypt(encrypted: Uint8Array, work: ValidatedAttempt, { encryptor }: Receiver): JsonValue {
-  return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, preparationContext(work.key))).toString("utf8"));
+function decrypt(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver): JsonValue {
+  return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, preparationContext(key))).toString("utf8"));
 }
 
 /** What the result of a prepare step is sealed for. */
@@ -174,7 +175,7 @@ const DROPPED =
   `memory holds ${MAX_UNSAVED} results of prepare that could not be stored; this one, the oldest, is dropped: unless ` +
   "another process has completed the event, its next delivery runs prepare again";
 
-/** A claimed step: who holds it, and until when, on the scale of `performance.now()`. */
+/** A claimed step: its holder, and its end on the scale of `performance.now()`. */
 interface PrepareLease {
   readonly owner: string;
   readonly endsAt: number;

@@ -5,6 +5,7 @@ import type {
   Clock,
   EventKey,
   JsonObject,
+  JsonValue,
   Log,
   Outcome,
   RetryPolicy,
@@ -24,8 +25,8 @@ export interface Source {
   readonly scheme: Scheme;
 }
 
-/** Bytes that count as a stranger's until they are known to be authentic. */
-export interface HeldBytes {
+/** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
+export interface BodyReservation {
   /** May be called again. */
   release(): void;
 }
@@ -41,7 +42,7 @@ export interface Callback {
   /** The asynchronous context in which its handler runs. */
   readonly context: AsyncResource;
   /** Released once its authentication is known, whatever came of it. */
-  readonly held?: HeldBytes | undefined;
+  readonly bodyReservation?: BodyReservation | undefined;
   readonly buildLogEntry: BuildLogEntry;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;
@@ -54,7 +55,7 @@ export interface CallbackResult {
   readonly eventType?: string | undefined;
   /** The body, where it is JSON of an event. */
   readonly bodyJson?: JsonObject | undefined;
-  /** The row of the callback log, where it committed with the event. */
+  /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
 }
 
@@ -69,13 +70,13 @@ export interface PipelineSettings {
 }
 
 interface RetryTiming {
-  /** How long a retry or replay may wait for the database and for its turn; the handler's own limit comes on top. */
+  /** How long a retry or replay may wait for the database and for other deliveries; the handler's limit is added. */
   readonly timeLimitMs: number;
   /** How long it may take in all; after that the process that held its lease counts as dead. */
   readonly leaseMs: number;
 }
 
-/** Told what happens; none of it may throw. */
+/** Receives what happens; none of it may throw. */
 export interface Observer {
   attempted(kind: AttemptKind, outcome: Outcome): void;
   credentialsUsed(credentials: readonly Credential[]): void;
@@ -107,8 +108,8 @@ export interface Receiver {
   readonly describe: (error: unknown) => string;
 }
 
-/** Builds the log row of a success, which commits with the event (SPEC 1.7 g). */
-export type BuildLogEntry = (reception: CallbackResult) => CallbackLogEntry;
+/** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
+export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry;
 
 /** An identified event that is about to be run: from a callback, the retry loop or an operator. */
 export interface AttemptInput {
@@ -126,12 +127,15 @@ export interface AttemptInput {
   readonly dryRun?: DryRun;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
-  /** The log row that commits with a success, where the attempt answers a callback. */
+  /** The log entry that commits with a success, where a callback started the attempt. */
   readonly buildLogEntry?: (outcome: Outcome) => CallbackLogEntry;
 }
 
-/** The same with its handler found and its event validated. */
-export interface ValidatedAttempt extends AttemptInput {
+/** An attempt whose handler was found and whose event is valid. */
+export interface ValidatedAttempt {
+  readonly input: AttemptInput;
   readonly handler: Handler;
   readonly event: CallbackEvent<unknown>;
+  /** What its prepare step returned. */
+  readonly prepared?: JsonValue | undefined;
 }

@@ -26,9 +26,9 @@ export function isInconclusive(outcome: Outcome): boolean {
 }
 
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
-export async function storeFailure(work: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
+export async function storeFailure(input: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!handlerStarted(outcome)) return;
-  const { key, eventType, version, body, bodySha256 } = work;
+  const { key, eventType, version, body, bodySha256 } = input;
   const isUnknown = outcome.code === "commit_unknown";
   // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
   if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;

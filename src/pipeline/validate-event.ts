@@ -76,7 +76,7 @@ export function validateEvent(
 }
 
 /**
- * A platform does not send again what was answered 400. An event that would be valid with shorter numbers is our fault:
+ * A platform does not resend an event after a 400. An event that would be valid with shorter numbers is our fault:
  * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
  * takes digits as a string has had them, and means its refusal.
  */

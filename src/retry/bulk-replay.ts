@@ -92,11 +92,11 @@ async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWo
   }
 }
 
-function replayState(ending: ReplayResult): ReplayState {
-  if (ending === "leased") return "later";
-  if (ending === "absent" || ending.kind === "already_processed") return "already";
-  if (ending.kind === "success") return "succeeded";
-  return isTransient(ending) ? "later" : "failed";
+function replayState(result: ReplayResult): ReplayState {
+  if (result === "leased") return "later";
+  if (result === "absent" || result.kind === "already_processed") return "already";
+  if (result.kind === "success") return "succeeded";
+  return isTransient(result) ? "later" : "failed";
 }
 
 async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {

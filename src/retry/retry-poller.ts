@@ -29,7 +29,7 @@ export function createRetryPoller(receiver: Receiver) {
     return ran + (await runSuspects());
   }
 
-  /** After the others, one by one: what ends the process takes nothing else with it, and its next turn comes after theirs. */
+  /** One by one, after the others. A suspect that ends the process interrupts no other attempt, and runs last again. */
   async function runSuspects(): Promise<number> {
     for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
       if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(receiver.clock.now()))) return ran;

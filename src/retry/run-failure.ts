@@ -15,18 +15,18 @@ import type { NewAttempt, StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
   readonly failure: StoredFailure;
-  /** Who holds the failure's lease. */
+  /** The holder of the failure's lease. */
   readonly owner: string;
   readonly kind: "retry" | "replay";
   /** The bulk replay that it is one of. */
   readonly bulkReplayId?: number | undefined;
-  /** Until then its end is offered to an absent database, on the scale of `performance.now()`; once where it is left out. */
+  /** Storing the outcome is retried until then, on the scale of `performance.now()`; tried once where this is absent. */
   readonly leaseEndsAt?: number;
-  /** Aborted when the process stops, which waits for no absent database. */
+  /** Aborted when the process stops: it does not wait for a database that is away. */
   readonly stopping?: AbortSignal;
 }
 
-/** Runs a leased failure once more and settles it: gone after a success, otherwise put off, rescheduled or exhausted. */
+/** Runs a leased failure once more and stores the outcome: removed after success, otherwise put off, rescheduled or exhausted. */
 export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
   const { failure, kind, bulkReplayId } = run;
   const startedAt = receiver.clock.now();
@@ -39,10 +39,7 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
     startedAt,
     durationMs: performance.now() - startTick,
   } as const;
-  await Promise.all([
-    settleUntilLeaseEnds(run, outcome, receiver),
-    recordAttempt(attempt, outcome, receiver),
-  ]);
+  await Promise.all([storeUntilLeaseEnds(run, outcome, receiver), recordAttempt(attempt, outcome, receiver)]);
   return outcome;
 }
 
@@ -83,11 +80,11 @@ export function isTransient(outcome: Outcome): boolean {
 
 const PAUSE_MS = 500;
 
-/** An end that is not stored would look as if the process had ended during the attempt. */
-async function settleUntilLeaseEnds(run: FailureRun, outcome: Outcome, receiver: Receiver): Promise<void> {
+/** An outcome that is not stored would look as if the process had ended during the attempt. */
+async function storeUntilLeaseEnds(run: FailureRun, outcome: Outcome, receiver: Receiver): Promise<void> {
   for (;;) {
     try {
-      await settle(run, outcome, receiver);
+      await storeOutcome(run, outcome, receiver);
       return;
     } catch (error) {
       if (run.stopping?.aborted || performance.now() + PAUSE_MS >= (run.leaseEndsAt ?? 0)) throw error;
@@ -96,7 +93,7 @@ async function settleUntilLeaseEnds(run: FailureRun, outcome: Outcome, receiver:
   }
 }
 
-async function settle(
+async function storeOutcome(
   { failure, owner, kind, bulkReplayId }: FailureRun,
   outcome: Outcome,
   receiver: Receiver,
@@ -114,22 +111,22 @@ async function settle(
   }
   const now = receiver.clock.now();
   if (isInconclusive(outcome) || found === "unknown") {
-    // It costs no retry; but it waits its turn, or it would keep the others from theirs.
+    // It does not count as a retry, but waits like one: at once, it would keep the others from running.
     const later = new Date(now.getTime() + retry.delaySeconds * 1000);
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
     return failureLeases.release(failure, owner, kind === "retry" ? later : undefined, triedBy);
   }
-  // What a handler rejects will be rejected again, so that its retries are exhausted at once.
-  const isRejected = outcome.kind === "refused";
-  const next = isRejected ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
-  const error = isRejected ? outcome.message : receiver.describe(outcome.cause);
+  // What is refused or rejected will be so again, so that its retries are exhausted at once.
+  const hasNoRetry = outcome.kind === "refused";
+  const next = hasNoRetry ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
+  const error = hasNoRetry ? outcome.message : receiver.describe(outcome.cause);
   const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null, bulkReplayId };
   await failureLeases.reschedule(failure, owner, again);
 }
 
 /**
- * Writes an attempt into its event's history, where the handler was run. What happened is said by the record and the failure; so
- * that a history that could not be written is no reason for anything else to fail.
+ * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened, so that
+ * an attempt that could not be written makes nothing else fail.
  */
 async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,
@@ -158,12 +155,12 @@ export function newLease({ clock, settings }: Receiver) {
   return { owner: randomUUID(), now, until, leaseEndsAt: performance.now() + leaseMs };
 }
 
-/** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
+/** Ends the attempts that ended processes left, and warns of the failures that are suspect for it. */
 export async function recoverInterrupted({ store, clock, log, settings }: Receiver): Promise<void> {
   const { retry } = settings;
   const recovery = { now: clock.now(), leaseMs: retry.leaseMs, policy: retry };
-  const settled = await store.failureLeases.recover(recovery);
-  for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
+  const interrupted = await store.failureLeases.recover(recovery);
+  for (const { source, eventId, kind, isAlone, state, crashes } of interrupted) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");
   }

@@ -5,16 +5,16 @@ import { createAcceptGate } from "../../src/http/admission.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
 
 /** Whether requests may begin after so many turns of the event loop, each of which brought a connection. */
-async function isClearAfter(turns: number, mostMs: number): Promise<boolean> {
-  const doorway = createAcceptGate(mostMs);
-  doorway.connectionAccepted();
+async function isClearAfter(turns: number, maxMs: number): Promise<boolean> {
+  const gate = createAcceptGate(maxMs);
+  gate.connectionAccepted();
   let isClear = false;
-  void doorway.quiet?.then(() => {
+  void gate.quiet?.then(() => {
     isClear = true;
   });
   for (let turn = 0; turn < turns; turn += 1) {
     await nextTurn();
-    doorway.connectionAccepted();
+    gate.connectionAccepted();
   }
   return isClear;
 }
@@ -29,10 +29,10 @@ describe("requests", () => {
   });
 
   it("requests start after a turn that brought no connection", async () => {
-    const doorway = createAcceptGate(60_000);
-    doorway.connectionAccepted();
-    await doorway.quiet;
-    expect(doorway.quiet).toBeUndefined();
+    const gate = createAcceptGate(60_000);
+    gate.connectionAccepted();
+    await gate.quiet;
+    expect(gate.quiet).toBeUndefined();
   });
 
   it("requests start in the end although connections never cease to arrive", async () => {

@@ -43,16 +43,16 @@ describe("a callback", () => {
 
   it("a callback with a content encoding returns 415 and closes the connection, because its body is not read", async () => {
     const request = post(["Content-Encoding: gzip", "Content-Length: 100"]);
-    const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
-    expect(answer).toMatch(/^HTTP\/1\.1 415 /);
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+    const response = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
+    expect(response).toMatch(/^HTTP\/1\.1 415 /);
+    expect(response).toMatch(/\r\nconnection: close\r\n/i);
   });
 
   it("a callback that announces too long a body returns 413 before any of the body arrives", async () => {
     const begun = performance.now();
     const request = post(["Content-Length: 1025"]);
-    const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    const response = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
     expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
@@ -145,7 +145,7 @@ describe("requests that are refused", () => {
     try {
       const get = "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
       const sent = Array.from({ length: 100 }, () => rawExchange(lent.receiver.publicOrigin, get));
-      for (const answer of await Promise.all(sent)) expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+      for (const response of await Promise.all(sent)) expect(response).toMatch(/^HTTP\/1\.1 404 /);
     } finally {
       unsubscribe("http.server.response.finish", count);
     }

@@ -43,9 +43,9 @@ describe("the stream to a listener", () => {
       }
     }
     const ended = new AbortController();
-    const hearing = { follow, ended: ended.signal } as never;
+    const buffer = { follow, ended: ended.signal } as never;
     const log = recordedLog();
-    const route = captureRoute({ buffer: hearing, checkToken: () => ({ verdict: "right" }) }, log);
+    const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
     await withHttpServer(
       ({ headers, url }, response) =>
         void route({ headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never),

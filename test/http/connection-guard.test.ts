@@ -114,17 +114,17 @@ const SILENT_MS = 1_000;
 describe("pipelined requests", () => {
   it("get one response and Connection: close; the receiver works on no other one of them", async () => {
     const before = await worked();
-    const answer = await rawExchange(lent.receiver.publicOrigin, GET.repeat(MANY));
-    expect(answer.match(/HTTP\/1\.1 404 /g)).toHaveLength(1);
-    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    const response = await rawExchange(lent.receiver.publicOrigin, GET.repeat(MANY));
+    expect(response.match(/HTTP\/1\.1 404 /g)).toHaveLength(1);
+    expect(response).toMatch(/\r\nConnection: close\r\n/);
     expect(await worked()).toBe(before + 1);
   });
 
   it("the first of two pipelined callbacks is handled and answered, and the second has to be sent again", async () => {
     const [first, second] = [payment(), payment()];
-    const answer = await rawExchange(lent.receiver.publicOrigin, signed(first) + signed(second));
-    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
+    const response = await rawExchange(lent.receiver.publicOrigin, signed(first) + signed(second));
+    expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(response).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
     const handled = ({ event_id }: { event_id: string }) =>
       lent.receiver.count("oncehook_records", `event_id = '${event_id}'`);
     expect([await handled(first), await handled(second)]).toEqual([1, 0]);
@@ -161,9 +161,9 @@ describe("pipelined requests", () => {
     ["an unknown expectation", GET.replace("\r\n\r\n", "\r\nExpect: 200-ok\r\n\r\n"), 417],
     ["no Host", GET.replace("Host: x\r\n", ""), 400],
   ])("pipelined requests with %s get one response too", async (_title, request, status) => {
-    const answer = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
-    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const response = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
+    expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
   it.each([
@@ -184,9 +184,9 @@ describe("pipelined requests", () => {
 
   it("pipelined requests to the admin listener get one response", async () => {
     const request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-    const answer = await rawExchange(lent.receiver.adminOrigin, request.repeat(MANY));
-    expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(1);
-    expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+    const response = await rawExchange(lent.receiver.adminOrigin, request.repeat(MANY));
+    expect(response.match(/HTTP\/1\.1 200 /g)).toHaveLength(1);
+    expect(response).toMatch(/\r\nConnection: close\r\n/i);
   });
 
   it("behind a stream end it", async () => {

@@ -42,10 +42,10 @@ describe("HTTPS", () => {
             "x-event-type": "payment_notify",
           };
           const url = `${receiver.publicOrigin}/api/platform/callback`;
-          const answer = await request(url, { method: "POST", headers }, body);
+          const response = await request(url, { method: "POST", headers }, body);
           expect(receiver.publicOrigin).toMatch(/^https:/);
-          expect([answer.status, answer.name]).toEqual([200, "first"]);
-          expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
+          expect([response.status, response.name]).toEqual([200, "first"]);
+          expect(response.headers["strict-transport-security"]).toBe("max-age=31536000");
         },
         { env: { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile, HOST: "127.0.0.1" } },
       ),

@@ -49,10 +49,10 @@ describe("rate limits", () => {
     withDatabase(dialect, async (target) => {
       const env = { RATE_LIMIT_CALLBACK: "5/minute", RATE_LIMIT_STORE: "database" };
       const receivers = [await startReceiver(target, { env }), await startReceiver(target, { env })];
-      const answers = [];
+      const statuses = [];
       for (let index = 0; index < 8; index += 1)
-        answers.push((await receivers[index % 2]!.send(payment())).status);
-      expect(answers).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+        statuses.push((await receivers[index % 2]!.send(payment())).status);
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
       for (const receiver of receivers) await receiver.stop();
     }),
   );
@@ -253,9 +253,9 @@ describe("remote addresses", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        const answer = await receiver.send(payment());
-        expect([answer.status, answer.body]).toEqual([403, { error: "address not allowed" }]);
-        expect(answer.headers.get("ratelimit")).toBeNull();
+        const response = await receiver.send(payment());
+        expect([response.status, response.body]).toEqual([403, { error: "address not allowed" }]);
+        expect(response.headers.get("ratelimit")).toBeNull();
         expect((await fetch(`${receiver.publicOrigin}/%zz`, { method: "POST" })).status).toBe(403);
       },
       { env: { IP_ALLOW_LIST: "192.0.2.0/24", RATE_LIMIT_CALLBACK: "10/minute" } },

@@ -19,12 +19,12 @@ async function come(query: string, headers: Record<string, string> = { accept: "
 
 /** A state that the platform made up, for a flow that it starts. */
 async function registered(state: string): Promise<string> {
-  const answer = await lent.receiver.admin("/api/v1/oauth/states", {
+  const response = await lent.receiver.admin("/api/v1/oauth/states", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ state }),
   });
-  expect(answer.status).toBe(201);
+  expect(response.status).toBe(201);
   return state;
 }
 
@@ -59,8 +59,8 @@ describe("the redirect of an OAuth flow", () => {
   it("a redirect returns 503 and spends neither code nor state while the platform's discovery fails", async () => {
     const state = await registered(`${STATE}-with-an-issuer`);
     for (let turn = 0; turn < 2; turn += 1) {
-      const answer = await come(`code=c1&state=${state}&iss=${AWAY}`, {});
-      expect([answer.status, answer.text]).toEqual([503, '{"error":"temporarily unavailable"}']);
+      const response = await come(`code=c1&state=${state}&iss=${AWAY}`, {});
+      expect([response.status, response.text]).toEqual([503, '{"error":"temporarily unavailable"}']);
     }
     const where = "outcome = 'platform_unavailable'";
     expect(await lent.receiver.count("oncehook_records")).toBe(0);
@@ -71,8 +71,8 @@ describe("the redirect of an OAuth flow", () => {
   it("a redirect that the platform signs needs a state, because its event's id is made from it", async () => {
     const sent = { path: "/api/platform/oauth-callback" };
     for (const body of [{ code: "c1" }, { code: "c1", state: "" }]) {
-      const answer = await lent.receiver.send(body, sent);
-      expect([answer.status, answer.body]).toEqual([400, { error: "state: missing" }]);
+      const response = await lent.receiver.send(body, sent);
+      expect([response.status, response.body]).toEqual([400, { error: "state: missing" }]);
     }
   });
 

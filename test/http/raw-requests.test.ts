@@ -47,17 +47,17 @@ describe("requests as they come over the wire", () => {
     ],
   ])("a request with %s is refused", (_title, build) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await rawExchange(receiver.publicOrigin, build(JSON.stringify(payment())));
-      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-      expect(answer).toContain('{"error":"invalid signature"}');
+      const response = await rawExchange(receiver.publicOrigin, build(JSON.stringify(payment())));
+      expect(response).toMatch(/^HTTP\/1\.1 401 /);
+      expect(response).toContain('{"error":"invalid signature"}');
     }),
   );
 
   it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])("get 405 with Allow for %s", (method) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await rawExchange(receiver.publicOrigin, head([]).replace("POST", method));
-      expect(answer).toMatch(/^HTTP\/1\.1 405 /);
-      expect(answer.toLowerCase()).toContain("allow: post");
+      const response = await rawExchange(receiver.publicOrigin, head([]).replace("POST", method));
+      expect(response).toMatch(/^HTTP\/1\.1 405 /);
+      expect(response.toLowerCase()).toContain("allow: post");
     }),
   );
 
@@ -73,9 +73,9 @@ describe("requests as they come over the wire", () => {
     ["headers of more than 16 KiB", head([`X-Long: ${"x".repeat(17_000)}`]), 431, "headers too large"],
   ])("get an error as JSON for %s", (_title, request, status, message) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await rawExchange(receiver.publicOrigin, request);
-      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-      expect(answer).toContain(`{"error":"${message}"}`);
+      const response = await rawExchange(receiver.publicOrigin, request);
+      expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(response).toContain(`{"error":"${message}"}`);
       await until(
         async () => (await receiver.count("oncehook_callbacks", `response_status = ${status}`)) === 1,
       );
@@ -88,22 +88,22 @@ describe("requests as they come over the wire", () => {
 
   it("get an error as JSON for an address that cannot be decoded", () =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await rawExchange(
+      const response = await rawExchange(
         receiver.publicOrigin,
         head([]).replace("/api/platform/callback", "/%zz"),
       );
-      expect(answer).toMatch(/^HTTP\/1\.1 404 /);
-      expect(answer).toContain('{"error":"not found"}');
+      expect(response).toMatch(/^HTTP\/1\.1 404 /);
+      expect(response).toContain('{"error":"not found"}');
     }));
 
   it("a body of endless chunks returns 413", () =>
     withReceiver("sqlite", async (receiver) => {
       const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
-      const answer = await rawExchange(
+      const response = await rawExchange(
         receiver.publicOrigin,
         head(["Transfer-Encoding: chunked"]) + chunk.repeat(20),
       );
-      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+      expect(response).toMatch(/^HTTP\/1\.1 413 /);
     }));
 
   it("a chunked body is accepted with a signature over the chunks' content", () =>
@@ -152,7 +152,7 @@ describe("requests as they come over the wire", () => {
     // More than the buffers of both sides take.
     socket.write(Buffer.alloc(33_554_432));
     const errors = createClientErrors({} as never);
-    // Its request has begun, so that its own ending is logged.
+    // Its request has started, so that its own outcome is logged.
     errors.requestStarted(socket);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     try {
@@ -187,7 +187,7 @@ describe("requests as they come over the wire", () => {
         const [before, after] = [open(receiver), open(receiver)];
         before.socket.write(kept(event("held", {})));
         const [first, second] = [kept(payment()), kept(payment())];
-        // In one piece, so that the second request has begun when the first is answered.
+        // In one piece, so that the second request has begun when the response to the first is sent.
         after.socket.write(first + second.slice(0, 20));
         await until(() => work.begun && after.text.endsWith("}}"));
         expect(after.text).toMatch(/\r\nConnection: keep-alive\r\n/);
@@ -216,11 +216,11 @@ describe("requests as they come over the wire", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        const answer = await rawExchange(receiver.publicOrigin, head(["Content-Length: 100"]), {
+        const response = await rawExchange(receiver.publicOrigin, head(["Content-Length: 100"]), {
           silenceMs: 5_000,
         });
-        expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-        expect(answer).toContain('{"error":"request timeout"}');
+        expect(response).toMatch(/^HTTP\/1\.1 408 /);
+        expect(response).toContain('{"error":"request timeout"}');
         await until(async () => (await receiver.count("oncehook_callbacks")) === 1);
         expect(await receiver.count("oncehook_callbacks", "response_status = 408")).toBe(1);
         expect(receiver.lines.at(-1)).toMatchObject({ outcome: "request_timeout", status: 408 });

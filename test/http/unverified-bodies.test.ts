@@ -20,44 +20,44 @@ function bounded(most: number, longestBody: number) {
 describe("bodies that are not verified yet", () => {
   it("bodies of an address that is back within its share end in order of age, after older ones", () => {
     const { ended, begin } = bounded(400, 100);
-    begin("192.0.2.1", "older").hold(100);
-    begin("192.0.2.2", "small").hold(10);
+    begin("192.0.2.1", "older").reserve(100);
+    begin("192.0.2.2", "small").reserve(10);
     const large = begin("192.0.2.2", "large");
-    large.hold(200);
+    large.reserve(200);
     large.release();
-    begin("192.0.2.3", "new").hold(300);
+    begin("192.0.2.3", "new").reserve(300);
     expect(ended).toEqual(["older"]);
   });
 
   it("an address with one body of the largest size is within its share, however small the bound is", () => {
     const { ended, begin } = bounded(200, 100);
-    begin("192.0.2.1", "older").hold(40);
-    begin("192.0.2.2", "largest").hold(100);
-    begin("192.0.2.3", "new").hold(70);
+    begin("192.0.2.1", "older").reserve(40);
+    begin("192.0.2.2", "largest").reserve(100);
+    begin("192.0.2.3", "new").reserve(70);
     expect(ended).toEqual(["older"]);
   });
 
   it("the oldest body is refused bytes past the bound, and is not ended by that", () => {
     const { ended, begin, bodies } = bounded(100, 100);
     const oldest = begin("192.0.2.1", "oldest");
-    expect([oldest.hold(60), oldest.hold(60)]).toEqual([true, false]);
+    expect([oldest.reserve(60), oldest.reserve(60)]).toEqual([true, false]);
     expect([ended, bodies.bytes]).toEqual([[], 60]);
   });
 
   it("a complete body is not ended to make room for others", () => {
     const { ended, begin } = bounded(100, 100);
     const whole = begin("192.0.2.1", "whole");
-    whole.hold(100);
+    whole.reserve(100);
     whole.complete();
-    expect(begin("192.0.2.2", "new").hold(1)).toBe(false);
+    expect(begin("192.0.2.2", "new").reserve(1)).toBe(false);
     expect(ended).toEqual([]);
   });
 
   it("count no more once they are released, and each of them once", () => {
     const { bodies, ended, begin } = bounded(100, 100);
     const verified = begin("192.0.2.1", "verified");
-    begin("192.0.2.1", "other").hold(30);
-    verified.hold(50);
+    begin("192.0.2.1", "other").reserve(30);
+    verified.reserve(50);
     verified.release();
     verified.release();
     expect(bodies.bytes).toBe(30);
@@ -92,8 +92,8 @@ describe("bodies that are not verified yet", () => {
         );
       },
       async (origin) => {
-        const answer = await fetch(origin, { method: "POST", body: "x".repeat(600) });
-        expect(await answer.json()).toEqual([true, 600, false]);
+        const response = await fetch(origin, { method: "POST", body: "x".repeat(600) });
+        expect(await response.json()).toEqual([true, 600, false]);
       },
     );
   });

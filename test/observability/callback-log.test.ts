@@ -58,7 +58,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
       ...over,
     });
     const request = { outcome: row.outcome, remoteAddress: row.remoteAddress, body: Buffer.alloc(0) };
-    if (callbackLog.admitRejected(request))
+    if (callbackLog.admitRefused(request))
       callbackLog.addRefused({ ...request, entry: () => row, diagnosis });
   };
   const warnings = () => logger.lines.filter(({ level }) => level === "warn");
@@ -240,7 +240,7 @@ describe("refused callbacks", () => {
     const { callbackLog } = setUp();
     const admitted = (now: Date) => {
       vi.setSystemTime(now);
-      return Array.from({ length: 700 }, () => callbackLog.admitRejected(stranger)).filter(Boolean).length;
+      return Array.from({ length: 700 }, () => callbackLog.admitRefused(stranger)).filter(Boolean).length;
     };
     expect(admitted(START)).toBe(600);
     expect(admitted(new Date(START.getTime() + 59_999))).toBe(0);
@@ -249,15 +249,15 @@ describe("refused callbacks", () => {
 
   it("refused callbacks are logged again after the clock is set back", () => {
     const { callbackLog } = setUp({ rejectedPerMinute: 1 });
-    expect(callbackLog.admitRejected(stranger)).toBe(true);
+    expect(callbackLog.admitRefused(stranger)).toBe(true);
     vi.setSystemTime(START.getTime() - 3_600_000);
-    expect(callbackLog.admitRejected(stranger)).toBe(true);
+    expect(callbackLog.admitRefused(stranger)).toBe(true);
   });
 
   it("past the bound have a line and a row for each minute and outcome: how many, from where, since when", async () => {
     const { callbackLog, store, metrics, warnings } = setUp({ rejectedPerMinute: 2 });
     const refused = (outcome: "signature_mismatch" | "too_many_requests", address: number) =>
-      callbackLog.admitRejected({ outcome, remoteAddress: `192.0.2.${address}`, url: () => `/${address}` });
+      callbackLog.admitRefused({ outcome, remoteAddress: `192.0.2.${address}`, url: () => `/${address}` });
     for (let index = 0; index < 7; index += 1) refused("signature_mismatch", index % 4);
     await vi.advanceTimersByTimeAsync(30_000);
     refused("signature_mismatch", 9);
@@ -306,7 +306,7 @@ describe("refused callbacks", () => {
   it("count their addresses up to a thousand, so that a flood of them takes no memory", async () => {
     const { callbackLog, store } = setUp({ rejectedPerMinute: 0 });
     for (let index = 0; index < 3_000; index += 1)
-      callbackLog.admitRejected({ ...stranger, remoteAddress: `a${index}` });
+      callbackLog.admitRefused({ ...stranger, remoteAddress: `a${index}` });
     await vi.advanceTimersByTimeAsync(60_200);
     expect(store.rows[0]?.leftOut).toMatchObject({ count: 3_000, addresses: 1_000 });
     expect(store.rows[0]?.error).toContain("from 1000 or more remote addresses");
@@ -316,9 +316,9 @@ describe("refused callbacks", () => {
     const { callbackLog, store, add } = setUp({ rejectedPerMinute: 0, waiting: 1 });
     store.broken = true;
     add(1);
-    expect(callbackLog.admitRejected(stranger)).toBe(false);
+    expect(callbackLog.admitRefused(stranger)).toBe(false);
     await vi.advanceTimersByTimeAsync(61_000);
-    expect(callbackLog.admitRejected({ ...stranger, remoteAddress: "192.0.2.2" })).toBe(false);
+    expect(callbackLog.admitRefused({ ...stranger, remoteAddress: "192.0.2.2" })).toBe(false);
     const [first, last] = [START.toISOString(), new Date().toISOString()];
     store.broken = false;
     await vi.advanceTimersByTimeAsync(61_000);

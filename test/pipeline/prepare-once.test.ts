@@ -59,7 +59,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     tracer: undefined,
   });
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };
-  const work = (deadline: number) => ({
+  const input = (deadline: number) => ({
     key: KEY,
     json,
     body: Buffer.from(JSON.stringify(json)),
@@ -68,10 +68,10 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     deadline,
   });
   const run = (deadline = performance.now() + 5_000) =>
-    runEvent({ ...work(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
+    runEvent({ ...input(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
   const deliver = async (typeOf: () => string | Refused) => {
     const context = new AsyncResource("test");
-    const delivery = { ...work(performance.now() + 5_000), context, buildLogEntry: () => logRow() };
+    const delivery = { ...input(performance.now() + 5_000), context, buildLogEntry: () => logRow() };
     const { outcome } = await new Promise<CallbackResult>((end) =>
       processDelivery({ ...delivery, end }, typeOf, receiver),
     );

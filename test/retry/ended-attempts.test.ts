@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { overriding } from "../support/overriding.ts";
-import { CONFIG, failInline, rooms, T0, TIMING, withLease, workOf } from "../support/retry-rooms.ts";
+import { CONFIG, failInline, inputOf, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
 
 /** The rooms with a failed event that is leased from second 60 to 90 by a process that has ended. */
 async function leasedByAnEndedProcess(store: Store) {
@@ -19,7 +19,7 @@ async function leasedByAnEndedProcess(store: Store) {
 describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
     ["a retry", (receiver) => createRetryPoller(receiver).round()],
-    ["a replay", (receiver) => replay(workOf("e1").key, receiver)],
+    ["a replay", (receiver) => replay(inputOf("e1").key, receiver)],
   ];
 
   it.each(again)("waits as %s for the runs under way, which it could take with it", (_, run) =>
@@ -54,18 +54,18 @@ describe("a failure whose process ended during its attempt", () => {
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
-      expect(await discard(workOf("e1").key, inner.receiver)).toBe("leased");
+      expect(await discard(inputOf("e1").key, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;
-      expect(await discard(workOf("e1").key, inner.receiver)).toBe("discarded");
+      expect(await discard(inputOf("e1").key, inner.receiver)).toBe("discarded");
     }));
 
   it("an abandoned failure can be replayed once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
-      expect(await replay(workOf("e1").key, inner.receiver)).toBe("leased");
+      expect(await replay(inputOf("e1").key, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;
-      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
+      expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
     }));
 
   it.each([
@@ -77,7 +77,7 @@ describe("a failure whose process ended during its attempt", () => {
     (...given) =>
       withStore("sqlite", async (store, target) => {
         const [kind, crashes, isAlone, bulkReplayId] = given;
-        // A process that ends is one that leases, and settles nothing.
+        // A process that ends is one that leases, and stores no outcome.
         const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
           await store.failureLeases.leaseOne(...lease);
           return "leased";
@@ -92,7 +92,7 @@ describe("a failure whose process ended during its attempt", () => {
           { filter: {}, perSecond: 10, createdBy: "token" },
           inner.receiver.clock.now(),
         );
-        await replay(workOf("e1").key, inner.receiver, bulkReplayId);
+        await replay(inputOf("e1").key, inner.receiver, bulkReplayId);
         const later = new Date(T0 + TIMING.leaseMs);
         const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
         expect(await store.failureLeases.recover(recovery)).toMatchObject([{ kind, isAlone }]);
@@ -143,7 +143,7 @@ describe("the end of an attempt that cannot be stored", () => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
       await execute(target, KEPT_LEASES);
-      await expect(replay(workOf("e1").key, inner.receiver)).rejects.toThrow("no lease ends");
+      await expect(replay(inputOf("e1").key, inner.receiver)).rejects.toThrow("no lease ends");
     }),
   );
 
@@ -164,7 +164,7 @@ describe("the end of an attempt that cannot be stored", () => {
       const stopping = loop.stop();
       gate.resolve();
       await stopping;
-      expect((await store.failures.get(workOf("e1").key))?.leasedUntil).not.toBeNull();
+      expect((await store.failures.get(inputOf("e1").key))?.leasedUntil).not.toBeNull();
     }),
   );
 });

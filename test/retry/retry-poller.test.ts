@@ -11,11 +11,11 @@ import {
   CONFIG,
   completeElsewhere,
   failInline,
+  inputOf,
   NO_RETRIES,
   rooms,
   T0,
   TIMING,
-  workOf,
 } from "../support/retry-rooms.ts";
 
 describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
@@ -86,7 +86,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 3 });
       for (const id of ["poison", "e1", "e2"]) await failInline(inner, id);
-      // A process that ends is one that leases, and settles nothing.
+      // A process that ends is one that leases, and stores no outcome.
       const lease = () => {
         const now = inner.receiver.clock.now();
         return { owner: "ended", now, until: new Date(now.getTime() + TIMING.leaseMs) };
@@ -117,7 +117,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const inner = rooms(store, { times: 1 }, undefined, NO_RETRIES);
       for (const id of ["e1", "e2"]) {
         await storeFailure(
-          workOf(id),
+          inputOf(id),
           failed("commit_unknown", new Error("the answer was lost")),
           inner.receiver,
         );
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const find: Store["find"] = () => Promise.reject(new Error("the database is away"));
       const inner = rooms({ ...store, find }, { times: 0 });
-      await storeFailure(workOf("e1"), failed("commit_unknown", new Error("no answer")), inner.receiver);
+      await storeFailure(inputOf("e1"), failed("commit_unknown", new Error("no answer")), inner.receiver);
       expect(await store.failures.counts()).toEqual({ waiting: 1, exhausted: 0 });
     }));
 
@@ -148,9 +148,9 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const inner = rooms({ ...store, failures: overriding(store.failures, { record }) }, { times: 0 });
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const unknown = failed("commit_unknown", new Error("no answer"));
-      await storeFailure(workOf("e1"), unknown, inner.receiver);
+      await storeFailure(inputOf("e1"), unknown, inner.receiver);
       expect(kept).toBe(0);
-      await storeFailure(workOf("e2"), unknown, inner.receiver);
+      await storeFailure(inputOf("e2"), unknown, inner.receiver);
       expect(kept).toBe(1);
     }));
 
@@ -163,7 +163,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const lost = rooms({ ...store, submit }, { times: 0 });
       lost.time.seconds = 60;
       expect(await lost.loop().round()).toBe(1);
-      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+      expect(await store.failures.get(inputOf("e1").key)).toMatchObject({
         code: "commit_unknown",
         retriesDone: 1,
       });
@@ -174,7 +174,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const inner = rooms(store, { times: 0 });
       const keep = (eventId: string, cause: Error) => {
         const fault = new StoreError("unavailable", "the deadline has passed", cause);
-        return storeFailure(workOf(eventId), failed("store_unavailable", fault), inner.receiver);
+        return storeFailure(inputOf(eventId), failed("store_unavailable", fault), inner.receiver);
       };
       await keep("began", new DatabaseErrorInHandler(new Error("lock timeout")));
       await keep("never began", new Error("connection refused"));
@@ -198,7 +198,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       );
       away.time.seconds = 60;
       expect(await away.loop().round()).toBe(1);
-      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+      expect(await store.failures.get(inputOf("e1").key)).toMatchObject({
         state: "waiting",
         retriesDone: 0,
         nextAttemptAt: new Date(T0 + 120_000).toISOString(),
@@ -216,7 +216,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       failing.times = 99;
       expect(await inner.loop().round()).toBe(1);
       expect(failing.times).toBe(99);
-      expect(await store.attempts.list(workOf("e1").key, { after: 0, limit: 9 })).toEqual([]);
+      expect(await store.attempts.list(inputOf("e1").key, { after: 0, limit: 9 })).toEqual([]);
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
     }));
 

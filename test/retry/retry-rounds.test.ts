@@ -7,11 +7,11 @@ import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { overriding } from "../support/overriding.ts";
-import { failInline, rooms, T0, withLease, workOf } from "../support/retry-rooms.ts";
+import { failInline, inputOf, rooms, T0, withLease } from "../support/retry-rooms.ts";
 
 const away = () => new StoreError("unavailable", "the database is away", undefined);
 const historyOf = (store: Store, eventId = "e1") =>
-  store.attempts.list(workOf(eventId).key, { after: 0, limit: 9 });
+  store.attempts.list(inputOf(eventId).key, { after: 0, limit: 9 });
 
 /** A store whose failures' leases have other operations. */
 const withLeases = (store: Store, over: Partial<Store["failureLeases"]>): Store => ({
@@ -75,7 +75,7 @@ describe("a round of retries", () => {
         return run;
       };
       const receiver = { ...inner.receiver, runLock: { ...runLock, exclusive } };
-      const replayed = replay(workOf("suspect").key, receiver);
+      const replayed = replay(inputOf("suspect").key, receiver);
       await waits.promise;
       await new Promise((resolve) => setImmediate(resolve));
       gate.resolve();
@@ -83,7 +83,7 @@ describe("a round of retries", () => {
       expect(order).toEqual(["e1", "the suspect's turn", "suspect"]);
     }));
 
-  it("offers the end of a retry to the database again while its lease lasts", () =>
+  it("storing the outcome of a retry is tried again while its lease lasts", () =>
     withStore("sqlite", async (store) => {
       let offered = 0;
       const reschedule: Store["failureLeases"]["reschedule"] = async (...given) => {
@@ -96,7 +96,10 @@ describe("a round of retries", () => {
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(1);
       expect(offered).toBe(2);
-      expect(await store.failures.get(workOf("e1").key)).toMatchObject({ retriesDone: 1, leasedUntil: null });
+      expect(await store.failures.get(inputOf("e1").key)).toMatchObject({
+        retriesDone: 1,
+        leasedUntil: null,
+      });
     }));
 
   it("goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
@@ -111,7 +114,7 @@ describe("a round of retries", () => {
       // A lease so short that the end is offered once.
       const loop = createRetryPoller(withLease(inner.receiver, 100));
       expect(await loop.round()).toBe(2);
-      expect((await store.failures.get(workOf("e2").key))?.leasedUntil).toBeNull();
+      expect((await store.failures.get(inputOf("e2").key))?.leasedUntil).toBeNull();
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
         { event_id: "e1", msg: expect.stringContaining("how a retry ended could not be stored") },
       ]);
@@ -153,8 +156,8 @@ describe("a replay", () => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
       inner.time.seconds = 30;
-      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ kind: "failed" });
-      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+      expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "failed" });
+      expect(await store.failures.get(inputOf("e1").key)).toMatchObject({
         state: "waiting",
         attempts: 2,
         retriesDone: 0,
@@ -165,7 +168,7 @@ describe("a replay", () => {
   it("holds up the deliveries of its event in this process", () =>
     withStore("sqlite", async (store) => {
       const order: string[] = [];
-      const { key, deadline } = workOf("e1");
+      const { key, deadline } = inputOf("e1");
       const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
         order.push("the replay runs");
         delivered = inner.receiver.eventLock.run(key, deadline, async () => {
@@ -192,7 +195,7 @@ describe("the stored body of an event", () => {
         target,
         "UPDATE oncehook_failures SET encrypted_body = (SELECT encrypted_body FROM oncehook_failures WHERE event_id = 'e2')",
       );
-      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ code: "internal" });
+      expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ code: "internal" });
       expect(await store.records.list({ limit: 9 }, {})).toEqual([]);
     }));
 });
@@ -218,7 +221,7 @@ describe("the history of a retried event", () => {
       const append = () => Promise.reject(away());
       const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
       await failInline(inner);
-      expect(await replay(workOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
+      expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
@@ -229,7 +232,7 @@ describe("the history of a retried event", () => {
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 }, () => Promise.reject(new Rejected("the order was cancelled")));
       await failInline(inner);
-      await replay(workOf("e1").key, inner.receiver);
+      await replay(inputOf("e1").key, inner.receiver);
       expect(await historyOf(store)).toMatchObject([
         { trigger: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
       ]);

@@ -73,7 +73,7 @@ function withTiming(receiver: Receiver, timing: Partial<typeof TIMING>): Receive
 
 export const withLease = (receiver: Receiver, leaseMs: number) => withTiming(receiver, { leaseMs });
 
-export function workOf(eventId: string) {
+export function inputOf(eventId: string) {
   const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };
   return {
     key: { source: "platform", eventId },
@@ -90,10 +90,10 @@ export function workOf(eventId: string) {
 
 /** Runs the event once in its callback, where it must fail, and keeps the failure. */
 export async function failInline({ receiver }: ReturnType<typeof rooms>, eventId = "e1"): Promise<void> {
-  const work = workOf(eventId);
-  const outcome = await runEvent(work, receiver);
+  const input = inputOf(eventId);
+  const outcome = await runEvent(input, receiver);
   if (outcome.kind !== "failed") throw new Error("the inline attempt should have failed");
-  await storeFailure(work, outcome, receiver);
+  await storeFailure(input, outcome, receiver);
 }
 
 /** Another process completes the failed event, and this one sees the failure all the same, as if it had looked before. */

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 
 interface Props {
   readonly title: string;
-  /** What the page answers, in a sentence. */
+  /** What the page shows, in a sentence. */
   readonly description?: string;
   /** Buttons beside it. */
   readonly children?: ReactNode;

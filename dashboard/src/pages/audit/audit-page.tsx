@@ -12,7 +12,7 @@ import { Time } from "../../parts/time.tsx";
 import { auditSearch } from "../../search.ts";
 
 const route = getRouteApi("/inside/audit");
-const FIELDS: readonly FilterField[] = [
+const FILTER_FIELDS: readonly FilterField[] = [
   {
     name: "action",
     label: "Action",
@@ -65,7 +65,7 @@ export function AuditPage() {
     <>
       <PageTitle title="Audit log" description="Every change made or attempted, and every sign-in." />
       <FilterForm
-        fields={FIELDS}
+        fields={FILTER_FIELDS}
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: auditSearch(next) })}
       />

@@ -1,6 +1,6 @@
 import type { CallbackView } from "oncehook/admin-client";
 
-/** What an ending tells of who sent the callback. */
+/** What an outcome says of whether the callback is authentic. */
 type Authenticity =
   /** It follows the verification of a callback alone. */
   | "verified"
@@ -11,7 +11,7 @@ type Authenticity =
   /** It can come before and after the verification, or without one. */
   | "unknown";
 
-/** Every ending of docs/errors.md, since "Authentic" must never be said of a new one by default; a test holds it to them. */
+/** Every outcome of docs/errors.md, since "Authentic" must never be said of a new one by default; a test holds it to them. */
 export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   success: "verified",
   already_processed: "verified",
@@ -76,9 +76,9 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
 
 /** A redirect is a browser's: its state is looked up, and mostly nothing of it is signed. */
 const REDIRECTS = "oauth";
-const UNKNOWN = "Not known: this ending does not tell whether it was authentic.";
+const UNKNOWN = "Not known: this outcome does not tell whether it was authentic.";
 
-/** What is known of who sent it. */
+/** Whether it is authentic, as far as is known. */
 export function authenticityOf({ outcome, source }: Pick<CallbackView, "outcome" | "source">): string {
   switch (AUTHENTICITY[outcome]) {
     case "refused":

@@ -26,7 +26,7 @@ export function CallbackPage() {
     <>
       <PageTitle
         title={`Callback ${id}`}
-        description="One request as it was received, its secrets masked, and what was answered."
+        description="One request as it was received, its secrets masked, and its response."
       />
       {query.isError && (
         <Problem
@@ -95,7 +95,7 @@ function DiagnosisBox({ diagnosis }: { readonly diagnosis: Diagnosis }) {
 /** Where a receiver is in development, when nothing says otherwise. */
 const LOCAL = "http://127.0.0.1:8080";
 
-/** The request as it was received and the answer that it got. */
+/** The request as it was received, and its response. */
 function CallbackRequest({ callback }: { readonly callback: CallbackView }) {
   const { method, url, headers, body, response_status, response_body } = callback;
   const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
@@ -127,8 +127,8 @@ function CallbackRequest({ callback }: { readonly callback: CallbackView }) {
         )}
         {why !== undefined && <p>{why}</p>}
       </section>
-      <section aria-labelledby="answer">
-        <h2 id="answer">Response {response_status}</h2>
+      <section aria-labelledby="response">
+        <h2 id="response">Response {response_status}</h2>
         <TextBlock label="Response body" text={response_body} />
       </section>
     </>

@@ -104,8 +104,7 @@ export const COLUMNS: readonly Column<CallbackView>[] = [
   DURATION,
 ];
 
-/** The filters of the callback log. */
-export const CALLBACK_FIELDS: readonly FilterField[] = [
+export const CALLBACK_FILTER_FIELDS: readonly FilterField[] = [
   { name: "from", label: "From", isTime: true },
   { name: "to", label: "To", isTime: true },
   { name: "source", label: "Source", suggestions: ["platform"] },

@@ -9,7 +9,7 @@ import { PageLink } from "../../parts/page-link.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { callbackSearch } from "../../search.ts";
 import { useSession } from "../../session.ts";
-import { CALLBACK_FIELDS, CallbackList, COLUMNS } from "./callback-list.tsx";
+import { CALLBACK_FILTER_FIELDS, CallbackList, COLUMNS } from "./callback-list.tsx";
 import { useLive } from "./live.ts";
 import { LiveToggle } from "./live-toggle.tsx";
 
@@ -30,7 +30,7 @@ export function CallbacksPage() {
         <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
-        fields={CALLBACK_FIELDS}
+        fields={CALLBACK_FILTER_FIELDS}
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: callbackSearch(next) })}
       />

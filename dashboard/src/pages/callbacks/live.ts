@@ -31,7 +31,7 @@ export interface Live {
 type SetLiveRows = Dispatch<SetStateAction<LiveRows>>;
 
 /**
- * Callbacks as they are answered. Paused, it still listens, so that nothing is missing on resume; while the tab is hidden the
+ * Callbacks as they get their responses. Paused, it still listens, so that nothing is missing on resume; while the tab is hidden the
  * page it does not, since a browser has six connections for all its tabs.
  * @param isOn false where the filters end before now
  */
@@ -98,7 +98,7 @@ function useListRefresh(key: string, isWanted: boolean, setRows: SetLiveRows): v
 
 async function readList(queries: QueryClient, filters: CallbackFilters): Promise<void> {
   const list = { queryKey: ["callbacks", filters], exact: true };
-  // One that is under way may have been answered before the stream began.
+  // One that is under way may have got its response before the stream began.
   await queries.cancelQueries(list);
   await queries.refetchQueries(list, { throwOnError: true });
 }

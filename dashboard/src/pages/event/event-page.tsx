@@ -126,7 +126,7 @@ function stateOf(event: EventHistoryView["event"], failure: EventHistoryView["fa
   return "none: not processed here";
 }
 
-/** What was written in the handler's transaction to be told elsewhere. */
+/** Notifications that the handler wrote in its transaction. */
 function EventNotifications({ notifications }: { readonly notifications: readonly NotificationView[] }) {
   return (
     <section aria-labelledby="notifications">

@@ -21,7 +21,7 @@ import { StartBulkReplay } from "./start-bulk-replay.tsx";
 
 const route = getRouteApi("/inside/failures");
 const EVERY_MS = 10_000;
-const FIELDS: readonly FilterField[] = [
+const FILTER_FIELDS: readonly FilterField[] = [
   { name: "state", label: "State", options: ["waiting", "exhausted"] },
   { name: "source", label: "Source" },
   { name: "event_type", label: "Event type" },
@@ -59,7 +59,7 @@ export function FailuresPage() {
         )}
       </PageTitle>
       <FilterForm
-        fields={FIELDS}
+        fields={FILTER_FIELDS}
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: failureSearch(next) })}
       />

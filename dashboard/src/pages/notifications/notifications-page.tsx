@@ -16,7 +16,7 @@ import { NotificationActions } from "./notification-actions.tsx";
 
 const route = getRouteApi("/inside/notifications");
 const EVERY_MS = 10_000;
-const FIELDS: readonly FilterField[] = [
+const FILTER_FIELDS: readonly FilterField[] = [
   { name: "state", label: "Delivery state", options: ["waiting", "delivered", "dead"] },
 ];
 
@@ -60,7 +60,7 @@ export function NotificationsPage() {
         description="Outbound messages that handlers queued, and their deliveries."
       />
       <FilterForm
-        fields={FIELDS}
+        fields={FILTER_FIELDS}
         filters={filters}
         apply={(next) => void navigate({ search: notificationSearch(next) })}
       />

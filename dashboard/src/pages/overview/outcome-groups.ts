@@ -10,7 +10,7 @@ export interface Groups {
   readonly failed: number;
 }
 
-/** Codes that are answered 5xx (docs/errors.md); every other one is the sender's. */
+/** Codes whose response is 5xx (docs/errors.md); every other one is the sender's. */
 const FAILED = new Set([
   "handler_failed",
   "handler_timed_out",

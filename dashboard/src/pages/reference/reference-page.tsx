@@ -59,7 +59,7 @@ function Reference({ description }: { readonly description: Description }) {
   );
 }
 
-/** One operation: what it takes and what it answers. */
+/** One operation: what it takes and what it returns. */
 function OperationDetails({ listed: { method, path, operation } }: { readonly listed: Listed }) {
   const { summary, description, parameters = [], requestBody, responses = {} } = operation;
   const body = requestBody === undefined ? undefined : schemaOf(requestBody);
@@ -91,10 +91,10 @@ function OperationDetails({ listed: { method, path, operation } }: { readonly li
         caption={`Responses of ${named}`}
         columns={[
           { head: "Status", cell: ([status]) => status },
-          { head: "Meaning", cell: ([, answer]) => answer.description ?? "" },
+          { head: "Meaning", cell: ([, response]) => response.description ?? "" },
           {
             head: "Schema",
-            cell: ([, answer]) => (answer.content === undefined ? "–" : pageOrShape(answer)),
+            cell: ([, response]) => (response.content === undefined ? "–" : pageOrShape(response)),
           },
         ]}
         rows={Object.entries(responses)}
@@ -104,8 +104,8 @@ function OperationDetails({ listed: { method, path, operation } }: { readonly li
   );
 }
 
-function pageOrShape(answer: Parameters<typeof schemaOf>[0]): string {
-  const schema = schemaOf(answer);
+function pageOrShape(response: Parameters<typeof schemaOf>[0]): string {
+  const schema = schemaOf(response);
   const items = schema?.properties?.items;
   return items === undefined ? wordsFor(schema) : `a page: ${wordsFor(items)}`;
 }

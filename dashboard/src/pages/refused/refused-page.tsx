@@ -6,7 +6,7 @@ import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { callbackSearch } from "../../search.ts";
-import { ADDRESS, CALLBACK_FIELDS, CallbackList, EVENT, TIME } from "../callbacks/callback-list.tsx";
+import { ADDRESS, CALLBACK_FILTER_FIELDS, CallbackList, EVENT, TIME } from "../callbacks/callback-list.tsx";
 import { useLive } from "../callbacks/live.ts";
 import { LiveToggle } from "../callbacks/live-toggle.tsx";
 
@@ -16,7 +16,7 @@ const REFUSED = "4xx";
 /** The receiver's own checks of its addresses have an outcome of their own, under which the filter finds them. */
 const NO_CHECKS = "!endpoint_check";
 const STATUSES = ["400", "401", "403", "404", "405", "408", "413", "415", "429", "431"] as const;
-const FIELDS: readonly FilterField[] = CALLBACK_FIELDS.map((field) =>
+const FILTER_FIELDS: readonly FilterField[] = CALLBACK_FILTER_FIELDS.map((field) =>
   field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
 );
 
@@ -47,12 +47,12 @@ export function RefusedPage() {
     <>
       <PageTitle
         title="Refused"
-        description="Callbacks that were answered 4xx, and why: not authentic, not valid, too many, not from here."
+        description="Callbacks that were refused (4xx), and why: not authentic, not valid, too many, not from here."
       >
         <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
-        fields={FIELDS}
+        fields={FILTER_FIELDS}
         filters={{ ...search }}
         apply={(next) => void navigate({ search: callbackSearch(next) })}
       />

@@ -48,7 +48,7 @@ export function Composer({ events }: { readonly events: readonly SandboxEvent[] 
       </Group>
       <Textarea
         label="Body, as it is signed and sent"
-        description="The same event_id again is a duplicate: it is answered, and changes nothing."
+        description="The same event_id again is a duplicate: it gets a response, and changes nothing."
         value={body}
         onChange={({ currentTarget }) => setBody(currentTarget.value)}
         autosize

@@ -16,7 +16,7 @@ export function SandboxPage() {
     <>
       <PageTitle
         title="Sandbox"
-        description="Compose a callback, sign it, send it as the platform would, and see the answer."
+        description="Compose a callback, sign it, send it as the platform would, and see the response."
       />
       {sandbox.isPending && <Loading what="the sandbox" />}
       {isAbsent && <EmptyState>There is no sandbox here: it exists outside production alone.</EmptyState>}

@@ -147,7 +147,7 @@ const COLUMNS: readonly Column<HandlerView>[] = [
   { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
 ];
 
-/** What handles which type; every other type is answered 400. */
+/** What handles which type; every other type returns 400. */
 function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[] }) {
   return (
     <Stack component="section" gap="xs" aria-labelledby="handlers">

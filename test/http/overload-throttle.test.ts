@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createRejectionThrottle, createUnverifiedTurns } from "../../src/http/admission.ts";
+import { createOverloadThrottle, createUnverifiedTurns } from "../../src/http/admission.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,42 +10,42 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** How many of these requests were turned away so far. */
-function turnAway(requests: number, turningAway = createRejectionThrottle(1_000, 20)) {
-  const away = { count: 0 };
+/** How many of these requests have got their response so far. */
+function overload(requests: number, throttle = createOverloadThrottle(1_000, 20)) {
+  const responses = { count: 0 };
   for (let request = 0; request < requests; request += 1) {
-    const turn = turningAway.wait();
-    if (turn === undefined) away.count += 1;
+    const turn = throttle.wait();
+    if (turn === undefined) responses.count += 1;
     else
       void turn.then(() => {
-        away.count += 1;
+        responses.count += 1;
       });
   }
-  return away;
+  return responses;
 }
 
-describe("requests that find no place", () => {
-  it("a few excess requests are rejected at once", () => {
-    expect(turnAway(20).count).toBe(20);
+describe("requests past the concurrency limit", () => {
+  it("a few excess requests get a response at once", () => {
+    expect(overload(20).count).toBe(20);
   });
 
-  it("many excess requests are rejected at a bounded rate until none is left", async () => {
-    const away = turnAway(220);
+  it("many excess requests get responses at a bounded rate until none is left", async () => {
+    const responses = overload(220);
     await vi.advanceTimersByTimeAsync(100);
-    expect(away.count).toBe(120);
+    expect(responses.count).toBe(120);
     await vi.advanceTimersByTimeAsync(110);
-    expect(away.count).toBe(220);
+    expect(responses.count).toBe(220);
   });
 
-  it("excess requests are rejected at once where the queue of rejections is full", () => {
-    expect(turnAway(20 + 250 + 1_000).count).toBe(20 + 1_000);
+  it("excess requests get a response at once where the queue of responses is full", () => {
+    expect(overload(20 + 250 + 1_000).count).toBe(20 + 1_000);
   });
 
-  it("a new rejection does not overtake those that wait", async () => {
-    const turningAway = createRejectionThrottle(1_000, 20);
-    const first = turnAway(40, turningAway);
+  it("a new response does not overtake those that wait", async () => {
+    const throttle = createOverloadThrottle(1_000, 20);
+    const first = overload(40, throttle);
     await vi.advanceTimersByTimeAsync(4);
-    const second = turnAway(1, turningAway);
+    const second = overload(1, throttle);
     expect([first.count, second.count]).toEqual([20, 0]);
     await vi.advanceTimersByTimeAsync(16);
     expect([first.count, second.count]).toEqual([40, 0]);
