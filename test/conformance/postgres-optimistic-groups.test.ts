@@ -201,6 +201,33 @@ describe("an optimistic group on postgres", () => {
       }),
   );
 
+  it("an optimistic group shows no member what another has written between its statements", () =>
+    withStore("postgres", async (store, target) => {
+      await execute(target, ACCOUNT);
+      await execute(target, "INSERT INTO account VALUES ('a', 0)");
+      const run: Run = async ({ tx }) => {
+        const [, { rows }] = await Promise.all([
+          tx.execute("UPDATE account SET balance = balance + 1 WHERE id = 'a'"),
+          // Every member has updated before the first of them reads.
+          nextTurn().then(() => tx.execute("SELECT balance FROM account WHERE id = 'a'")),
+        ]);
+        return { result: { balance: Number(rows[0]?.balance) } };
+      };
+      const ended = await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      const balances = ended.map((one) => (one.kind === "completed" ? one.result.balance : undefined));
+      expect(new Set(balances)).toEqual(new Set(IDS.map((_, index) => index + 1)));
+    }));
+
+  it("an optimistic group commits members that send several statements in one piece", () =>
+    withStore("postgres", async (store, target) => {
+      const run: Run = async ({ tx }) => {
+        await Promise.all([tx.execute("SELECT 1"), tx.execute("SELECT 2")]);
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      expect(await transactionsOf(target)).toMatchObject([{ events: IDS.length }]);
+    }));
+
   it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>
     withStore(
       "postgres",

@@ -21,7 +21,7 @@ const MAX_HANDLERS_MS = 30;
 
 /** Why an event cannot stay in an optimistic group. */
 export type Unfit =
-  /** It sent a statement after an answer, so that two of them could read the same row before either writes it. */
+  /** It sent a statement after an answer, or one more behind another member's, whose uncommitted writes it could read. */
   | "dependent"
   /** It asked for what would stay for the members after it, such as a setting, or for the driver's own connection. */
   | "unsupported"
@@ -40,8 +40,8 @@ export type GroupResult =
  * the completed records, the notifications, the log rows and COMMIT. There are no savepoints and no record before the
  * handler: an event that another process has completed meanwhile makes its INSERT fail, and the group is undone.
  *
- * No lock separates two members, so that one may stay only where no statement of it can depend on an answer: then the
- * group is the same as its members one after the other.
+ * No lock separates two members, so that one may stay only where no other's statement goes between its own, and none of
+ * them can depend on an answer: then the group is the same as its members one after the other.
  */
 export class OptimisticGroup {
   readonly #client: pg.ClientBase;
@@ -50,6 +50,8 @@ export class OptimisticGroup {
   readonly #functions: FunctionCheck;
   #queue: QueuedStatement[] = [];
   #queued = Promise.withResolvers<void>();
+  /** The member whose statement was queued last. */
+  #lastSender: OptimisticMember | undefined;
   /** Whether the server has answered BEGIN: until then a handler's transaction is one that will begin. */
   #hasBegun = false;
   /** Whether a statement failed, and the transaction with it. */
@@ -65,10 +67,7 @@ export class OptimisticGroup {
     this.#client = client;
     this.#clock = clock;
     this.#functions = functions;
-    const send = (statement: QueuedStatement): void => {
-      this.#queue.push(statement);
-      this.#queued.resolve();
-    };
+    const send = (statement: QueuedStatement) => this.#enqueue(statement);
     const isOpen = () => !this.#hasBegun || client.getTransactionStatus() !== "I";
     this.#members = events.map((event) => new OptimisticMember(event, clock, send, isOpen));
   }
@@ -110,6 +109,16 @@ export class OptimisticGroup {
         leftMs -= performance.now() - since;
       }
     }
+  }
+
+  /** @throws Error where the event runs again instead */
+  #enqueue(statement: QueuedStatement): void {
+    const { member } = statement;
+    if (member.hasAnswer || (member.hasSent && member !== this.#lastSender)) member.reject("dependent");
+    this.#lastSender = member;
+    member.hasSent = true;
+    this.#queue.push(statement);
+    this.#queued.resolve();
   }
 
   async #send(statements: readonly QueuedStatement[]): Promise<void> {
@@ -178,11 +187,11 @@ class OptimisticMember {
   readonly notifications: QueuedNotification[] = [];
   completion: Completion | undefined;
   failure: { readonly error: unknown } | undefined;
+  hasSent = false;
+  hasAnswer = false;
   readonly #clock: Clock;
   readonly #send: (statement: QueuedStatement) => void;
   #isRunning = true;
-  #hasSent = false;
-  #hasAnswer = false;
   #unfit: Unfit | undefined;
 
   constructor(
@@ -221,7 +230,7 @@ class OptimisticMember {
     else this.#endTransaction();
     if (this.#unfit !== undefined || isAborted) return this.#unfit;
     if (this.#isRunning) return "late";
-    return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
+    return this.failure !== undefined && this.hasSent ? "failed" : undefined;
   }
 
   #endTransaction(): void {
@@ -242,10 +251,10 @@ class OptimisticMember {
     return createHandle(this.transaction, {
       assertAllowed: (sql) => {
         assertAllowedInHandler(sql);
-        if (!isPlainStatement(sql)) this.#reject("unsupported");
+        if (!isPlainStatement(sql)) this.reject("unsupported");
       },
       execute: (statement) => this.#execute(statement),
-      connection: () => this.#reject("unsupported"),
+      connection: () => this.reject("unsupported"),
     });
   }
 
@@ -253,8 +262,6 @@ class OptimisticMember {
     sql,
     parameters,
   }: Pick<CompiledQuery, "sql" | "parameters">): Promise<QueryResult<unknown>> {
-    if (this.#hasAnswer) this.#reject("dependent");
-    this.#hasSent = true;
     const name = preparedName(sql);
     const statement = {
       text: sql,
@@ -268,12 +275,12 @@ class OptimisticMember {
       const answer = await promise;
       return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
     } finally {
-      this.#hasAnswer = true;
+      this.hasAnswer = true;
     }
   }
 
   /** The event runs again where it may do this. */
-  #reject(reason: Unfit): never {
+  reject(reason: Unfit): never {
     this.#unfit ??= reason;
     throw runsAgain();
   }
