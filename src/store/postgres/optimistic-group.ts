@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CompiledQuery, QueryResult } from "kysely";
 import type pg from "pg";
 import { type Clock, withTimeout } from "../../domain/index.ts";
-import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
+import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
@@ -211,6 +211,8 @@ class OptimisticMember {
     try {
       const scope = createScope(this.#createHandle(), this.transaction, this.#clock, this.notifications);
       const returned = await this.event.handle(scope);
+      // Where the group gave this run up, another one completes the event.
+      assertOpen(this.transaction);
       endHandlerTransaction(this.transaction);
       this.completion = this.event.complete(returned);
     } catch (error) {
