@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { preparedName } from "../../src/store/postgres/prepared-names.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -11,6 +12,7 @@ const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT 
 const IDS = Array.from({ length: 12 }, (_, number) => `e${String(number).padStart(2, "0")}`);
 
 const AT_ONCE = 25;
+const RUNS_AGAIN = "this event runs again in another transaction";
 
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
@@ -226,6 +228,47 @@ describe("an optimistic group on postgres", () => {
       };
       await Promise.all(IDS.map((id) => deliver(store, id, run)));
       expect(await transactionsOf(target)).toMatchObject([{ events: IDS.length }]);
+    }));
+
+  it("an optimistic group shows a failed statement's error to its own member alone, and excludes no other", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const errors: unknown[] = [];
+        const runs = new Map<string, number>();
+        const run: Run = async (scope, eventId) => {
+          const number = (runs.get(eventId) ?? 0) + 1;
+          runs.set(eventId, number);
+          const statement = eventId === "e03" && number === 1 ? "SELECT 1 / 0" : "SELECT 1";
+          const failed = await scope.tx.execute(statement).then(
+            () => undefined,
+            (error: Error) => error,
+          );
+          if (failed === undefined) return { result: {} };
+          errors.push(`${eventId} ${failed.message}`);
+          // For another's error no handler is to blame, whatever it sends then.
+          return addEffect(scope, eventId);
+        };
+        await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        const expected = IDS.map((id) => `${id} ${id === "e03" ? "division by zero" : RUNS_AGAIN}`);
+        expect(errors.toSorted()).toEqual(expected);
+        expect(await transactionsOf(target)).toMatchObject([{ events: 1 }, { events: IDS.length - 1 }]);
+      },
+      { migrations },
+    ));
+
+  it("an optimistic group gives up no name of a failed statement that had none", () =>
+    withStore("postgres", async (store) => {
+      const text = "SELECT 'once' FROM not_there_yet";
+      let runs = 0;
+      const run: Run = async ({ tx }) => {
+        runs += 1;
+        await tx.execute(runs === 1 ? text : "SELECT 1");
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      expect(runs).toBeGreaterThan(IDS.length);
+      expect(preparedName(text)).toBeDefined();
     }));
 
   it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>

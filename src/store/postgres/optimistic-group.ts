@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CompiledQuery, QueryResult } from "kysely";
-import type pg from "pg";
+import pg from "pg";
 import { type Clock, withTimeout } from "../../domain/index.ts";
 import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
@@ -114,6 +114,7 @@ export class OptimisticGroup {
   /** @throws Error where the event runs again instead */
   #enqueue(statement: QueuedStatement): void {
     const { member } = statement;
+    if (this.#isAborted) throw runsAgain();
     if (member.hasAnswer || (member.hasSent && member !== this.#lastSender)) member.reject("dependent");
     this.#lastSender = member;
     member.hasSent = true;
@@ -127,20 +128,24 @@ export class OptimisticGroup {
     try {
       await sendBatch(this.#client, batch);
     } catch (error) {
-      const failed = statements[batch.results.length - opening.length];
-      this.#isAborted = true;
-      if (failed !== undefined) failed.member.statementFailed(failed.statement, error);
-      for (const { reject } of statements) reject(error);
-      return;
+      // A connection's own error is no member's.
+      const isAnswer = error instanceof pg.DatabaseError;
+      const failed = isAnswer ? statements[batch.results.length - opening.length] : undefined;
+      failed?.member.statementFailed(failed.statement, error);
+      failed?.reject(error);
+      return this.#abort(statements);
     } finally {
       this.#hasBegun = true;
     }
-    if (opening.length > 0 && this.#functions.hasChanged(batch.results[1]?.rows[0]?.[0])) {
-      this.#isAborted = true;
-      for (const { reject } of statements) reject(runsAgain());
-      return;
-    }
+    if (opening.length > 0 && this.#functions.hasChanged(batch.results[1]?.rows[0]?.[0]))
+      return this.#abort(statements);
     for (const [index, { resolve }] of statements.entries()) resolve(batch.results[index + opening.length]);
+  }
+
+  /** Ends statements without an answer: what their members do about that says nothing of them. */
+  #abort(statements: readonly QueuedStatement[]): void {
+    this.#isAborted = true;
+    for (const { reject } of [...statements, ...this.#queue.splice(0)]) reject(runsAgain());
   }
 
   /** Ends every handle, and every statement that is not sent. @returns the members that cannot stay */
@@ -244,9 +249,9 @@ class OptimisticMember {
     }
   }
 
-  statementFailed({ text }: WireStatement, error: unknown): void {
+  statementFailed({ text, name }: WireStatement, error: unknown): void {
     this.#unfit ??= "failed";
-    if (dropPreparedName(text, error)) markStaleStatement(error);
+    if (name !== undefined && dropPreparedName(text, error)) markStaleStatement(error);
   }
 
   #createHandle(): Transaction {
