@@ -139,12 +139,14 @@ function commitError(
     if (isForeignTransactionError(cause)) return new Error(ENDED_INSIDE, { cause });
     return isReadOnlyServer(cause) ? markPermanent(cause) : cause;
   }
+  // Where BEGIN went with COMMIT, the status from before them looks like that of a refused COMMIT.
+  const isRefused =
+    cause instanceof pg.DatabaseError && closing.isReady && client.getTransactionStatus() === "I";
+  if (!isRefused) return new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);
   // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
-  if (transientReason(cause) !== undefined && client.getTransactionStatus() === "I") return cause;
-  // An error from the server means no commit; for any other error the outcome is unknown.
-  return cause instanceof pg.DatabaseError && client.getTransactionStatus() === "I"
+  return transientReason(cause) === undefined
     ? new StoreError("commit_failed", "COMMIT was refused", cause)
-    : new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);
+    : cause;
 }
 
 export async function rollback(client: pg.ClientBase): Promise<void> {
