@@ -166,6 +166,26 @@ describe("a server that falls silent without closing its connections", () => {
       ),
   );
 
+  it(
+    "a silent server fails a readiness check, and the next one uses another connection",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", (target) =>
+        withWire(target.url, async (wire) => {
+          const options = { statementTimeoutMs: 200, poolSize: 1 };
+          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
+          try {
+            await store.ping();
+            wire.silence();
+            await expect(store.ping()).rejects.toMatchObject({ name: "ConnectionLost" });
+            await store.ping();
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+  );
+
   it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {

@@ -44,7 +44,7 @@ const MAX_CONCURRENT_LOOKUPS = 2;
 /** A group waits for no lock and no long statement: an event that needs one runs in its own transaction, with the usual limits. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
-const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
+const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const MIGRATION_LOCK = 7_140_231_901;
 
@@ -152,7 +152,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
       await withClient(pool, performance.now() + BACKGROUND_TIMEOUT_MS, (client) =>
-        client.query(WRITES_NOTHING),
+        sendBatch(client, [WRITES_NOTHING]),
       );
     },
     // What becomes of a disk is the server's business; it ends its own process then.

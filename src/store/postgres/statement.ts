@@ -113,7 +113,7 @@ export function sendBatch(
 ): Promise<readonly StatementResult[]> {
   const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
   const ownMs = sessionOf(client).limitMs;
-  if (limitMs !== undefined && ownMs !== undefined) request.query_timeout = Math.min(limitMs, ownMs);
+  if (ownMs !== undefined) request.query_timeout = Math.min(limitMs ?? ownMs, ownMs);
   return enqueue(client, request);
 }
 
