@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
+import { endHandlerTransaction } from "../handler-transaction.ts";
 import { StoreError } from "../store-errors.ts";
 import { completionStatements, deleteRecord, insertRecord } from "./event-statements.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
@@ -156,12 +157,15 @@ export class SequentialGroup {
       await rollback(this.#client);
       return;
     }
-    // A statement that a handler started without awaiting it arrives by now.
+    // A statement that a handler started without awaiting it arrives by now, and so does the failure of one.
     await nextTurn();
-    const hasty = this.#done.find(({ member }) => member.transaction.usedAfterEnd);
-    if (hasty !== undefined) {
-      this.#eligibility.markUnsupported(hasty.event.type);
-      throw new Error("a handler returned before a statement that it had started was finished");
+    for (const { event, member } of this.#done) {
+      try {
+        endHandlerTransaction(member.transaction);
+      } catch (error) {
+        this.#eligibility.markUnsupported(event.type);
+        throw error;
+      }
     }
     const now = this.#clock.now();
     // Nothing responds 200 before this COMMIT: `run` calls `succeed` after it.
