@@ -127,7 +127,8 @@ export class GroupMember {
 
   async run(event: PendingEvent): Promise<MemberResult> {
     const notifications: QueuedNotification[] = [];
-    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, notifications);
+    const keep = (notification: QueuedNotification) => notifications.push(notification);
+    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
     const running = this.#handle(event, scope).then(
       (completion) => this.#finish({ kind: "done", completion, notifications }),
       (error: unknown): MemberResult =>

@@ -214,7 +214,8 @@ class OptimisticMember {
   /** Never rejects. */
   async run(): Promise<void> {
     try {
-      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, this.notifications);
+      const keep = (notification: QueuedNotification) => this.notifications.push(notification);
+      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
       const returned = await this.event.handle(scope);
       // Where the group gave this run up, another one completes the event.
       assertOpen(this.transaction);
