@@ -2,9 +2,9 @@ import pg from "pg";
 import { withTimeout } from "../../domain/index.ts";
 import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
-import { ConnectionLost, isReadOnlyServer, NoConnection } from "./database-errors.ts";
+import { ConnectionLost, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
-import { isUnresponsive, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
+import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
 import { forgetPreparedNames, type WireStatement } from "./statement-batch.ts";
 
 export interface PoolOptions {
@@ -70,7 +70,7 @@ async function discardSession(client: pg.PoolClient): Promise<void> {
 }
 
 function cannotBeReused(client: pg.ClientBase): boolean {
-  return lostConnections.has(client) || isUnresponsive(client) || client.getTransactionStatus() !== "I";
+  return lostConnections.has(client) || mustBeReplaced(client) || client.getTransactionStatus() !== "I";
 }
 
 /**
@@ -84,18 +84,15 @@ export async function withClient<T>(
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool, deadline);
-  let isReadOnly = false;
   try {
     return await use(client);
   } catch (error) {
-    isReadOnly = isReadOnlyServer(error);
     // A COMMIT that was cut off may have happened, so its StoreError stays: it must not be tried again.
     throw lostConnections.has(client) && !(error instanceof StoreError)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
-    // A server that became a standby keeps its connections; a new one may lead to the primary.
-    if (isReadOnly || cannotBeReused(client)) client.release(true);
+    if (cannotBeReused(client)) client.release(true);
     else if (changedSessions.has(client)) void discardSession(client);
     else client.release();
   }

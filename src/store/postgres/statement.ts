@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
-import { ConnectionLost, markStaleStatement } from "./database-errors.ts";
+import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import {
   PrefixedQuery,
@@ -19,6 +19,8 @@ interface Session {
   limitMs: number | undefined;
   /** A statement was given up: its answer may still come, and would be taken for another's. */
   isUnresponsive: boolean;
+  /** It refused a write: a server that became a standby keeps its connections, and a new one may lead to the primary. */
+  isReadOnly: boolean;
   /** What was sent last, while it is under way: the driver's own queue is deprecated. */
   current: { readonly what: object; readonly ended: Promise<unknown> } | undefined;
 }
@@ -28,7 +30,7 @@ const sessions = new WeakMap<pg.ClientBase, Session>();
 function sessionOf(client: pg.ClientBase): Session {
   let session = sessions.get(client);
   if (session === undefined) {
-    session = { limitMs: undefined, isUnresponsive: false, current: undefined };
+    session = { limitMs: undefined, isUnresponsive: false, isReadOnly: false, current: undefined };
     sessions.set(client, session);
   }
   return session;
@@ -43,8 +45,9 @@ export function setResponseTimeout(client: pg.ClientBase, ms: number): void {
   sessionOf(client).limitMs = ms;
 }
 
-export function isUnresponsive(client: pg.ClientBase): boolean {
-  return sessionOf(client).isUnresponsive;
+export function mustBeReplaced(client: pg.ClientBase): boolean {
+  const { isUnresponsive, isReadOnly } = sessionOf(client);
+  return isUnresponsive || isReadOnly;
 }
 
 /** What the driver sends by itself and answers by a callback. */
@@ -83,8 +86,9 @@ function sendNow<T>(client: pg.ClientBase, session: Session, request: DriverRequ
     const limitMs = request.query_timeout ?? session.limitMs ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
       if (session.current?.what === request) session.current = undefined;
-      if (error) reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
-      else resolve(value as T);
+      if (!error) return resolve(value as T);
+      if (isReadOnlyServer(error)) session.isReadOnly = true;
+      reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
     };
     client.query(request);
   });
