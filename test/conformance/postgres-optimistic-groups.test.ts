@@ -11,6 +11,7 @@ const migrations = [EFFECTS];
 const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";
 const IDS = Array.from({ length: 12 }, (_, number) => `e${String(number).padStart(2, "0")}`);
 
+const FEW = IDS.slice(0, 4);
 const AT_ONCE = 25;
 const RUNS_AGAIN = "this event runs again in another transaction";
 
@@ -270,6 +271,40 @@ describe("an optimistic group on postgres", () => {
       expect(runs).toBeGreaterThan(IDS.length);
       expect(preparedName(text)).toBeDefined();
     }));
+
+  it("an optimistic group whose members have less than 3 s left after it leaves each to its own transaction", () =>
+    withStore("postgres", async (store, target) => {
+      let runs = 0;
+      const run: Run = async ({ tx }, eventId) => {
+        runs += 1;
+        const slowly = eventId === "e03" ? "SELECT 1 / 0" : "SELECT pg_sleep(0.1)";
+        await tx.execute(runs > FEW.length ? "SELECT 1" : slowly);
+        return { result: {} };
+      };
+      const deliveries = FEW.map((id) =>
+        store.once(newRecord(id), (scope) => run(scope, id), committing(3_200)),
+      );
+      await Promise.all(deliveries);
+      expect(await transactionsOf(target)).toMatchObject(FEW.map(() => ({ events: 1 })));
+    }));
+
+  it(
+    "an optimistic group waits for its answer as long as its statements may take together",
+    { tags: "full" },
+    () =>
+      withStore("postgres", async (store, target) => {
+        let runs = 0;
+        const run: Run = async ({ tx }) => {
+          runs += 1;
+          await tx.execute("SELECT pg_sleep(0.1)");
+          return { result: {} };
+        };
+        const ids = Array.from({ length: 32 }, (_, number) => `e${number}`);
+        await Promise.all(ids.map((id) => deliver(store, id, run)));
+        expect(runs).toBe(ids.length);
+        expect(await transactionsOf(target)).toMatchObject([{ events: ids.length }]);
+      }),
+  );
 
   it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>
     withStore(

@@ -81,7 +81,7 @@ export async function inTransaction<T>(
       const last = closing(value);
       // Nothing responds 200 before this COMMIT: `handleSingle` resolves after it.
       if (last === "rollback") await sendBatch(client, [ROLLBACK, UNLOCK]);
-      else await commit(client, last, Math.max(MIN_TIMEOUT_MS, limits.deadline - performance.now()));
+      else await commit(client, last, timeLeft(limits.deadline));
       return value;
     } catch (error) {
       transaction.isOpen = false;
@@ -89,6 +89,11 @@ export async function inTransaction<T>(
       throw error;
     }
   });
+}
+
+/** Milliseconds in which the last answer before a deadline may come. */
+export function timeLeft(deadline: Deadline): number {
+  return Math.max(MIN_TIMEOUT_MS, deadline - performance.now());
 }
 
 /** Over a connection that is dead without a word there is no answer; another one may still be in time. */

@@ -42,7 +42,7 @@ const MAX_GROUP_CONNECTIONS = 4;
 /** Connections that look-ups may use at a time. */
 const MAX_CONCURRENT_LOOKUPS = 2;
 /** A group waits for no lock and no long statement: an event that needs one runs in its own transaction, with the usual limits. */
-const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
+const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */

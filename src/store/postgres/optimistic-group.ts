@@ -1,16 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { CompiledQuery, QueryResult } from "kysely";
+import type { CompiledQuery } from "kysely";
 import pg from "pg";
 import { type Clock, withTimeout } from "../../domain/index.ts";
 import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
+import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
-import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import { createScope } from "./single-event.ts";
 import { sendBatch } from "./statement.ts";
@@ -48,6 +49,7 @@ export class OptimisticGroup {
   readonly #clock: Clock;
   readonly #members: readonly OptimisticMember[];
   readonly #functions: FunctionCheck;
+  readonly #deadline: Deadline;
   #queue: QueuedStatement[] = [];
   #queued = Promise.withResolvers<void>();
   /** The member whose statement was queued last. */
@@ -67,6 +69,7 @@ export class OptimisticGroup {
     this.#client = client;
     this.#clock = clock;
     this.#functions = functions;
+    this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
     const send = (statement: QueuedStatement) => this.#enqueue(statement);
     const isOpen = () => !this.#hasBegun || client.getTransactionStatus() !== "I";
     this.#members = events.map((event) => new OptimisticMember(event, clock, send, isOpen));
@@ -126,7 +129,7 @@ export class OptimisticGroup {
     const opening = this.#hasBegun ? [] : [BEGIN, NEWEST_FUNCTION];
     const batch = new StatementBatch([...opening, ...statements.map(({ statement }) => statement)]);
     try {
-      await sendBatch(this.#client, batch);
+      await sendBatch(this.#client, batch, timeLeft(this.#deadline));
     } catch (error) {
       // A connection's own error is no member's.
       const isAnswer = error instanceof pg.DatabaseError;
@@ -160,15 +163,14 @@ export class OptimisticGroup {
   }
 
   async #commit(startedAt: Date): Promise<GroupResult> {
-    const endedAt = this.#clock.now();
     const completed: CompletedEvent[] = [];
     for (const { event, completion, notifications } of this.#members) {
       if (completion !== undefined) completed.push({ record: event.record, completion, notifications });
     }
-    const opening = this.#hasBegun ? [] : [BEGIN];
-    const closing = completedStatements(completed, startedAt, endedAt);
+    const last = [...(this.#hasBegun ? [] : [BEGIN]), ...RESET_SESSION];
+    last.push(...completedStatements(completed, startedAt, this.#clock.now()));
     // Nothing responds 200 before this COMMIT: `succeed` is called below it.
-    if (completed.length > 0) await commit(this.#client, [...opening, ...RESET_SESSION, ...closing]);
+    if (completed.length > 0) await commit(this.#client, last, timeLeft(this.#deadline));
     else await rollback(this.#client);
     for (const { event, completion, failure } of this.#members) {
       if (completion !== undefined) event.succeed({ kind: "completed", result: completion.result });
@@ -266,10 +268,7 @@ class OptimisticMember {
     });
   }
 
-  async #execute({
-    sql,
-    parameters,
-  }: Pick<CompiledQuery, "sql" | "parameters">): Promise<QueryResult<unknown>> {
+  async #execute({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">) {
     const name = preparedName(sql);
     const statement = {
       text: sql,

@@ -15,13 +15,15 @@ export interface PoolOptions {
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
+  /** Whether a batch may take as long as the server allows its statements together; otherwise, as long as one. */
+  readonly isForGroups?: boolean;
 }
 
 /** A busy server may take this long to accept a connection; requests have their own deadlines. */
 const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
-  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs } = options;
+  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs, isForGroups = false } = options;
   const pool = new pg.Pool({
     ...clientConfig(url, settings),
     max: size,
@@ -36,7 +38,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
-    setResponseTimeout(client, responseTimeout(statementTimeoutMs));
+    setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
     // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
     client.on("error", () => lostConnections.add(client));
   });

@@ -83,6 +83,10 @@ export class StatementBatch implements pg.Submittable {
     this.#statements = statements;
   }
 
+  get size(): number {
+    return this.#statements.length;
+  }
+
   /** @returns why it sent nothing, as the driver expects it: after an exception it would wait for an answer */
   submit(connection: unknown): Error | null {
     const wire = connection as Wire;

@@ -17,6 +17,8 @@ const CLOCK_SLACK_MS = 100;
 interface Session {
   /** Milliseconds after which an answer is given up. */
   limitMs: number | undefined;
+  /** So many more for each further statement of a batch. */
+  furtherMs: number;
   /** A statement was given up: its answer may still come, and would be taken for another's. */
   isUnresponsive: boolean;
   /** It refused a write: a server that became a standby keeps its connections, and a new one may lead to the primary. */
@@ -30,7 +32,13 @@ const sessions = new WeakMap<pg.ClientBase, Session>();
 function sessionOf(client: pg.ClientBase): Session {
   let session = sessions.get(client);
   if (session === undefined) {
-    session = { limitMs: undefined, isUnresponsive: false, isReadOnly: false, current: undefined };
+    session = {
+      limitMs: undefined,
+      furtherMs: 0,
+      isUnresponsive: false,
+      isReadOnly: false,
+      current: undefined,
+    };
     sessions.set(client, session);
   }
   return session;
@@ -41,8 +49,10 @@ export function responseTimeout(statementTimeoutMs: number): number {
   return statementTimeoutMs + RESPONSE_GRACE_MS;
 }
 
-export function setResponseTimeout(client: pg.ClientBase, ms: number): void {
-  sessionOf(client).limitMs = ms;
+export function setResponseTimeout(client: pg.ClientBase, ms: number, furtherMs = 0): void {
+  const session = sessionOf(client);
+  session.limitMs = ms;
+  session.furtherMs = furtherMs;
 }
 
 export function mustBeReplaced(client: pg.ClientBase): boolean {
@@ -116,8 +126,11 @@ export function sendBatch(
   limitMs?: number,
 ): Promise<readonly StatementResult[]> {
   const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
-  const ownMs = sessionOf(client).limitMs;
-  if (ownMs !== undefined) request.query_timeout = Math.min(limitMs ?? ownMs, ownMs);
+  const { limitMs: firstMs, furtherMs } = sessionOf(client);
+  if (firstMs !== undefined) {
+    const ownMs = firstMs + furtherMs * (request.size - 1);
+    request.query_timeout = Math.min(limitMs ?? ownMs, ownMs);
+  }
   return enqueue(client, request);
 }
 
