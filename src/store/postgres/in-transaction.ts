@@ -38,6 +38,8 @@ const ENDED_INSIDE =
 
 export interface TransactionLimits {
   readonly deadline: Deadline;
+  /** When the answer to COMMIT is given up; default: at the deadline. */
+  readonly commitDeadline?: Deadline;
   readonly lockTimeoutMs: number;
   readonly observer?: TransactionObserver | undefined;
 }
@@ -81,7 +83,7 @@ export async function inTransaction<T>(
       const last = closing(value);
       // Nothing responds 200 before this COMMIT: `handleSingle` resolves after it.
       if (last === "rollback") await sendBatch(client, [ROLLBACK, UNLOCK]);
-      else await commit(client, last, timeLeft(limits.deadline));
+      else await commit(client, last, timeLeft(limits.commitDeadline ?? limits.deadline));
       return value;
     } catch (error) {
       transaction.isOpen = false;

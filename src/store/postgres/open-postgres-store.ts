@@ -102,7 +102,8 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,
-    { deadline, lockTimeoutMs },
+    // The deadline is for the connection; what took long may have a long COMMIT.
+    { deadline, commitDeadline: Number.POSITIVE_INFINITY, lockTimeoutMs },
     {
       async run({ tx, client }) {
         await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
