@@ -27,6 +27,8 @@ export class HandlerTransaction {
   failedCalls: Map<unknown, PendingCall> | undefined;
   /** What failed without code that awaited it. */
   unawaitedFailure: PendingCall | undefined;
+  /** Whether the handler set a savepoint, to which it may roll back; noted on PostgreSQL. */
+  hasSavepoint = false;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
   readonly isInTransaction: () => boolean;
   /** Only in dry runs. */

@@ -1,10 +1,25 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { noteUnhandledRejection, type OnceScope, type Store, sql } from "../../src/store/index.ts";
-import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 
 const RESULT = { result: {} };
+
+/** While `use` runs, Node's unhandled rejections go where `oncehook serve` sends them. */
+async function notingRejections(use: () => Promise<void>): Promise<void> {
+  const others = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", noteUnhandledRejection);
+  try {
+    await use();
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const other of others) process.on("unhandledRejection", other);
+  }
+}
+
 const row = { event_id: "forgotten" };
 const insert = "INSERT INTO effects (event_id) VALUES ('forgotten')";
 
@@ -162,20 +177,13 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   });
 
   it("an unawaited call fails the event where its statement failed earlier, unseen by the handler", async () => {
-    const others = process.listeners("unhandledRejection");
-    process.removeAllListeners("unhandledRejection");
-    // As `oncehook serve` does.
-    process.on("unhandledRejection", noteUnhandledRejection);
-    try {
+    await notingRejections(async () => {
       const failing = run(async (scope) => {
         void scope.tx.execute("INSERT INTO nowhere VALUES (1)");
         await addEffect(scope, "forgotten").catch(() => {});
       });
       await expect(failing).rejects.toThrow("this failed and was not awaited: INSERT INTO nowhere");
-    } finally {
-      process.removeAllListeners("unhandledRejection");
-      for (const other of others) process.on("unhandledRejection", other);
-    }
+    });
     await nothingIsLeft();
   });
 
@@ -201,3 +209,29 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     });
   }
 });
+
+it("an unawaited call that fails as its handler returns fails its event in a sequential group on postgres", () =>
+  withStore(
+    "postgres",
+    async (store, target) => {
+      // A database with a function has sequential groups alone.
+      await execute(target, "CREATE FUNCTION one() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$");
+      const hasty = async ({ tx }: OnceScope) => {
+        void tx.execute("RESET ALL");
+        // It has failed by then, and Node has not reported it yet.
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        return RESULT;
+      };
+      const deliver = (id: string, handle: (scope: OnceScope) => Promise<typeof RESULT>) =>
+        store.once(newRecord(id), handle, committing());
+      await notingRejections(async () => {
+        const ids = ["e1", "e2", "e3"];
+        const neighbours = ids.map((id) => deliver(id, (scope) => addEffect(scope, id)));
+        const failing = deliver("e0", hasty);
+        await expect(failing).rejects.toThrow("this failed and was not awaited: RESET ALL");
+        await Promise.all(neighbours);
+        expect(await countOf(target, "effects")).toBe(ids.length);
+      });
+    },
+    { migrations: [EFFECTS] },
+  ));

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../src/store/index.ts";
+import { BEGIN, commit } from "../../src/store/postgres/in-transaction.ts";
+import { createPool, withClient } from "../../src/store/postgres/pool.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { until } from "../support/until.ts";
@@ -76,6 +78,38 @@ describe("a session that the server ends during COMMIT on postgres", () => {
     }));
 });
 
+/** As in a group whose handlers send no SQL. */
+describe("a COMMIT that goes with its BEGIN on postgres", () => {
+  const UNKNOWN = { name: "StoreError", reason: "commit_unknown" };
+  const limits = { size: 1, statementTimeoutMs: 20_000, lockTimeoutMs: 5_000 };
+
+  it("a COMMIT without an answer leaves unknown whether it happened", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const pool = createPool({ ...limits, url: wire.through(target.url) });
+        const committed = withClient(pool, within(5_000), (client) => {
+          wire.silence();
+          return commit(client, [BEGIN], 200);
+        });
+        await expect(committed).rejects.toMatchObject(UNKNOWN);
+        await pool.end();
+      }),
+    ));
+
+  it("a COMMIT whose session the server ends leaves unknown whether it happened", () =>
+    withDatabase("postgres", async (target) => {
+      const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
+      await store.close();
+      const pool = createPool({ ...limits, url: target.url });
+      const insert = { text: "INSERT INTO effects (event_id) VALUES ('e1')" };
+      const committed = withClient(pool, within(5_000), (client) => commit(client, [BEGIN, insert]));
+      const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);
+      await expect(committed).rejects.toMatchObject(UNKNOWN);
+      await ending;
+      await pool.end();
+    }));
+});
+
 describe("a connection that breaks before the answer to a statement of the store's own", () => {
   it("the statement fails and is not sent again, since it may have run", () =>
     withDatabase("postgres", (target) =>
@@ -125,6 +159,26 @@ describe("a server that falls silent without closing its connections", () => {
             expect((await deliver()).kind).toBe("completed");
             expect((await deliver()).kind).toBe("duplicate");
             expect(await countOf(target, "effects")).toBe(1);
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+  );
+
+  it(
+    "a silent server fails a readiness check, and the next one uses another connection",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", (target) =>
+        withWire(target.url, async (wire) => {
+          const options = { statementTimeoutMs: 200, poolSize: 1 };
+          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
+          try {
+            await store.ping();
+            wire.silence();
+            await expect(store.ping()).rejects.toMatchObject({ name: "ConnectionLost" });
+            await store.ping();
           } finally {
             await store.close();
           }

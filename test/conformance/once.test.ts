@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
-import { type Migration, sql } from "../../src/store/index.ts";
+import { type Migration, type OnceScope, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
@@ -35,6 +35,30 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       },
       { migrations },
     ));
+
+  it.each<[string, (scope: OnceScope, statement: string) => unknown]>([
+    ["tx.execute", ({ tx }, statement) => tx.execute(statement)],
+    [
+      "tx.connection",
+      ({ tx }, statement) =>
+        tx.dialect === "sqlite" ? tx.connection.exec(statement) : tx.connection.query(statement),
+    ],
+  ])("a notification is undone where the handler rolls back to a savepoint by %s", (_way, run) =>
+    withStore(dialect, async (store, target) => {
+      const handle = async (scope: OnceScope) => {
+        const notify = (topic: string) => scope.enqueue({ topic, payload: {} });
+        await notify("before");
+        await run(scope, "SAVEPOINT part");
+        await notify("undone");
+        await run(scope, "ROLLBACK TO part");
+        await notify("after");
+        return { result: {} };
+      };
+      await store.once(newRecord("e1"), handle, committing());
+      const kept = await rowsOf(target, "SELECT topic FROM oncehook_notifications ORDER BY position");
+      expect(kept.map(({ topic }) => topic)).toEqual(["before", "after"]);
+    }),
+  );
 
   it("a record has what SPEC 2.4 requires", () =>
     withStore(dialect, async (store) => {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { type Migration, type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
-import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
@@ -116,6 +116,44 @@ const LINES = {
       .execute(query);
   },
 };
+
+it.each<[string, Migration[]]>([
+  ["an optimistic group", []],
+  ["a sequential group", [LINES]],
+])("a run that %s gave up completes nothing when it ends later", (_group, own) =>
+  withStore(
+    "postgres",
+    async (store) => {
+      const gate = Promise.withResolvers<void>();
+      let runs = 0;
+      const completed: unknown[] = [];
+      const delayed = new Promise((resolve, fail) => {
+        store.submit({
+          record: newRecord("slow"),
+          deadline: within(10_000),
+          async handle({ tx }) {
+            runs += 1;
+            const run = runs;
+            await tx.execute("SELECT 1");
+            if (run === 1) await gate.promise;
+            return { run };
+          },
+          complete(returned) {
+            completed.push(returned);
+            return { result: {} };
+          },
+          succeed: resolve,
+          fail,
+        });
+      });
+      await Promise.all([delayed, ...IDS.map((id) => deliver(store, id, async () => ({ result: {} })))]);
+      gate.resolve();
+      await nextTurn();
+      expect(completed).toEqual([{ run: 2 }]);
+    },
+    { migrations: own },
+  ),
+);
 
 it("a type whose handler is late again and again in its groups runs in its own transaction at once", () =>
   withStore("postgres", async (store) => {

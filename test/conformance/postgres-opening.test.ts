@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import pg from "pg";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, vi } from "vitest";
 import type { OnceScope } from "../../src/store/index.ts";
 import { openTarget, STAMP, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
@@ -51,6 +51,25 @@ describe("a start on postgres", () => {
         expect(report.applied.at(-1)).toBe("slow");
       }),
     ));
+
+  it("a start whose migrations take more than a minute waits for their COMMIT", () =>
+    withDatabase("postgres", async (target) => {
+      const { now } = performance;
+      const long = {
+        name: "long",
+        async up({ execute }: Tx) {
+          for (const statement of SLOW_COMMIT) await execute(statement);
+          vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + 61_000);
+        },
+      };
+      try {
+        const { store, report } = await openTarget(target, { migrations: [long] });
+        await store.close();
+        expect(report.applied.at(-1)).toBe("long");
+      } finally {
+        vi.restoreAllMocks();
+      }
+    }));
 
   it("a start leaves no session behind, whether it is refused or its store closed", () =>
     withDatabase("postgres", async (target) => {
@@ -104,6 +123,14 @@ describe("a statement on postgres", () => {
 
 type Tx = { execute(statement: string): Promise<unknown> };
 const SLOW = "SELECT pg_sleep(0.15)";
+/** A trigger that runs at COMMIT. */
+const SLOW_COMMIT = [
+  "CREATE TABLE long (n integer)",
+  "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.7); RETURN NULL; END$$",
+  `CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON long DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION take_long()`,
+  "INSERT INTO long VALUES (1)",
+];
 
 it("a session on postgres whose process falls silent within a transaction is ended, so that its locks are free", () =>
   withStore(

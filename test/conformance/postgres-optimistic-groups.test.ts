@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { preparedName } from "../../src/store/postgres/prepared-names.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -10,7 +11,9 @@ const migrations = [EFFECTS];
 const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";
 const IDS = Array.from({ length: 12 }, (_, number) => `e${String(number).padStart(2, "0")}`);
 
+const FEW = IDS.slice(0, 4);
 const AT_ONCE = 25;
+const RUNS_AGAIN = "this event runs again in another transaction";
 
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
@@ -198,6 +201,108 @@ describe("an optimistic group on postgres", () => {
         await Promise.all(IDS.map((id) => deliver(store, id, run)));
         expect(pairs.length).toBeGreaterThanOrEqual(IDS.length);
         for (const [last, inserted] of pairs) expect(last).toEqual(inserted);
+      }),
+  );
+
+  it("an optimistic group shows no member what another has written between its statements", () =>
+    withStore("postgres", async (store, target) => {
+      await execute(target, ACCOUNT);
+      await execute(target, "INSERT INTO account VALUES ('a', 0)");
+      const run: Run = async ({ tx }) => {
+        const [, { rows }] = await Promise.all([
+          tx.execute("UPDATE account SET balance = balance + 1 WHERE id = 'a'"),
+          // Every member has updated before the first of them reads.
+          nextTurn().then(() => tx.execute("SELECT balance FROM account WHERE id = 'a'")),
+        ]);
+        return { result: { balance: Number(rows[0]?.balance) } };
+      };
+      const ended = await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      const balances = ended.map((one) => (one.kind === "completed" ? one.result.balance : undefined));
+      expect(new Set(balances)).toEqual(new Set(IDS.map((_, index) => index + 1)));
+    }));
+
+  it("an optimistic group commits members that send several statements in one piece", () =>
+    withStore("postgres", async (store, target) => {
+      const run: Run = async ({ tx }) => {
+        await Promise.all([tx.execute("SELECT 1"), tx.execute("SELECT 2")]);
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      expect(await transactionsOf(target)).toMatchObject([{ events: IDS.length }]);
+    }));
+
+  it("an optimistic group shows a failed statement's error to its own member alone, and excludes no other", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const errors: unknown[] = [];
+        const runs = new Map<string, number>();
+        const run: Run = async (scope, eventId) => {
+          const number = (runs.get(eventId) ?? 0) + 1;
+          runs.set(eventId, number);
+          const statement = eventId === "e03" && number === 1 ? "SELECT 1 / 0" : "SELECT 1";
+          const failed = await scope.tx.execute(statement).then(
+            () => undefined,
+            (error: Error) => error,
+          );
+          if (failed === undefined) return { result: {} };
+          errors.push(`${eventId} ${failed.message}`);
+          // For another's error no handler is to blame, whatever it sends then.
+          return addEffect(scope, eventId);
+        };
+        await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        const expected = IDS.map((id) => `${id} ${id === "e03" ? "division by zero" : RUNS_AGAIN}`);
+        expect(errors.toSorted()).toEqual(expected);
+        expect(await transactionsOf(target)).toMatchObject([{ events: 1 }, { events: IDS.length - 1 }]);
+      },
+      { migrations },
+    ));
+
+  it("an optimistic group gives up no name of a failed statement that had none", () =>
+    withStore("postgres", async (store) => {
+      const text = "SELECT 'once' FROM not_there_yet";
+      let runs = 0;
+      const run: Run = async ({ tx }) => {
+        runs += 1;
+        await tx.execute(runs === 1 ? text : "SELECT 1");
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      expect(runs).toBeGreaterThan(IDS.length);
+      expect(preparedName(text)).toBeDefined();
+    }));
+
+  it("an optimistic group whose members have less than 3 s left after it leaves each to its own transaction", () =>
+    withStore("postgres", async (store, target) => {
+      let runs = 0;
+      const run: Run = async ({ tx }, eventId) => {
+        runs += 1;
+        const slowly = eventId === "e03" ? "SELECT 1 / 0" : "SELECT pg_sleep(0.1)";
+        await tx.execute(runs > FEW.length ? "SELECT 1" : slowly);
+        return { result: {} };
+      };
+      const deliveries = FEW.map((id) =>
+        store.once(newRecord(id), (scope) => run(scope, id), committing(3_200)),
+      );
+      await Promise.all(deliveries);
+      expect(await transactionsOf(target)).toMatchObject(FEW.map(() => ({ events: 1 })));
+    }));
+
+  it(
+    "an optimistic group waits for its answer as long as its statements may take together",
+    { tags: "full" },
+    () =>
+      withStore("postgres", async (store, target) => {
+        let runs = 0;
+        const run: Run = async ({ tx }) => {
+          runs += 1;
+          await tx.execute("SELECT pg_sleep(0.1)");
+          return { result: {} };
+        };
+        const ids = Array.from({ length: 32 }, (_, number) => `e${number}`);
+        await Promise.all(ids.map((id) => deliver(store, id, run)));
+        expect(runs).toBe(ids.length);
+        expect(await transactionsOf(target)).toMatchObject([{ events: ids.length }]);
       }),
   );
 

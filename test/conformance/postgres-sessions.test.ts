@@ -5,6 +5,7 @@ import { openTarget, type Target, withDatabase, withStore } from "../support/dat
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
+import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
 interface Queryable {
@@ -357,23 +358,56 @@ describe("what a member of a group leaves on its connection to postgres", () => 
 });
 
 describe("a store on a postgres that takes no writes", () => {
+  const setReadOnly = (on: Target, to: "on" | "off") => {
+    const name = new URL(on.url).pathname.slice(1);
+    return execute(
+      on,
+      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${to}; COMMIT`,
+    );
+  };
+
   it("a store whose database takes no writes is not ready, and is ready again when it takes them", async () => {
-    const name = new URL(target.url).pathname.slice(1);
-    const readOnly = (to: string) =>
-      execute(
-        target,
-        `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${to}; COMMIT`,
-      );
-    await readOnly("on");
+    await setReadOnly(target, "on");
     await execute(target, END_SESSIONS);
+    // The first may still meet the session that was ended.
+    await store.ping().catch(() => {});
     await expect(store.ping()).rejects.toMatchObject({ code: "25006" });
     const refused = store.once(newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
     await expect(refused).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
-    await readOnly("off");
+    await setReadOnly(target, "off");
     // Connections from before would stay read-only; each is replaced after its first refusal.
     await store.ping().catch(() => store.ping());
     await handled(async () => {});
   });
+
+  it("a group that could not write replaces its connection, and the next group shares a transaction", () =>
+    withStore(
+      "postgres",
+      async (fresh, its) => {
+        let runs = 0;
+        const ids = Array.from({ length: 12 }, (_, number) => `ro-${number}`);
+        const deliverAll = (prefix: string) =>
+          Promise.all(
+            ids.map((id) => {
+              const run = (scope: OnceScope) => {
+                runs += 1;
+                return addEffect(scope, `${prefix}${id}`);
+              };
+              return fresh.once(newRecord(`${prefix}${id}`), run, committing());
+            }),
+          );
+        await setReadOnly(its, "on");
+        await execute(its, END_SESSIONS);
+        const refused = deliverAll("first-");
+        await until(() => runs > 0);
+        await setReadOnly(its, "off");
+        await refused;
+        await deliverAll("next-");
+        const next = "SELECT DISTINCT xmin::text FROM oncehook_records WHERE event_id LIKE 'next-%'";
+        expect(await rowsOf(its, next)).toHaveLength(1);
+      },
+      { migrations: [EFFECTS] },
+    ));
 });
 
 describe("a group of events on postgres whose connection is dead without a word", () => {

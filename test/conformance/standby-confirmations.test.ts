@@ -1,11 +1,15 @@
 import type pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createPool } from "../../src/store/postgres/pool.ts";
+import { transientReason } from "../../src/store/postgres/database-errors.ts";
+import { createPool, withClient } from "../../src/store/postgres/pool.ts";
+import { setResponseTimeout } from "../../src/store/postgres/statement.ts";
 import { SynchronousStandbys } from "../../src/store/postgres/synchronous-standbys.ts";
+import { retryUntil } from "../../src/store/retry-until.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
+import { withWire } from "../support/wire.ts";
 
 /** Found before the server's own of these names: what it says of its standbys is what the table says. */
 const PRETENDED = `CREATE SCHEMA pretended;
@@ -19,6 +23,13 @@ const PRETENDED = `CREATE SCHEMA pretended;
   CREATE FUNCTION pretended.pg_logical_emit_message(boolean, text, text) RETURNS void LANGUAGE sql AS
     'INSERT INTO pretended.commits VALUES (1)'`;
 
+const LIMITS = {
+  settings: { search_path: "pretended, pg_catalog" },
+  size: 2,
+  statementTimeoutMs: 5_000,
+  lockTimeoutMs: 5_000,
+};
+
 let target: Target;
 let pool: pg.Pool;
 let standbys: SynchronousStandbys;
@@ -27,14 +38,7 @@ openForAllTests((untilTestsEnd) =>
   withDatabase("postgres", async (fresh) => {
     target = fresh;
     await execute(target, PRETENDED);
-    const settings = { search_path: "pretended, pg_catalog" };
-    pool = createPool({
-      url: target.url,
-      settings,
-      size: 2,
-      statementTimeoutMs: 5_000,
-      lockTimeoutMs: 5_000,
-    });
+    pool = createPool({ ...LIMITS, url: target.url });
     await untilTestsEnd();
     await pool.end();
   }),
@@ -85,6 +89,30 @@ describe("what was seen on a PostgreSQL", () => {
     await standbys.confirm(within(5_000));
     expect(await commits()).toBe(1);
   });
+
+  it("a confirmation without an answer is asked for again over another connection until the deadline", () =>
+    withWire(target.url, async (wire) => {
+      const through = createPool({ ...LIMITS, url: wire.through(target.url), size: 1 });
+      through.on("connect", (client) => setResponseTimeout(client, 300));
+      const session = async () => {
+        const read = (client: pg.ClientBase) => client.query("SELECT pg_backend_pid() AS pid");
+        return (await withClient(through, within(5_000), read)).rows[0]?.pid;
+      };
+      const asked = new SynchronousStandbys(through);
+      const confirm = (deadline: number) =>
+        retryUntil(deadline, () => asked.confirm(deadline), transientReason);
+      await change("standbys = 'a'");
+      await asked.confirm(within(5_000));
+      const before = await session();
+      wire.silence();
+      await confirm(within(5_000));
+      expect(await commits()).toBe(2);
+      expect(await session()).not.toBe(before);
+      wire.freeze();
+      await expect(confirm(within(500))).rejects.toMatchObject({ reason: "unavailable" });
+      wire.cutAll();
+      await through.end();
+    }));
 
   it("the answer at the deadline is unknown, and an error that arrives later affects nothing else", async () => {
     await change("is_well = false");

@@ -6,7 +6,7 @@ import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../
 import type { WireValue } from "./message-writer.ts";
 import type { StatementResult, WireStatement } from "./statement-batch.ts";
 
-/** A notification that a handler enqueued; it is written with the completion of its event. */
+/** A notification that a handler enqueued. */
 export interface QueuedNotification {
   readonly topic: string;
   /** JSON. */
@@ -118,6 +118,14 @@ export function isForeignTransactionError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.message.includes(NOT_ITS_TRANSACTION);
 }
 
+export function insertNotification(
+  { source, eventId }: EventKey,
+  position: number,
+  { topic, payload, at }: QueuedNotification,
+): WireStatement {
+  return { ...INSERT_NOTIFICATION, values: [source, eventId, position, topic, payload, at] };
+}
+
 /** Everything that becomes true with an event: its result, its notifications, its row of the callback log. */
 export function completionStatements(
   { source, eventId }: EventKey,
@@ -126,10 +134,7 @@ export function completionStatements(
   now: Date,
 ): WireStatement[] {
   const values = [JSON.stringify(result), now.toISOString(), eventId, source];
-  const others = more.map(({ topic, payload, at }, index) => ({
-    ...INSERT_NOTIFICATION,
-    values: [source, eventId, index + 2, topic, payload, at],
-  }));
+  const others = more.map((one, index) => insertNotification({ source, eventId }, index + 2, one));
   return [
     { ...completionFor(first, logEntry), values: [...values, ...valuesOf(first, logEntry)] },
     ...others,

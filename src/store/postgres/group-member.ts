@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
-import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
-import { type Completion, type OnceResult, type OnceScope, type PendingEvent, runHandler } from "../once.ts";
+import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
+import type { Completion, OnceResult, OnceScope, PendingEvent } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
 import type { QueuedNotification } from "./event-statements.ts";
@@ -127,8 +127,9 @@ export class GroupMember {
 
   async run(event: PendingEvent): Promise<MemberResult> {
     const notifications: QueuedNotification[] = [];
-    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, notifications);
-    const running = runHandler(event, scope).then(
+    const keep = (notification: QueuedNotification) => notifications.push(notification);
+    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
+    const running = this.#handle(event, scope).then(
       (completion) => this.#finish({ kind: "done", completion, notifications }),
       (error: unknown): MemberResult =>
         transientReason(error) === undefined
@@ -143,6 +144,13 @@ export class GroupMember {
     if (this.#isUnsupported) return { kind: "own transaction", reason: "unsupported" };
     // The server may accept the statement in the event's own transaction; an error there is final.
     return this.#hasServerError ? { kind: "own transaction", reason: "refused" } : result;
+  }
+
+  async #handle(event: PendingEvent, scope: OnceScope): Promise<Completion> {
+    const returned = await event.handle(scope);
+    // Where the group gave this run up, another one completes the event.
+    assertOpen(this.transaction);
+    return event.complete(returned);
   }
 
   #finish(result: MemberResult): MemberResult {

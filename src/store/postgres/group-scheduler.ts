@@ -7,6 +7,7 @@ import { QueuedEvent, type RunInOwnTransaction } from "./group-member.ts";
 import { type GroupResult, OptimisticGroup } from "./optimistic-group.ts";
 import { withClient } from "./pool.ts";
 import { SequentialGroup } from "./sequential-group.ts";
+import { mustBeReplaced } from "./statement.ts";
 
 const MAX_GROUP_SIZE = 32;
 /** An event with less time left runs in its own transaction, under limits from its deadline. */
@@ -18,6 +19,10 @@ const QUEUE_CHECK_MS = 100;
 const SINGLE_MS = 20;
 /** After more rollbacks than these, caused by other members, an event runs in a sequential group. */
 const MAX_ROLLBACKS = 2;
+
+function hasTime({ deadline }: PendingEvent): boolean {
+  return deadline - performance.now() > MIN_REMAINING_MS;
+}
 
 /**
  * Group commit: events that wait at the same time share a transaction, because round trips cost more than statements. A
@@ -46,8 +51,7 @@ export class GroupScheduler {
 
   submit(event: PendingEvent): void {
     const queued = new QueuedEvent(event, this.#runInOwnTransaction);
-    const hasTime = event.deadline - queued.queuedAt > MIN_REMAINING_MS;
-    if (this.#pool === undefined || !hasTime || this.#eligibility.needsOwnTransaction(queued.type))
+    if (this.#pool === undefined || !hasTime(queued) || this.#eligibility.needsOwnTransaction(queued.type))
       return queued.runInOwnTransaction();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
@@ -107,7 +111,12 @@ export class GroupScheduler {
       for (const event of group) event.runInOwnTransaction();
     }
     for (const { name } of group) this.#running.delete(name);
-    this.#waiting.unshift(...again);
+    const rejoining = again.filter((event) => {
+      const rejoins = hasTime(event);
+      if (!rejoins) event.runInOwnTransaction();
+      return rejoins;
+    });
+    this.#waiting.unshift(...rejoining);
   }
 
   /** In its own transaction a handler runs once, whatever it does. */
@@ -124,7 +133,11 @@ export class GroupScheduler {
     const isOptimistic = !group[0]?.mustBeSequential && (await this.#functions.allowsOptimistic(client));
     if (!isOptimistic) return new SequentialGroup(client, this.#clock, this.#eligibility).run(group);
     const result = await new OptimisticGroup(client, this.#clock, this.#functions, group).run();
-    return this.#concluded(group, result);
+    const again = this.#concluded(group, result);
+    if (!mustBeReplaced(client)) return again;
+    // A server that did not answer may still be at it, with locks for which a group does not wait.
+    for (const event of again) event.runInOwnTransaction();
+    return [];
   }
 
   #concluded(group: readonly QueuedEvent[], result: GroupResult): readonly QueuedEvent[] {

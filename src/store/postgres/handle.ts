@@ -25,6 +25,7 @@ interface StatementClass {
   readonly refusal: string | undefined;
   /** Whether nothing but rows can differ after it, as far as its text tells. */
   readonly isPlain: boolean;
+  readonly setsSavepoint: boolean;
 }
 
 const MAX_CLASSIFIED = 512;
@@ -39,6 +40,7 @@ function classify(sql: string): StatementClass {
   const verdict = {
     refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
     isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
+    setsSavepoint: words[0] === "SAVEPOINT",
   };
   if (sql.length > MAX_CLASSIFIED_LENGTH) return verdict;
   if (classified.size >= MAX_CLASSIFIED) classified.clear();
@@ -87,7 +89,7 @@ interface DriversStatement {
   readonly name?: unknown;
 }
 
-const RULES: GuardRules = {
+const rulesFor = (transaction: HandlerTransaction): GuardRules => ({
   name: "connection",
   allowed: ALLOWED,
   check(method, args) {
@@ -100,9 +102,9 @@ const RULES: GuardRules = {
           "would go on past what Oncehook waits for",
       );
     }
-    return method === "query" ? asOneStatement(args) : args;
+    return method === "query" ? asOneStatement(args, transaction) : args;
   },
-};
+});
 
 function isMember(of: unknown, name: string): boolean {
   return typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
@@ -112,12 +114,12 @@ function isMember(of: unknown, name: string): boolean {
  * The extended protocol takes one statement a text, so that no text can hide a COMMIT behind another statement.
  * @returns the arguments with which the driver's `query` uses it
  */
-function asOneStatement(args: readonly unknown[]): readonly unknown[] {
+function asOneStatement(args: readonly unknown[], transaction: HandlerTransaction): readonly unknown[] {
   const [given, ...rest] = args;
   if (typeof given !== "string" && (typeof given !== "object" || given === null)) return args;
   const statement: DriversStatement = typeof given === "string" ? { text: given } : given;
   const { text, values, name } = statement;
-  if (typeof text === "string") assertAllowedInHandler(text);
+  if (typeof text === "string") assertAllowedAlone(text, transaction);
   if (typeof name === "string") assertAllowedInHandler(name);
   for (const list of [values, rest[0]]) if (Array.isArray(list)) assertValues(list);
   // A prototype may hold what an object of a query builder gives.
@@ -148,6 +150,12 @@ export function assertAllowedInHandler(sql: string): void {
   if (refusal !== undefined) throw new Error(refusal);
 }
 
+/** The same for an event in its own transaction, which may have savepoints. */
+function assertAllowedAlone(sql: string, transaction: HandlerTransaction): void {
+  assertAllowedInHandler(sql);
+  if (classify(sql).setsSavepoint) transaction.hasSavepoint = true;
+}
+
 export function createHandle(
   transaction: HandlerTransaction,
   driver: Omit<TransactionDriver, "dialect" | "sqlDialect">,
@@ -171,7 +179,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     resetBeforeReuse(client);
   };
   return createHandle(transaction, {
-    assertAllowed: assertAllowedInHandler,
+    assertAllowed: (sql) => assertAllowedAlone(sql, transaction),
     execute(statement) {
       // A temporary table may hide another from here on, for which a statement was parsed.
       if (!isPlainStatement(statement.sql)) mayHaveChanged();
@@ -180,7 +188,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     connection() {
       mayHaveChanged();
       return guardConnection(client, transaction, {
-        ...RULES,
+        ...rulesFor(transaction),
         onStarted: (pending) => waitFor(client, pending),
       });
     },

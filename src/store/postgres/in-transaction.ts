@@ -38,6 +38,8 @@ const ENDED_INSIDE =
 
 export interface TransactionLimits {
   readonly deadline: Deadline;
+  /** When the answer to COMMIT is given up; default: at the deadline. */
+  readonly commitDeadline?: Deadline;
   readonly lockTimeoutMs: number;
   readonly observer?: TransactionObserver | undefined;
 }
@@ -81,7 +83,7 @@ export async function inTransaction<T>(
       const last = closing(value);
       // Nothing responds 200 before this COMMIT: `handleSingle` resolves after it.
       if (last === "rollback") await sendBatch(client, [ROLLBACK, UNLOCK]);
-      else await commit(client, last, Math.max(MIN_TIMEOUT_MS, limits.deadline - performance.now()));
+      else await commit(client, last, timeLeft(limits.commitDeadline ?? limits.deadline));
       return value;
     } catch (error) {
       transaction.isOpen = false;
@@ -89,6 +91,11 @@ export async function inTransaction<T>(
       throw error;
     }
   });
+}
+
+/** Milliseconds in which the last answer before a deadline may come. */
+export function timeLeft(deadline: Deadline): number {
+  return Math.max(MIN_TIMEOUT_MS, deadline - performance.now());
 }
 
 /** Over a connection that is dead without a word there is no answer; another one may still be in time. */
@@ -139,12 +146,14 @@ function commitError(
     if (isForeignTransactionError(cause)) return new Error(ENDED_INSIDE, { cause });
     return isReadOnlyServer(cause) ? markPermanent(cause) : cause;
   }
+  // Where BEGIN went with COMMIT, the status from before them looks like that of a refused COMMIT.
+  const isRefused =
+    cause instanceof pg.DatabaseError && closing.isReady && client.getTransactionStatus() === "I";
+  if (!isRefused) return new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);
   // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
-  if (transientReason(cause) !== undefined && client.getTransactionStatus() === "I") return cause;
-  // An error from the server means no commit; for any other error the outcome is unknown.
-  return cause instanceof pg.DatabaseError && client.getTransactionStatus() === "I"
+  return transientReason(cause) === undefined
     ? new StoreError("commit_failed", "COMMIT was refused", cause)
-    : new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);
+    : cause;
 }
 
 export async function rollback(client: pg.ClientBase): Promise<void> {

@@ -42,9 +42,9 @@ const MAX_GROUP_CONNECTIONS = 4;
 /** Connections that look-ups may use at a time. */
 const MAX_CONCURRENT_LOOKUPS = 2;
 /** A group waits for no lock and no long statement: an event that needs one runs in its own transaction, with the usual limits. */
-const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
+const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
-const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
+const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const MIGRATION_LOCK = 7_140_231_901;
 
@@ -102,7 +102,8 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,
-    { deadline, lockTimeoutMs },
+    // The deadline is for the connection; what took long may have a long COMMIT.
+    { deadline, commitDeadline: Number.POSITIVE_INFINITY, lockTimeoutMs },
     {
       async run({ tx, client }) {
         await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
@@ -152,7 +153,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
       await withClient(pool, performance.now() + BACKGROUND_TIMEOUT_MS, (client) =>
-        client.query(WRITES_NOTHING),
+        sendBatch(client, [WRITES_NOTHING]),
       );
     },
     // What becomes of a disk is the server's business; it ends its own process then.

@@ -1,16 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { CompiledQuery, QueryResult } from "kysely";
-import type pg from "pg";
+import type { CompiledQuery } from "kysely";
+import pg from "pg";
 import { type Clock, withTimeout } from "../../domain/index.ts";
-import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
+import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
+import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
-import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import { createScope } from "./single-event.ts";
 import { sendBatch } from "./statement.ts";
@@ -21,7 +22,7 @@ const MAX_HANDLERS_MS = 30;
 
 /** Why an event cannot stay in an optimistic group. */
 export type Unfit =
-  /** It sent a statement after an answer, so that two of them could read the same row before either writes it. */
+  /** It sent a statement after an answer, or one more behind another member's, whose uncommitted writes it could read. */
   | "dependent"
   /** It asked for what would stay for the members after it, such as a setting, or for the driver's own connection. */
   | "unsupported"
@@ -40,16 +41,19 @@ export type GroupResult =
  * the completed records, the notifications, the log rows and COMMIT. There are no savepoints and no record before the
  * handler: an event that another process has completed meanwhile makes its INSERT fail, and the group is undone.
  *
- * No lock separates two members, so that one may stay only where no statement of it can depend on an answer: then the
- * group is the same as its members one after the other.
+ * No lock separates two members, so that one may stay only where no other's statement goes between its own, and none of
+ * them can depend on an answer: then the group is the same as its members one after the other.
  */
 export class OptimisticGroup {
   readonly #client: pg.ClientBase;
   readonly #clock: Clock;
   readonly #members: readonly OptimisticMember[];
   readonly #functions: FunctionCheck;
+  readonly #deadline: Deadline;
   #queue: QueuedStatement[] = [];
   #queued = Promise.withResolvers<void>();
+  /** The member whose statement was queued last. */
+  #lastSender: OptimisticMember | undefined;
   /** Whether the server has answered BEGIN: until then a handler's transaction is one that will begin. */
   #hasBegun = false;
   /** Whether a statement failed, and the transaction with it. */
@@ -65,10 +69,8 @@ export class OptimisticGroup {
     this.#client = client;
     this.#clock = clock;
     this.#functions = functions;
-    const send = (statement: QueuedStatement): void => {
-      this.#queue.push(statement);
-      this.#queued.resolve();
-    };
+    this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
+    const send = (statement: QueuedStatement) => this.#enqueue(statement);
     const isOpen = () => !this.#hasBegun || client.getTransactionStatus() !== "I";
     this.#members = events.map((event) => new OptimisticMember(event, clock, send, isOpen));
   }
@@ -112,26 +114,41 @@ export class OptimisticGroup {
     }
   }
 
+  /** @throws Error where the event runs again instead */
+  #enqueue(statement: QueuedStatement): void {
+    const { member } = statement;
+    if (this.#isAborted) throw runsAgain();
+    if (member.hasAnswer || (member.hasSent && member !== this.#lastSender)) member.reject("dependent");
+    this.#lastSender = member;
+    member.hasSent = true;
+    this.#queue.push(statement);
+    this.#queued.resolve();
+  }
+
   async #send(statements: readonly QueuedStatement[]): Promise<void> {
     const opening = this.#hasBegun ? [] : [BEGIN, NEWEST_FUNCTION];
     const batch = new StatementBatch([...opening, ...statements.map(({ statement }) => statement)]);
     try {
-      await sendBatch(this.#client, batch);
+      await sendBatch(this.#client, batch, timeLeft(this.#deadline));
     } catch (error) {
-      const failed = statements[batch.results.length - opening.length];
-      this.#isAborted = true;
-      if (failed !== undefined) failed.member.statementFailed(failed.statement, error);
-      for (const { reject } of statements) reject(error);
-      return;
+      // A connection's own error is no member's.
+      const isAnswer = error instanceof pg.DatabaseError;
+      const failed = isAnswer ? statements[batch.results.length - opening.length] : undefined;
+      failed?.member.statementFailed(failed.statement, error);
+      failed?.reject(error);
+      return this.#abort(statements);
     } finally {
       this.#hasBegun = true;
     }
-    if (opening.length > 0 && this.#functions.hasChanged(batch.results[1]?.rows[0]?.[0])) {
-      this.#isAborted = true;
-      for (const { reject } of statements) reject(runsAgain());
-      return;
-    }
+    if (opening.length > 0 && this.#functions.hasChanged(batch.results[1]?.rows[0]?.[0]))
+      return this.#abort(statements);
     for (const [index, { resolve }] of statements.entries()) resolve(batch.results[index + opening.length]);
+  }
+
+  /** Ends statements without an answer: what their members do about that says nothing of them. */
+  #abort(statements: readonly QueuedStatement[]): void {
+    this.#isAborted = true;
+    for (const { reject } of [...statements, ...this.#queue.splice(0)]) reject(runsAgain());
   }
 
   /** Ends every handle, and every statement that is not sent. @returns the members that cannot stay */
@@ -146,15 +163,14 @@ export class OptimisticGroup {
   }
 
   async #commit(startedAt: Date): Promise<GroupResult> {
-    const endedAt = this.#clock.now();
     const completed: CompletedEvent[] = [];
     for (const { event, completion, notifications } of this.#members) {
       if (completion !== undefined) completed.push({ record: event.record, completion, notifications });
     }
-    const opening = this.#hasBegun ? [] : [BEGIN];
-    const closing = completedStatements(completed, startedAt, endedAt);
+    const last = [...(this.#hasBegun ? [] : [BEGIN]), ...RESET_SESSION];
+    last.push(...completedStatements(completed, startedAt, this.#clock.now()));
     // Nothing responds 200 before this COMMIT: `succeed` is called below it.
-    if (completed.length > 0) await commit(this.#client, [...opening, ...RESET_SESSION, ...closing]);
+    if (completed.length > 0) await commit(this.#client, last, timeLeft(this.#deadline));
     else await rollback(this.#client);
     for (const { event, completion, failure } of this.#members) {
       if (completion !== undefined) event.succeed({ kind: "completed", result: completion.result });
@@ -178,11 +194,11 @@ class OptimisticMember {
   readonly notifications: QueuedNotification[] = [];
   completion: Completion | undefined;
   failure: { readonly error: unknown } | undefined;
+  hasSent = false;
+  hasAnswer = false;
   readonly #clock: Clock;
   readonly #send: (statement: QueuedStatement) => void;
   #isRunning = true;
-  #hasSent = false;
-  #hasAnswer = false;
   #unfit: Unfit | undefined;
 
   constructor(
@@ -200,8 +216,11 @@ class OptimisticMember {
   /** Never rejects. */
   async run(): Promise<void> {
     try {
-      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, this.notifications);
+      const keep = (notification: QueuedNotification) => this.notifications.push(notification);
+      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
       const returned = await this.event.handle(scope);
+      // Where the group gave this run up, another one completes the event.
+      assertOpen(this.transaction);
       endHandlerTransaction(this.transaction);
       this.completion = this.event.complete(returned);
     } catch (error) {
@@ -221,7 +240,7 @@ class OptimisticMember {
     else this.#endTransaction();
     if (this.#unfit !== undefined || isAborted) return this.#unfit;
     if (this.#isRunning) return "late";
-    return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
+    return this.failure !== undefined && this.hasSent ? "failed" : undefined;
   }
 
   #endTransaction(): void {
@@ -233,28 +252,23 @@ class OptimisticMember {
     }
   }
 
-  statementFailed({ text }: WireStatement, error: unknown): void {
+  statementFailed({ text, name }: WireStatement, error: unknown): void {
     this.#unfit ??= "failed";
-    if (dropPreparedName(text, error)) markStaleStatement(error);
+    if (name !== undefined && dropPreparedName(text, error)) markStaleStatement(error);
   }
 
   #createHandle(): Transaction {
     return createHandle(this.transaction, {
       assertAllowed: (sql) => {
         assertAllowedInHandler(sql);
-        if (!isPlainStatement(sql)) this.#reject("unsupported");
+        if (!isPlainStatement(sql)) this.reject("unsupported");
       },
       execute: (statement) => this.#execute(statement),
-      connection: () => this.#reject("unsupported"),
+      connection: () => this.reject("unsupported"),
     });
   }
 
-  async #execute({
-    sql,
-    parameters,
-  }: Pick<CompiledQuery, "sql" | "parameters">): Promise<QueryResult<unknown>> {
-    if (this.#hasAnswer) this.#reject("dependent");
-    this.#hasSent = true;
+  async #execute({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">) {
     const name = preparedName(sql);
     const statement = {
       text: sql,
@@ -268,12 +282,12 @@ class OptimisticMember {
       const answer = await promise;
       return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
     } finally {
-      this.#hasAnswer = true;
+      this.hasAnswer = true;
     }
   }
 
   /** The event runs again where it may do this. */
-  #reject(reason: Unfit): never {
+  reject(reason: Unfit): never {
     this.#unfit ??= reason;
     throw runsAgain();
   }

@@ -2,9 +2,9 @@ import pg from "pg";
 import { withTimeout } from "../../domain/index.ts";
 import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
-import { ConnectionLost, isReadOnlyServer, NoConnection } from "./database-errors.ts";
+import { ConnectionLost, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
-import { isUnresponsive, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
+import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
 import { forgetPreparedNames, type WireStatement } from "./statement-batch.ts";
 
 export interface PoolOptions {
@@ -15,13 +15,15 @@ export interface PoolOptions {
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
+  /** Whether a batch may take as long as the server allows its statements together; otherwise, as long as one. */
+  readonly isForGroups?: boolean;
 }
 
 /** A busy server may take this long to accept a connection; requests have their own deadlines. */
 const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
-  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs } = options;
+  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs, isForGroups = false } = options;
   const pool = new pg.Pool({
     ...clientConfig(url, settings),
     max: size,
@@ -36,7 +38,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
-    setResponseTimeout(client, responseTimeout(statementTimeoutMs));
+    setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
     // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
     client.on("error", () => lostConnections.add(client));
   });
@@ -70,7 +72,7 @@ async function discardSession(client: pg.PoolClient): Promise<void> {
 }
 
 function cannotBeReused(client: pg.ClientBase): boolean {
-  return lostConnections.has(client) || isUnresponsive(client) || client.getTransactionStatus() !== "I";
+  return lostConnections.has(client) || mustBeReplaced(client) || client.getTransactionStatus() !== "I";
 }
 
 /**
@@ -84,18 +86,15 @@ export async function withClient<T>(
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool, deadline);
-  let isReadOnly = false;
   try {
     return await use(client);
   } catch (error) {
-    isReadOnly = isReadOnlyServer(error);
     // A COMMIT that was cut off may have happened, so its StoreError stays: it must not be tried again.
     throw lostConnections.has(client) && !(error instanceof StoreError)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
-    // A server that became a standby keeps its connections; a new one may lead to the primary.
-    if (isReadOnly || cannotBeReused(client)) client.release(true);
+    if (cannotBeReused(client)) client.release(true);
     else if (changedSessions.has(client)) void discardSession(client);
     else client.release();
   }

@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
+import { endHandlerTransaction } from "../handler-transaction.ts";
+import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import { completionStatements, deleteRecord, insertRecord } from "./event-statements.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
 import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
-import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
 import { sendBatch } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
@@ -46,6 +48,8 @@ export class SequentialGroup {
   readonly #client: pg.ClientBase;
   readonly #clock: Clock;
   readonly #eligibility: GroupEligibility;
+  /** The earliest of its events. */
+  #deadline: Deadline = Number.POSITIVE_INFINITY;
   readonly #done: CompletedMember[] = [];
   /** Events whose inserted record is deleted before commit. */
   readonly #releasedRecords: QueuedEvent[] = [];
@@ -63,6 +67,7 @@ export class SequentialGroup {
 
   /** @returns the events that were not started and may join a later group; all others have ended, or will in their own transactions */
   async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
+    this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
     try {
       const [first, ...others] = await this.#reserve(events);
       const rest = first === undefined ? [] : await this.#runMembers(first, others);
@@ -89,7 +94,7 @@ export class SequentialGroup {
   async #reserve(events: readonly QueuedEvent[]): Promise<QueuedEvent[]> {
     const now = this.#clock.now();
     const inserts = events.map(({ record }) => insertRecord(record, now));
-    const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts]);
+    const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts], timeLeft(this.#deadline));
     const fresh: QueuedEvent[] = [];
     for (const [index, event] of events.entries()) {
       if (answers[index]?.rowCount === 1) fresh.push(event);
@@ -156,21 +161,25 @@ export class SequentialGroup {
       await rollback(this.#client);
       return;
     }
-    // A statement that a handler started without awaiting it arrives by now.
+    // A statement that a handler started without awaiting it arrives by now, and so does the failure of one.
     await nextTurn();
-    const hasty = this.#done.find(({ member }) => member.transaction.usedAfterEnd);
-    if (hasty !== undefined) {
-      this.#eligibility.markUnsupported(hasty.event.type);
-      throw new Error("a handler returned before a statement that it had started was finished");
+    for (const { event, member } of this.#done) {
+      try {
+        endHandlerTransaction(member.transaction);
+      } catch (error) {
+        this.#eligibility.markUnsupported(event.type);
+        throw error;
+      }
     }
     const now = this.#clock.now();
-    // Nothing responds 200 before this COMMIT: `run` calls `succeed` after it.
-    await commit(this.#client, [
+    const last = [
       ...RESET_SESSION,
       ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),
       ...this.#done.flatMap(({ event, result }) =>
         completionStatements(event.record, result.completion, result.notifications, now),
       ),
-    ]);
+    ];
+    // Nothing responds 200 before this COMMIT: `run` calls `succeed` after it.
+    await commit(this.#client, last, timeLeft(this.#deadline));
   }
 }

@@ -13,6 +13,7 @@ import type { Transaction } from "../transaction.ts";
 import { classifyHandlerError, EventLocked } from "./database-errors.ts";
 import {
   completionStatements,
+  insertNotification,
   insertRecord,
   type QueuedNotification,
   selectRecords,
@@ -42,7 +43,14 @@ export async function handleSingle(
         return duplicateOf(toStoredRecords(answer)[0], record);
       }
       const notifications: QueuedNotification[] = [];
-      const scope = createScope(tx, transaction, clock, notifications);
+      let written = 0;
+      const scope = createScope(tx, transaction, clock, (notification) => {
+        if (!transaction.hasSavepoint) return notifications.push(notification);
+        // A rollback to the savepoint takes it back.
+        written += 1;
+        const position = notifications.length + written;
+        return sendBatch(client, [insertNotification(record, position, notification)]);
+      });
       const completion = await run(scope).catch((error: unknown) => {
         throw classifyHandlerError(error);
       });
@@ -69,18 +77,18 @@ export async function handleSingle(
   });
 }
 
-/** What a handler may do; what it enqueues is kept, and written with the completion in one round trip. */
+/** @param keep takes a notification that is written with the completion, or writes it at once */
 export function createScope(
   tx: Transaction,
   transaction: HandlerTransaction,
   clock: Clock,
-  kept: QueuedNotification[],
+  keep: (notification: QueuedNotification) => unknown,
 ): OnceScope {
   return {
     tx,
     async enqueue({ topic, payload }) {
       await trackCall(transaction, `notify("${topic}")`, () =>
-        kept.push({ topic, payload: JSON.stringify(payload), at: clock.now().toISOString() }),
+        keep({ topic, payload: JSON.stringify(payload), at: clock.now().toISOString() }),
       );
     },
   };

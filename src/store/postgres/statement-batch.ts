@@ -68,6 +68,8 @@ export class StatementBatch implements pg.Submittable {
   readonly results: StatementResult[] = [];
   /** False: the driver refused it, and the server knows nothing of it. */
   isSent = false;
+  /** Whether the server went on after its error, so that the connection's transaction status is of now. */
+  isReady = false;
   /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
   query_timeout: number | undefined;
   #statements: readonly WireStatement[];
@@ -79,6 +81,10 @@ export class StatementBatch implements pg.Submittable {
 
   constructor(statements: readonly WireStatement[]) {
     this.#statements = statements;
+  }
+
+  get size(): number {
+    return this.#statements.length;
   }
 
   /** @returns why it sent nothing, as the driver expects it: after an exception it would wait for an answer */
@@ -135,12 +141,16 @@ export class StatementBatch implements pg.Submittable {
       if (isStaleStatement(error)) markStaleStatement(error);
     }
     const wire = connection as Wire;
+    const ready = (): void => {
+      this.isReady = true;
+      ended();
+    };
     const ended = (): void => {
-      wire.removeListener("readyForQuery", ended);
+      wire.removeListener("readyForQuery", ready);
       wire.removeListener("end", ended);
       this.callback?.(error);
     };
-    wire.on("readyForQuery", ended);
+    wire.on("readyForQuery", ready);
     wire.on("end", ended);
   }
 

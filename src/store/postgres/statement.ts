@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
-import { ConnectionLost, markStaleStatement } from "./database-errors.ts";
+import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import {
   PrefixedQuery,
@@ -17,8 +17,12 @@ const CLOCK_SLACK_MS = 100;
 interface Session {
   /** Milliseconds after which an answer is given up. */
   limitMs: number | undefined;
+  /** So many more for each further statement of a batch. */
+  furtherMs: number;
   /** A statement was given up: its answer may still come, and would be taken for another's. */
   isUnresponsive: boolean;
+  /** It refused a write: a server that became a standby keeps its connections, and a new one may lead to the primary. */
+  isReadOnly: boolean;
   /** What was sent last, while it is under way: the driver's own queue is deprecated. */
   current: { readonly what: object; readonly ended: Promise<unknown> } | undefined;
 }
@@ -28,7 +32,13 @@ const sessions = new WeakMap<pg.ClientBase, Session>();
 function sessionOf(client: pg.ClientBase): Session {
   let session = sessions.get(client);
   if (session === undefined) {
-    session = { limitMs: undefined, isUnresponsive: false, current: undefined };
+    session = {
+      limitMs: undefined,
+      furtherMs: 0,
+      isUnresponsive: false,
+      isReadOnly: false,
+      current: undefined,
+    };
     sessions.set(client, session);
   }
   return session;
@@ -39,12 +49,15 @@ export function responseTimeout(statementTimeoutMs: number): number {
   return statementTimeoutMs + RESPONSE_GRACE_MS;
 }
 
-export function setResponseTimeout(client: pg.ClientBase, ms: number): void {
-  sessionOf(client).limitMs = ms;
+export function setResponseTimeout(client: pg.ClientBase, ms: number, furtherMs = 0): void {
+  const session = sessionOf(client);
+  session.limitMs = ms;
+  session.furtherMs = furtherMs;
 }
 
-export function isUnresponsive(client: pg.ClientBase): boolean {
-  return sessionOf(client).isUnresponsive;
+export function mustBeReplaced(client: pg.ClientBase): boolean {
+  const { isUnresponsive, isReadOnly } = sessionOf(client);
+  return isUnresponsive || isReadOnly;
 }
 
 /** What the driver sends by itself and answers by a callback. */
@@ -83,8 +96,9 @@ function sendNow<T>(client: pg.ClientBase, session: Session, request: DriverRequ
     const limitMs = request.query_timeout ?? session.limitMs ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
       if (session.current?.what === request) session.current = undefined;
-      if (error) reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
-      else resolve(value as T);
+      if (!error) return resolve(value as T);
+      if (isReadOnlyServer(error)) session.isReadOnly = true;
+      reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
     };
     client.query(request);
   });
@@ -112,8 +126,11 @@ export function sendBatch(
   limitMs?: number,
 ): Promise<readonly StatementResult[]> {
   const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
-  const ownMs = sessionOf(client).limitMs;
-  if (limitMs !== undefined && ownMs !== undefined) request.query_timeout = Math.min(limitMs, ownMs);
+  const { limitMs: firstMs, furtherMs } = sessionOf(client);
+  if (firstMs !== undefined) {
+    const ownMs = firstMs + furtherMs * (request.size - 1);
+    request.query_timeout = Math.min(limitMs ?? ownMs, ownMs);
+  }
   return enqueue(client, request);
 }
 

@@ -3,6 +3,8 @@ import { withTimeout } from "../../domain/index.ts";
 import type { Deadline } from "../retry-until.ts";
 import { NoConnection } from "./database-errors.ts";
 import { withClient } from "./pool.ts";
+import { sendBatch } from "./statement.ts";
+import type { StatementResult } from "./statement-batch.ts";
 
 /** So long a server is taken to have the standbys it had. */
 const CACHE_MS = 1_000;
@@ -57,8 +59,8 @@ export class SynchronousStandbys {
   #exist(): Promise<boolean> {
     const now = performance.now();
     if (this.#lastCheck === undefined || now - this.#lastCheck.at > CACHE_MS) {
-      const answer = this.#query("SELECT current_setting('synchronous_standby_names') <> '' AS found").then(
-        ({ rows }) => rows[0]?.found === true,
+      const answer = this.#query("SELECT current_setting('synchronous_standby_names') <> ''").then(
+        (found) => found?.rows[0]?.[0] === "t",
       );
       this.#lastCheck = { at: now, answer };
       answer.catch(() => {
@@ -68,7 +70,9 @@ export class SynchronousStandbys {
     return this.#lastCheck.answer;
   }
 
-  #query(text: string): Promise<pg.QueryResult> {
-    return withClient(this.#pool, performance.now() + TIMEOUT_MS, (client) => client.query(text));
+  async #query(text: string): Promise<StatementResult | undefined> {
+    const until = performance.now() + TIMEOUT_MS;
+    const [answer] = await withClient(this.#pool, until, (client) => sendBatch(client, [{ text }]));
+    return answer;
   }
 }
