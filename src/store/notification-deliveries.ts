@@ -29,20 +29,25 @@ const UNCOUNTED = sql`attempts = attempts - 1, next_attempt_at = scheduled_at`;
 export class NotificationDeliveries extends Area {
   /**
    * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that one
-   * during which the process ends counts too.
+   * during which the process ends counts too. Each channel is searched by itself: those of a removed channel are always due, and
+   * all of them would be read otherwise.
    */
-  async leaseDue(
-    channels: readonly string[],
-    lease: NotificationLease,
-    limit: number,
-  ): Promise<DueNotification[]> {
+  leaseDue(channels: readonly string[], lease: NotificationLease, limit: number): Promise<DueNotification[]> {
+    const names = channels.map((_, index) => sql.ref(`due_${index}`));
+    const due = channels.map(
+      (channel, index) => sql`${names[index]} AS (SELECT id, next_attempt_at FROM oncehook_deliveries
+        WHERE state = 'waiting' AND channel = ${channel} AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL
+        ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})`,
+    );
+    const all = sql.join(
+      names.map((name) => sql`SELECT id, next_attempt_at FROM ${name}`),
+      sql` UNION ALL `,
+    );
     return this.lease(
       lease,
-      sql`WITH due AS (SELECT id FROM oncehook_deliveries
-        WHERE state = 'waiting' AND next_attempt_at <= ${lease.now} AND channel IN (${sql.join([...channels])})
-          AND lease_owner IS NULL ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})
+      sql`WITH ${sql.join(due)}
       UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM due) RETURNING ${DELIVERY_COLUMNS}`,
+      WHERE id IN (SELECT id FROM (${all}) AS due ORDER BY next_attempt_at LIMIT ${limit}) RETURNING ${DELIVERY_COLUMNS}`,
     );
   }
 

@@ -91,6 +91,22 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
       { onStatement: (text) => seen.add(text) },
     );
   });
+
+  it("a lease of due deliveries does not read those of other channels", async () => {
+    const seen = new Set<string>();
+    await withStore(
+      dialect,
+      async (store, target) => {
+        seen.clear();
+        await store.notificationDeliveries.leaseDue(["email:a", "email:b"], LEASE, 10);
+        await seedRows(target);
+        const judged = [...seen].filter((text) => /UPDATE oncehook_deliveries/.test(text));
+        expect(judged).toHaveLength(1);
+        expect(await without("oncehook_deliveries_due", target, judged, "channel")).toEqual([]);
+      },
+      { onStatement: (text) => seen.add(text) },
+    );
+  });
 });
 
 async function everyOperation(store: Store): Promise<void> {
