@@ -75,21 +75,20 @@ export class DeliveryWorker {
     const { destinations, concurrency } = this.#channel;
     const { deliveries } = this.#deps;
     if (this.#inFlight.size === concurrency) return true;
-    const owner = randomUUID();
     const wasRunningAbandoned = this.#isRunningAbandoned;
-    const left = wasRunningAbandoned
-      ? undefined
-      : await deliveries.leaseExpired(destinations, this.#newLease(owner));
+    const alone = this.#newLease();
+    const left = wasRunningAbandoned ? undefined : await deliveries.leaseExpired(destinations, alone);
     if (left !== undefined) {
       this.#isRunningAbandoned = true;
-      void this.#start(left, owner, this.#newLimit()).then(() => {
+      void this.#start(left, alone.owner, this.#newLimit()).then(() => {
         this.#isRunningAbandoned = false;
       });
     }
     const room = concurrency - this.#inFlight.size;
-    const due = room === 0 ? [] : await deliveries.leaseDue(destinations, this.#newLease(owner), room);
+    const lease = this.#newLease();
+    const due = room === 0 ? [] : await deliveries.leaseDue(destinations, lease, room);
     const limit = due.length > 0 ? this.#newLimit() : this.#stopping;
-    for (const delivery of due) void this.#start(delivery, owner, limit);
+    for (const delivery of due) void this.#start(delivery, lease.owner, limit);
     // Where it has ended meanwhile, the next one of its kind may start.
     return left !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned);
   }
@@ -98,11 +97,12 @@ export class DeliveryWorker {
     return this.#channel.timeLimitMs + LEASE_MARGIN_MS;
   }
 
-  #newLease(owner: string): NotificationLease {
+  /** Under an owner of its own: where its answer is lost, all that the owner holds is released. */
+  #newLease(): NotificationLease {
     const now = this.#deps.clock.now();
     const later = (ms: number) => new Date(now.getTime() + ms);
     const retryAt = later(this.#deps.policy.firstDelaySeconds * 1_000);
-    return { owner, now, until: later(this.#leaseMs), retryAt };
+    return { owner: randomUUID(), now, until: later(this.#leaseMs), retryAt };
   }
 
   #newLimit(): AbortSignal {

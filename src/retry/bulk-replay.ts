@@ -34,7 +34,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
         await finish(bulk, work);
         return;
       }
-      const { progress, ran } = await runBatch(bulk, due, work);
+      const { progress, ran } = await whileLeased(bulk, work, runBatch(bulk, due, work));
       const counted = await bulkReplays.advance(bulk.id, owner, progress, newLease(receiver).until);
       if (counted?.state !== "running") return;
       await sleep(pauseMs(counted, ran, startedAt), undefined, { signal: stopping }).catch(() => {});
@@ -43,6 +43,28 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
     }
   } finally {
     await bulkReplays.release(leased.id, owner);
+  }
+}
+
+/** Renews the lease while a batch runs: its replays may wait for suspects, which run alone, for longer than a lease. */
+async function whileLeased<T>(
+  { id, afterId }: StoredBulkReplay,
+  { owner, receiver }: BulkWork,
+  batch: Promise<T>,
+): Promise<T> {
+  const { bulkReplays } = receiver.store;
+  const ended = new AbortController();
+  const unchanged = { afterId, succeeded: 0, alreadyHandled: 0 };
+  const pause = () => sleep(receiver.settings.retry.leaseMs / 2, true, { signal: ended.signal });
+  const renewing = (async () => {
+    while (await pause().catch(() => false))
+      await bulkReplays.advance(id, owner, unchanged, newLease(receiver).until).catch(() => {});
+  })();
+  try {
+    return await batch;
+  } finally {
+    ended.abort();
+    await renewing;
   }
 }
 

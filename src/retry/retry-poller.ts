@@ -4,7 +4,7 @@ import { createPoller } from "../poller/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
 
-/** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
+/** How many failures one process runs at a time. */
 const MAX_CONCURRENT_RETRIES = 8;
 
 /**
@@ -17,16 +17,23 @@ export function createRetryPoller(receiver: Receiver) {
   const { failureLeases } = receiver.store;
   const stopping = new AbortController();
 
-  /** Leases what is due, runs it, and resolves when it has ended with how many there were. */
+  /** Runs what is due, batch by batch; resolves with how many. Many that cannot run yet delay the others little. */
   async function round(): Promise<number> {
-    await recoverInterrupted(receiver);
-    const ran = await runLock.shared(async () => {
+    for (let ran = 0; ; ) {
+      await recoverInterrupted(receiver);
+      const started = await runBatch();
+      ran += started + (await runSuspects());
+      if (started < MAX_CONCURRENT_RETRIES || stopping.signal.aborted) return ran;
+    }
+  }
+
+  function runBatch(): Promise<number> {
+    return runLock.shared(async () => {
       const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
       await Promise.all(due.map((failure) => runOne(failure, lease)));
       return due.length;
     });
-    return ran + (await runSuspects());
   }
 
   /** One by one, after the others. A suspect that ends the process interrupts no other attempt, and runs last again. */

@@ -14,7 +14,7 @@ import {
   removeIfRecorded,
   type StoredFailure,
 } from "./failures.ts";
-import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND } from "./lease.ts";
+import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND, takeLease } from "./lease.ts";
 
 /** A lease of one failure; taking it counts as an attempt, except for a removal. */
 export interface FailureLease extends Lease {
@@ -98,15 +98,23 @@ export class FailureLeases extends Area {
     return (await this.read`SELECT id FROM oncehook_failures WHERE ${suspectDue(now)} LIMIT 1`).length > 0;
   }
 
-  private async leaseRetries(
-    lease: FailureLease,
-    due: RawBuilder<unknown>,
-  ): Promise<readonly StoredFailure[]> {
-    const { rows } = await this.write<StoredFailure>`
-      WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
+  private leaseRetries(lease: FailureLease, due: RawBuilder<unknown>): Promise<readonly StoredFailure[]> {
+    return this.lease(
+      lease,
+      sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
       UPDATE oncehook_failures SET ${leaseOf(lease, "retry")}, attempts = attempts + 1, retries_done = retries_done + 1
-      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`;
-    return rows;
+      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`,
+    );
+  }
+
+  private async lease(
+    { owner }: FailureLease,
+    statement: RawBuilder<unknown>,
+  ): Promise<readonly StoredFailure[]> {
+    const take = () => run<StoredFailure>(this.database.write, statement);
+    const release = () => this.write`UPDATE oncehook_failures SET ${UNCOUNTED}, ${NO_FAILURE_LEASE}
+      WHERE ${LEASED} AND lease_owner = ${owner}`;
+    return (await takeLease(this.database, take, release)).rows;
   }
 
   /** Leases one failure, whatever its state; `leased` when it has a lease already, even one of a process that has ended. */
@@ -116,10 +124,13 @@ export class FailureLeases extends Area {
   ): Promise<StoredFailure | "absent" | "leased"> {
     const { kind = "replay" } = lease;
     const ofEvent = equal({ eventId, source });
-    const { rows } = await this.write<StoredFailure>`UPDATE oncehook_failures
+    const [leased] = await this.lease(
+      lease,
+      sql`UPDATE oncehook_failures
       SET ${leaseOf(lease, kind)}, attempts = attempts + ${sql.lit(kind === "removal" ? 0 : 1)}
-      WHERE ${ofEvent} AND lease_owner IS NULL RETURNING ${FAILURE_COLUMNS}`;
-    if (rows[0] !== undefined) return rows[0];
+      WHERE ${ofEvent} AND lease_owner IS NULL RETURNING ${FAILURE_COLUMNS}`,
+    );
+    if (leased !== undefined) return leased;
     const there = await this.read`SELECT id FROM oncehook_failures WHERE ${ofEvent}`;
     return there.length === 0 ? "absent" : "leased";
   }

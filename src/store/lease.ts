@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { Area, assign, columnName, type Database, equal, run, select, type TableName } from "./database.ts";
+import { retryUntil } from "./retry-until.ts";
+import { StoreError } from "./store-errors.ts";
 
 /** A lease: `owner` may work on the row until `until`, after which another owner may take it over. */
 export interface Lease {
@@ -9,6 +11,29 @@ export interface Lease {
 }
 
 export const NO_LEASE = sql`lease_owner = NULL, leased_until = NULL`;
+
+const RELEASE_TIMEOUT_MS = 10_000;
+
+/**
+ * Takes a lease. After an error that leaves open whether it was taken, releases it: at its end it would look as if its process
+ * had ended during the attempts.
+ * @param release releases what this owner holds; it has no other lease
+ */
+export async function takeLease<T>(
+  { transientReason }: Database,
+  take: () => Promise<T>,
+  release: () => Promise<unknown>,
+): Promise<T> {
+  try {
+    return await take();
+  } catch (error) {
+    const isUnknown = !(error instanceof StoreError) || error.reason === "commit_unknown";
+    const deadline = performance.now() + RELEASE_TIMEOUT_MS;
+    // Where that fails, too, the lease expires.
+    if (isUnknown) await retryUntil(deadline, release, transientReason).catch(() => {});
+    throw error;
+  }
+}
 
 /** Processes whose clocks differ by less do not correct each other's times. */
 export const CLOCK_TOLERANCE_MS = 10_000;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import { Area, assign, equal, idList, run, storableText } from "./database.ts";
-import { bringForward, cutLeases, type Lease, NO_LEASE } from "./lease.ts";
+import { Area, assign, equal, idList, type Query, run, storableText } from "./database.ts";
+import { bringForward, cutLeases, type Lease, NO_LEASE, takeLease } from "./lease.ts";
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -22,24 +22,33 @@ export interface NotificationLease extends Lease {
 
 const DELIVERIES = "oncehook_deliveries";
 const NOT_LEASED = sql`${NO_LEASE}, lease_alone = 0`;
+/** Takes back the attempt that a lease has counted; due as before: the lease has deferred it in case its process ends. */
+const UNCOUNTED = sql`attempts = attempts - 1, next_attempt_at = scheduled_at`;
 
 /** The deliveries of notifications: leased, tried and settled. */
 export class NotificationDeliveries extends Area {
   /**
    * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that one
-   * during which the process ends counts too.
+   * during which the process ends counts too. Each channel is searched by itself: those of a removed channel are always due, and
+   * all of them would be read otherwise.
    */
-  async leaseDue(
-    channels: readonly string[],
-    lease: NotificationLease,
-    limit: number,
-  ): Promise<DueNotification[]> {
-    const { rows } = await this.write<DeliveryRow>`WITH due AS (SELECT id FROM oncehook_deliveries
-        WHERE state = 'waiting' AND next_attempt_at <= ${lease.now} AND channel IN (${sql.join([...channels])})
-          AND lease_owner IS NULL ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})
+  leaseDue(channels: readonly string[], lease: NotificationLease, limit: number): Promise<DueNotification[]> {
+    const names = channels.map((_, index) => sql.ref(`due_${index}`));
+    const due = channels.map(
+      (channel, index) => sql`${names[index]} AS (SELECT id, next_attempt_at FROM oncehook_deliveries
+        WHERE state = 'waiting' AND channel = ${channel} AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL
+        ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})`,
+    );
+    const all = sql.join(
+      names.map((name) => sql`SELECT id, next_attempt_at FROM ${name}`),
+      sql` UNION ALL `,
+    );
+    return this.lease(
+      lease,
+      sql`WITH ${sql.join(due)}
       UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM due) RETURNING ${DELIVERY_COLUMNS}`;
-    return this.withNotifications(rows);
+      WHERE id IN (SELECT id FROM (${all}) AS due ORDER BY next_attempt_at LIMIT ${limit}) RETURNING ${DELIVERY_COLUMNS}`,
+    );
   }
 
   /**
@@ -57,10 +66,25 @@ export class NotificationDeliveries extends Area {
       WHERE lease_owner IS NOT NULL AND leased_until <= ${now} AND next_attempt_at <= ${now}
         AND channel IN (${sql.join([...channels])}) ORDER BY attempts, id LIMIT 1`;
     if (left === undefined) return undefined;
-    const { rows } = await this.write<DeliveryRow>`UPDATE oncehook_deliveries
+    const [leased] = await this.lease(
+      lease,
+      sql`UPDATE oncehook_deliveries
       SET ${leaseOf(lease)}, attempts = attempts + lease_alone, lease_alone = 1
-      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING ${DELIVERY_COLUMNS}`;
-    return (await this.withNotifications(rows))[0];
+      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING ${DELIVERY_COLUMNS}`,
+    );
+    return leased;
+  }
+
+  /** In one transaction: without its notification a delivery would be leased for nothing. */
+  private lease({ owner }: Lease, statement: RawBuilder<unknown>): Promise<DueNotification[]> {
+    const take = () =>
+      this.database.transact(async (query) => {
+        const { rows } = await run<DeliveryRow>(query, statement);
+        return this.withNotifications(query, rows);
+      });
+    const release = () => this.write`UPDATE oncehook_deliveries SET ${UNCOUNTED}, ${NOT_LEASED}
+      WHERE lease_owner IS NOT NULL AND lease_owner = ${owner}`;
+    return takeLease(this.database, take, release);
   }
 
   /**
@@ -100,8 +124,7 @@ export class NotificationDeliveries extends Area {
 
   /** Releases a lease and takes back its attempt, which ended early by no fault of the receiver. */
   release(id: number, owner: string): Promise<void> {
-    // Due as before: the lease has deferred it in case its process ends.
-    return this.settle(id, owner, sql`attempts = attempts - 1, next_attempt_at = scheduled_at`);
+    return this.settle(id, owner, UNCOUNTED);
   }
 
   /** Ends a delivery whose attempts were used up before this lease, which does not count as one. */
@@ -115,12 +138,14 @@ export class NotificationDeliveries extends Area {
       WHERE ${equal({ id, leaseOwner: owner })}`;
   }
 
-  private async withNotifications(leased: readonly DeliveryRow[]): Promise<DueNotification[]> {
+  private async withNotifications(query: Query, leased: readonly DeliveryRow[]): Promise<DueNotification[]> {
     if (leased.length === 0) return [];
-    const { dialect, write } = this.database;
-    const ids = leased.map(({ notificationId }) => notificationId);
-    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${idList(dialect, ids)}`;
-    const { rows } = await run<NotificationRow>(write, ofThese);
+    const ids = idList(
+      this.database.dialect,
+      leased.map(({ notificationId }) => notificationId),
+    );
+    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${ids}`;
+    const { rows } = await run<NotificationRow>(query, ofThese);
     const byId = new Map(rows.map((row) => [row.id, toNotification(row)]));
     return leased.flatMap(({ notificationId, ...delivery }) => {
       const notification = byId.get(notificationId);

@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { sql } from "../../src/store/index.ts";
+import type { EventKey } from "../../src/domain/index.ts";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { BEGIN, commit } from "../../src/store/postgres/in-transaction.ts";
 import { createPool, withClient } from "../../src/store/postgres/pool.ts";
-import { openTarget, withDatabase } from "../support/databases.ts";
+import { openTarget, type Target, withDatabase, withMigrated } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 import { until } from "../support/until.ts";
-import { type Loss, withWire } from "../support/wire.ts";
+import { type Loss, type Wire, withWire } from "../support/wire.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
   ["the answer of a COMMIT that happened", "answer", 1, "duplicate"],
@@ -138,6 +141,93 @@ describe("a connection that breaks before the answer to a statement of the store
         }
       }),
     ));
+});
+
+describe("a connection that breaks before the answer to a lease on postgres", () => {
+  const NOW = new Date("2026-01-01T00:00:00.000Z");
+  const LATER = new Date(NOW.getTime() + 30_000);
+  const leaseOf = (owner: string, now = NOW) => ({ owner, now, until: new Date(now.getTime() + 30_000) });
+
+  const withWiredStore = (use: (store: Store, wire: Wire, target: Target) => Promise<void>) =>
+    withMigrated("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) });
+        try {
+          await use(store, wire, target);
+        } finally {
+          await store.close();
+        }
+      }),
+    );
+
+  /** Cuts all connections once, at what the server answers. @returns how often it was answered */
+  function cutAt(wire: Wire, pattern: RegExp): () => number {
+    let answers = 0;
+    wire.replace(pattern, (found) => {
+      answers += 1;
+      if (answers === 1) wire.cutAll();
+      return found;
+    });
+    return () => answers;
+  }
+
+  /** With one delivery that is due. */
+  async function notify(store: Store): Promise<void> {
+    const enqueue = async (scope: OnceScope) => {
+      await scope.enqueue({ topic: "order.paid", payload: {} });
+      return { result: {} };
+    };
+    await store.once(newRecord("e1"), enqueue, committing());
+    await store.outbox.fanOut(["webhook"], NOW, 9);
+  }
+
+  it("failures whose lease was not answered are due again at once, and their attempts do not count", () =>
+    withWiredStore(async ({ failures, failureLeases }, wire, target) => {
+      const [fresh, suspect] = ["e1", "suspect"].map((eventId) => ({ source: "platform", eventId })) as [
+        EventKey,
+        EventKey,
+      ];
+      for (const key of [fresh, suspect]) await failures.record(newFailure(key, NOW), NOW);
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1 WHERE event_id = 'suspect'");
+      for (const lease of [
+        () => failureLeases.leaseDue(leaseOf("a"), 9),
+        () => failureLeases.leaseSuspect(leaseOf("b")),
+        () => failureLeases.leaseOne(fresh, leaseOf("c")),
+      ]) {
+        const answers = cutAt(wire, /UPDATE 1/);
+        await expect(lease()).rejects.toMatchObject({ name: "ConnectionLost" });
+        expect(answers()).toBeGreaterThan(0);
+      }
+      const settled = { attempts: 1, retriesDone: 0, leasedUntil: null };
+      expect(await failures.get(fresh)).toMatchObject({ ...settled, crashes: 0 });
+      expect(await failures.get(suspect)).toMatchObject({ ...settled, crashes: 1 });
+      expect(await failureLeases.leaseDue(leaseOf("d"), 9)).toMatchObject([fresh]);
+      expect(await failureLeases.leaseSuspect(leaseOf("e"))).toMatchObject(suspect);
+    }));
+
+  it("deliveries whose lease was not answered are due again at once, and their attempts do not count", () =>
+    withWiredStore(async (store, wire) => {
+      const { notificationDeliveries: deliveries } = store;
+      await notify(store);
+      const unknown = { name: "StoreError", reason: "commit_unknown" };
+      wire.loseNext("answer");
+      await expect(deliveries.leaseDue(["webhook"], leaseOf("a"), 9)).rejects.toMatchObject(unknown);
+      expect(await deliveries.leaseDue(["webhook"], leaseOf("b"), 9)).toMatchObject([{ attempts: 1 }]);
+      wire.loseNext("answer");
+      const expired = deliveries.leaseExpired(["webhook"], leaseOf("c", LATER));
+      await expect(expired).rejects.toMatchObject(unknown);
+      const due = await deliveries.leaseDue(["webhook"], leaseOf("d", LATER), 9);
+      expect(due).toMatchObject([{ attempts: 1 }]);
+    }));
+
+  it("deliveries are leased with their notifications, or not at all", () =>
+    withWiredStore(async (store, wire) => {
+      await notify(store);
+      const answers = cutAt(wire, /order\.paid/);
+      const due = await store.notificationDeliveries.leaseDue(["webhook"], leaseOf("a"), 9);
+      expect(due).toMatchObject([{ attempts: 1, notification: { topic: "order.paid" } }]);
+      expect(answers()).toBe(2);
+    }));
 });
 
 describe("a server that falls silent without closing its connections", () => {

@@ -246,6 +246,18 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
         eventsOf(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(20)), 1)),
       ).toEqual(["e2"]);
     }));
+
+  it("the oldest due deliveries are leased first whatever their channels, up to the limit in all", () =>
+    withStore(dialect, async (store) => {
+      const channels = ["email:a", "email:b", "webhook"];
+      for (const [seconds, channel] of channels.entries()) {
+        await notify(store, `e${seconds}`);
+        await store.outbox.fanOut([channel], at(10 - seconds), 9);
+      }
+      const due = () => store.notificationDeliveries.leaseDue(channels, lease("a", at(20)), 2);
+      expect(eventsOf(await due()).toSorted()).toEqual(["e1", "e2"]);
+      expect(eventsOf(await due())).toEqual(["e0"]);
+    }));
 });
 
 describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) => {

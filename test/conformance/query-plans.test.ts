@@ -10,6 +10,8 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
 const KEY = { source: "platform", eventId: "e1" };
 const LEASE = { owner: "a", now: NOON, until: LATER };
+/** What it may have taken is released where the leasing statement fails. */
+const BROKEN = { ...LEASE, owner: "b" };
 const SEALED: Record<EncryptedKind, string[]> = {
   failure: ["e1", "platform"],
   preparation: ["e1", "platform"],
@@ -85,6 +87,22 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
         expect([ofEvent.length, ofOutcome.length]).toEqual([1, 1]);
         expect(await without("oncehook_callbacks_event", target, ofEvent)).toEqual([]);
         expect(await without("oncehook_callbacks_rare", target, ofOutcome)).toEqual([]);
+      },
+      { onStatement: (text) => seen.add(text) },
+    );
+  });
+
+  it("a lease of due deliveries does not read those of other channels", async () => {
+    const seen = new Set<string>();
+    await withStore(
+      dialect,
+      async (store, target) => {
+        seen.clear();
+        await store.notificationDeliveries.leaseDue(["email:a", "email:b"], LEASE, 10);
+        await seedRows(target);
+        const judged = [...seen].filter((text) => /UPDATE oncehook_deliveries/.test(text));
+        expect(judged).toHaveLength(1);
+        expect(await without("oncehook_deliveries_due", target, judged, "channel")).toEqual([]);
       },
       { onStatement: (text) => seen.add(text) },
     );
@@ -275,6 +293,7 @@ async function outbox(store: Store): Promise<void> {
   await store.notificationDeliveries.release(due?.id ?? 0, "a");
   await store.notificationDeliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
   await store.notificationDeliveries.leaseExpired(["webhook"], LEASE);
+  await expect(store.notificationDeliveries.leaseDue(["webhook"], BROKEN, Number.NaN)).rejects.toThrow();
   await store.notificationDeliveries.repairTimes(["webhook"], 1, new Date(0));
   await store.leases.expireAll(NOON);
   await store.outbox.deliverDirectly("log", NOON, 10, () => {});
@@ -295,6 +314,7 @@ async function failures({ failures, failureLeases }: Store): Promise<void> {
     NOON,
   );
   await failureLeases.leaseDue(LEASE, 10);
+  await expect(failureLeases.leaseDue(BROKEN, Number.NaN)).rejects.toThrow();
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
   await failureLeases.reschedule(KEY, "a", { ...again, kind: "retry" });
   await failureLeases.leaseOne(KEY, LEASE);

@@ -5,7 +5,7 @@ import { type Store, StoreError } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { overriding } from "../support/overriding.ts";
-import { completeElsewhere, failInline, rooms, T0, TIMING } from "../support/retry-rooms.ts";
+import { completeElsewhere, failInline, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
 import { until } from "../support/until.ts";
 
 type Rooms = ReturnType<typeof rooms>;
@@ -185,6 +185,27 @@ describe("a bulk replay", () => {
       expect([leases[0], leases[8]]).toEqual(
         [TIMING.leaseMs, 24_000 + TIMING.leaseMs].map((ms) => new Date(T0 + ms).toISOString()),
       );
+    }));
+
+  it("keeps its lease while a batch waits for longer than the lease", () =>
+    onSqlite(async (store, target) => {
+      const leaseMs = 200;
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      // A suspect that runs alone for twice as long, by the receiver's clock.
+      const alone = inner.receiver.runLock.exclusive(async () => {
+        for (const ms of [0, 150, 300, 450]) {
+          inner.time.seconds = ms / 1_000;
+          const renewed = new Date(T0 + ms + leaseMs).toISOString();
+          await until(async () => {
+            const [row] = await rowsOf(target, "SELECT leased_until FROM oncehook_bulk_replays");
+            return row?.leased_until === renewed;
+          }, 5_000);
+        }
+      });
+      const all = await replayAll(store, { ...inner, receiver: withLease(inner.receiver, leaseMs) });
+      await alone;
+      expect(await all.done()).toMatchObject([{ succeeded: 1, alreadyHandled: 0 }]);
     }));
 
   it("runs failures whose process ended during their attempt after the others, one in a batch", () =>

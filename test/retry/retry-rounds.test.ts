@@ -2,10 +2,12 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { describe, expect, it } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { Rejected } from "../../src/index.ts";
+import { failureContext } from "../../src/pipeline/index.ts";
 import { createRetryPoller, replay } from "../../src/retry/index.ts";
 import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
 import { failInline, inputOf, rooms, T0, withLease } from "../support/retry-rooms.ts";
 
@@ -20,13 +22,47 @@ const withLeases = (store: Store, over: Partial<Store["failureLeases"]>): Store 
 });
 
 describe("a round of retries", () => {
-  it("runs eight failures and leaves the others to the next round, or to other processes", () =>
+  it("a round leases eight failures at a time, until it has run all that are due", () =>
     withStore("sqlite", async (store) => {
-      const inner = rooms(store, { times: 9 });
+      const leased: number[] = [];
+      const leaseDue: Store["failureLeases"]["leaseDue"] = async (...given) => {
+        const due = await store.failureLeases.leaseDue(...given);
+        leased.push(due.length);
+        return due;
+      };
+      const inner = rooms(withLeases(store, { leaseDue }), { times: 9 });
       for (let index = 0; index < 9; index += 1) await failInline(inner, `e${index}`);
       inner.time.seconds = 60;
       const loop = inner.loop();
-      expect([await loop.round(), await loop.round(), await loop.round()]).toEqual([8, 1, 0]);
+      expect([await loop.round(), await loop.round()]).toEqual([9, 0]);
+      expect(leased).toEqual([8, 1, 0]);
+    }));
+
+  it("failures that cannot run delay a later failure by no more than one round", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const { encryptor } = inner.receiver;
+      const stuck = Array.from({ length: 100 }, (_, index) => {
+        const key = { source: "platform", eventId: `stuck-${index}` };
+        const encryptedBody = encryptor.encrypt(inputOf(key.eventId).body, failureContext(key));
+        return newFailure(key, new Date(T0), { eventType: "no_handler", encryptedBody });
+      });
+      await Promise.all(stuck.map((failure) => store.failures.record(failure, new Date(T0))));
+      inner.time.seconds = 60;
+      expect(await inner.loop().round()).toBe(101);
+      expect(await store.failures.get(inputOf("e1").key)).toBeUndefined();
+      expect(await store.failures.counts()).toEqual({ waiting: 100, exhausted: 0 });
+    }));
+
+  it("a round leases no further failures when the process stops", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 9 }, async () => void loop.stop());
+      for (let index = 0; index < 9; index += 1) await failInline(inner, `e${index}`);
+      inner.time.seconds = 60;
+      const loop = inner.loop();
+      expect(await loop.round()).toBe(8);
+      expect(await store.failures.counts()).toEqual({ waiting: 1, exhausted: 0 });
     }));
 
   it("a round starts no other suspect when the process stops", () =>

@@ -75,20 +75,29 @@ export async function sorts(target: Target, statements: readonly string[]): Prom
     : withPlans(target, judged, ({ "Node Type": type }) => type === "Sort");
 }
 
-/** Those whose plan does not use this index. */
+/** Those whose plan does not use this index, by this column where one is given. */
 export async function without(
   index: string,
   target: Target,
   statements: readonly string[],
+  column?: string,
 ): Promise<string[]> {
   const using =
     target.dialect === "sqlite"
       ? withSqlite(target, (database) =>
           statements.filter((text) =>
-            sqlitePlan(database, text).some((line) => line.includes(`INDEX ${index} `)),
+            sqlitePlan(database, text).some((line) =>
+              line.includes(column === undefined ? `INDEX ${index} ` : `INDEX ${index} (${column}=`),
+            ),
           ),
         )
-      : await withPlans(target, statements, (node) => node["Index Name"] === index);
+      : await withPlans(
+          target,
+          statements,
+          (node) =>
+            node["Index Name"] === index &&
+            (column === undefined || node["Index Cond"]?.includes(`(${column} = `) === true),
+        );
   return statements.filter((text) => !using.some((one) => one.endsWith(text)));
 }
 

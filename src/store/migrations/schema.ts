@@ -145,7 +145,7 @@ CREATE TABLE oncehook_deliveries (
   UNIQUE (notification_id, channel)
 );
 -- Most deliveries are done, and no query looks for those.
-CREATE INDEX oncehook_deliveries_due ON oncehook_deliveries (next_attempt_at) WHERE state = 'waiting';
+CREATE INDEX oncehook_deliveries_due ON oncehook_deliveries (channel, next_attempt_at) WHERE state = 'waiting';
 CREATE INDEX oncehook_deliveries_listed ON oncehook_deliveries (state, notification_id)
   WHERE state IN ('waiting', 'dead');
 CREATE INDEX oncehook_deliveries_leased ON oncehook_deliveries (leased_until) WHERE lease_owner IS NOT NULL;
@@ -211,4 +211,4 @@ CREATE TABLE oncehook_alert_turns (
 );
 `;
 
-export const initialSchema: SchemaStep = { number: 17, name: "schema", text: FIRST_RELEASE };
+export const initialSchema: SchemaStep = { number: 18, name: "schema", text: FIRST_RELEASE };
