@@ -12,7 +12,7 @@ import {
 } from "../handlers/index.ts";
 import type { UserTokens as StoredTokens, StoredUserTokens } from "../store/index.ts";
 import { normalizedTokenResponse } from "./authorization-code.ts";
-import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
+import { ANY_TOKEN_TYPE, isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 
 /** The tokens of users, kept valid. */
 export type RenewableTokens = ReturnType<typeof createUserTokens>;
@@ -227,6 +227,7 @@ async function ask(platform: Platform, token: string): Promise<TokenResponse> {
     const response = await oauth.refreshTokenGrantRequest(server, client, clientAuth, token, options);
     // The user is known already, and a fault of an ID token must not lose a refresh token that was rotated.
     const answer = await normalizedTokenResponse(response, false);
-    return (await oauth.processRefreshTokenResponse(server, client, answer)) as unknown as TokenResponse;
+    const tokens = await oauth.processRefreshTokenResponse(server, client, answer, ANY_TOKEN_TYPE);
+    return tokens as unknown as TokenResponse;
   });
 }

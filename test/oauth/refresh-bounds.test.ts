@@ -97,6 +97,18 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       { now: () => new Date(60_000) },
     ));
 
+  it("a refresh that brings another token_type and a negative lifetime loses no tokens", () =>
+    withTokens(
+      dialect,
+      async (test) => {
+        await test.expired("ada");
+        expect(await test.keeper().for("ada")).toMatchObject({ accessToken: "new", tokenType: "bot" });
+      },
+      (_request, response) => {
+        response.end(JSON.stringify({ access_token: "new", token_type: "Bot", expires_in: -1 }));
+      },
+    ));
+
   it("refreshed tokens are returned, with a warning, although the user authorized again meanwhile", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
