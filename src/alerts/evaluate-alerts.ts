@@ -193,9 +193,9 @@ async function signatureCounts(
   return sources;
 }
 
-/** While the signatures of a source fail, all its types are silent: one alert is enough. */
+/** While the signatures of a source fail, all its types are silent: one alert is enough, if it is still evaluated. */
 async function silence(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, now, isHandled, silenceFloor, observedSince } = evaluation;
+  const { store, alerts, kinds, now, isHandled, silenceFloor, observedSince } = evaluation;
   const arrivals = await store.listArrivals();
   const types = Map.groupBy(arrivals, ({ source, eventType }) => JSON.stringify([source, eventType]));
   for (const days of types.values()) {
@@ -207,7 +207,7 @@ async function silence(evaluation: Evaluation): Promise<void> {
       continue;
     }
     const signatures = alertOf(alerts, { kind: "signatures", source, subject: "" });
-    if (!isHandled(eventType) || signatures?.isOpen === true) continue;
+    if (!isHandled(eventType) || (kinds.has("signatures") && signatures?.isOpen === true)) continue;
     const limit = policy.silenceLimit(days, silenceFloor);
     if (limit !== undefined && policy.isSilent(limit, observedSince, now))
       await apply(evaluation, key, "starts");

@@ -9,7 +9,13 @@ import {
   type TokenResponse,
   userIdOf,
 } from "../handlers/index.ts";
-import { isInvalidGrant, type Platform, PlatformError, withLoggableErrors } from "./platform.ts";
+import {
+  ANY_TOKEN_TYPE,
+  isInvalidGrant,
+  type Platform,
+  PlatformError,
+  withLoggableErrors,
+} from "./platform.ts";
 
 interface ExchangeOptions {
   /** Sent also with the codes of flows that were not started here, where the platform wants it. */
@@ -64,10 +70,11 @@ export async function requestTokens(
   const response = await normalizedTokenResponse(raw, isOpenId);
   const tokens =
     grant.flow === undefined
-      ? await oauth.processGenericTokenEndpointResponse(server, client, response)
+      ? await oauth.processGenericTokenEndpointResponse(server, client, response, ANY_TOKEN_TYPE)
       : await oauth.processAuthorizationCodeResponse(server, client, response, {
           expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
           requireIdToken: isOpenId,
+          ...ANY_TOKEN_TYPE,
         });
   const azp = oauth.getValidatedIdTokenClaims(tokens)?.azp;
   // OpenID Connect Core §3.1.3.7, rule 5, which the library asks of several audiences only.
@@ -125,7 +132,7 @@ const ID_NAMES: ReadonlySet<string> = new Set(["user_id", "sub"]);
 /**
  * A token endpoint's answer as RFC 6749 §5 has it, where platforms depart from it: an error under status 200, a user's id
  * in numbers, which may be larger than JavaScript counts and is kept digit by digit; no `token_type`, scopes as a list, empty
- * fields, another content type. The code is spent, and its tokens must not be lost for that.
+ * fields, a lifetime that is none, another content type. The code is spent, and its tokens must not be lost for that.
  * @param keepIdToken false where none was asked for, so that none is there to be checked
  */
 export async function normalizedTokenResponse(response: Response, keepIdToken: boolean): Promise<Response> {
@@ -142,9 +149,16 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
       if (value === null || value === "") delete answer[name];
     answer.token_type ??= "Bearer";
     if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(" ");
+    if (!isLifetime(answer.expires_in)) delete answer.expires_in;
   }
   headers.set("content-type", "application/json");
   return new Response(JSON.stringify(answer), { status, headers });
+}
+
+/** What the library accepts as `expires_in`, texts included; it throws for anything else. */
+function isLifetime(value: unknown): boolean {
+  const seconds = typeof value === "string" ? Number.parseFloat(value) : value;
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0;
 }
 
 /** The code is spent meanwhile, and a browser waits. */

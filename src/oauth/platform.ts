@@ -121,6 +121,11 @@ async function discover(issuer: string, options: oauth.DiscoveryRequestOptions):
   return oauth.processDiscoveryResponse(identifier, response);
 }
 
+/** Handlers get the type with the token. By itself the library throws for all but bearer and DPoP, and loses the answer. */
+export const ANY_TOKEN_TYPE: { readonly recognizedTokenTypes: oauth.RecognizedTokenTypes } = {
+  recognizedTokenTypes: new Proxy({}, { get: () => () => {} }),
+};
+
 /**
  * What the platform answered was no success. The library's own errors carry whole answers in their causes (claims, a
  * nonce, fields of any name), and errors end up in logs: this one tells what is the matter and nothing else.
@@ -151,7 +156,8 @@ export async function withLoggableErrors<T>(run: () => Promise<T>): Promise<T> {
     if (error instanceof oauth.WWWAuthenticateChallengeError) {
       throw new PlatformError(`the platform answered ${error.status} and wants another authentication`);
     }
-    if (error instanceof oauth.OperationProcessingError) throw new PlatformError(error.message);
+    if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
+      throw new PlatformError(error.message);
     throw error;
   }
 }

@@ -12,7 +12,7 @@ import {
 } from "../handlers/index.ts";
 import type { UserTokens as StoredTokens, StoredUserTokens } from "../store/index.ts";
 import { normalizedTokenResponse } from "./authorization-code.ts";
-import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
+import { ANY_TOKEN_TYPE, isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 
 /** The tokens of users, kept valid. */
 export type RenewableTokens = ReturnType<typeof createUserTokens>;
@@ -22,7 +22,8 @@ const TIME_LIMIT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 const BATCH_SIZE = 8;
 
-export function createUserTokens(deps: UserTokensDependencies) {
+export function createUserTokens(given: UserTokensDependencies) {
+  const deps: Dependencies = { ...given, unsaved: new Map() };
   const { store, clock, log } = deps;
 
   /** Half of a short life is enough: tokens of a minute would never be valid otherwise. */
@@ -36,7 +37,7 @@ export function createUserTokens(deps: UserTokensDependencies) {
   /** @param dueBy what became due later is not leased */
   const newLease = (dueBy = clock.now()) => {
     const until = new Date(clock.now().getTime() + REFRESH_LEASE_MS);
-    return { owner: randomUUID(), now: dueBy, until };
+    return { owner: randomUUID(), now: dueBy, until, endsAt: performance.now() + REFRESH_LEASE_MS };
   };
 
   return {
@@ -59,7 +60,7 @@ export function createUserTokens(deps: UserTokensDependencies) {
         if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0)
           await store.release(userId, lease.owner);
         else {
-          const fresh = await refresh(leased, lease.owner, deps);
+          const fresh = await refresh(leased, lease, deps);
           if (fresh !== undefined) return fresh;
         }
       }
@@ -75,7 +76,7 @@ export function createUserTokens(deps: UserTokensDependencies) {
         const due = await store.leaseDue(lease, BATCH_SIZE);
         await Promise.all(
           due.map((stored) =>
-            refresh(stored, lease.owner, deps).catch((error: unknown) =>
+            refresh(stored, lease, deps).catch((error: unknown) =>
               log.warn({ err: error, user_id: stored.userId }, "a user's tokens could not be refreshed"),
             ),
           ),
@@ -119,13 +120,14 @@ async function waitForRefresh(userId: string, deadline: number): Promise<void> {
 }
 
 /** RFC 7009. The refresh token first: with it the platform ends the access tokens as well (§2.1). */
-async function revokeAtPlatform(stored: StoredUserTokens, deps: UserTokensDependencies): Promise<void> {
+async function revokeAtPlatform(stored: StoredUserTokens, deps: Dependencies): Promise<void> {
   const tokens = decryptTokens(stored, deps);
   const platform = deps.platform();
   const { client, clientAuth } = platform;
   const server = await platform.server();
   if (server.revocation_endpoint === undefined) return;
-  const token = typeof tokens.refresh_token === "string" ? tokens.refresh_token : tokens.access_token;
+  const refreshToken = refreshTokenOf(tokens, deps);
+  const token = typeof refreshToken === "string" ? refreshToken : tokens.access_token;
   const options = platform.options(AbortSignal.timeout(TIME_LIMIT_MS));
   await withLoggableErrors(async () => {
     const response = await oauth.revocationRequest(server, client, clientAuth, token, options);
@@ -141,7 +143,14 @@ interface UserTokensDependencies {
   readonly log: Log;
 }
 
-const STORE_TIMEOUT_MS = 15_000;
+type RefreshToken = TokenResponse["refresh_token"] | undefined;
+
+interface Dependencies extends UserTokensDependencies {
+  /** By the stored refresh token: the one that the platform gave for it, until the database has that. */
+  readonly unsaved: Map<RefreshToken, RefreshToken>;
+}
+
+const MAX_UNSAVED = 1_000;
 const RETRY_AFTER_MS = 60_000;
 /** A lease outlives asking and storing. */
 const REFRESH_LEASE_MS = 60_000;
@@ -152,6 +161,10 @@ function decryptTokens(
   { encryptor }: UserTokensDependencies,
 ): TokenResponse {
   return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, userTokensContext(userId))).toString("utf8"));
+}
+
+function refreshTokenOf(tokens: TokenResponse, { unsaved }: Dependencies): RefreshToken {
+  return unsaved.get(tokens.refresh_token) ?? tokens.refresh_token;
 }
 
 function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): AccessToken {
@@ -168,12 +181,13 @@ function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): 
 /**
  * RFC 6749 §6. The platform may give a new refresh token, and the old one then works no more (RFC 9700 §4.14.2).
  * @returns the new tokens, however short their life is; undefined where there is nothing to refresh them with
- * @throws UserTokensMissing when the platform refuses it for good; another error when it could not be asked
+ * @throws UserTokensMissing when the platform refuses it for good; another error when it could not be asked, or the answer
+ *   not be stored
  */
 async function refresh(
   stored: StoredUserTokens,
-  owner: string,
-  deps: UserTokensDependencies,
+  { owner, endsAt }: { readonly owner: string; readonly endsAt: number },
+  deps: Dependencies,
 ): Promise<AccessToken | undefined> {
   const { store, platform, encryptor, clock, log } = deps;
   const { userId } = stored;
@@ -181,7 +195,7 @@ async function refresh(
   let answer: TokenResponse;
   try {
     tokens = decryptTokens(stored, deps);
-    const { refresh_token: refreshToken } = tokens;
+    const refreshToken = refreshTokenOf(tokens, deps);
     if (typeof refreshToken !== "string") {
       await store.release(userId, owner, { refreshAt: null, error: "the platform gave no refresh token" });
       return undefined;
@@ -199,26 +213,36 @@ async function refresh(
   const now = clock.now();
   const fresh = { ...tokens, ...answer };
   const kept = encryptTokens(fresh, userId, encryptor, now);
-  if (!(await storeWithRetries(() => store.save(userId, owner, kept, now)))) {
+  keepInMemory(tokens.refresh_token, fresh.refresh_token, deps);
+  if (await saveUntil(endsAt, () => store.save(userId, owner, kept, now))) {
+    deps.unsaved.delete(tokens.refresh_token);
+  } else {
     const message = "refreshed tokens were not stored: the user has authorized us again meanwhile";
     log.warn({ user_id: userId }, message);
   }
   return toAccessToken(fresh, kept.expiresAt);
 }
 
-/** The old refresh token may work no more, so the new one is stored again and again while the lease lasts. */
-async function storeWithRetries(save: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + STORE_TIMEOUT_MS;
+/** The old one may work no more. Where the database stays away beyond the lease, the next refresh sends the new one. */
+function keepInMemory(stored: RefreshToken, fresh: RefreshToken, { unsaved }: Dependencies): void {
+  const [oldest] = unsaved.keys();
+  if (unsaved.size >= MAX_UNSAVED) unsaved.delete(oldest);
+  unsaved.set(stored, fresh);
+}
+
+/** @param endsAt the lease's end, by `performance.now()`: past it another process may refresh the tokens */
+async function saveUntil(endsAt: number, save: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     try {
       return await save();
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      if (performance.now() >= endsAt) throw error;
       await sleep(POLL_INTERVAL_MS);
     }
   }
 }
 
+/** The answer always has the refresh token that works from now on: the old one where the platform gives no other. */
 async function ask(platform: Platform, token: string): Promise<TokenResponse> {
   const { client, clientAuth } = platform;
   const server = await platform.server();
@@ -227,6 +251,7 @@ async function ask(platform: Platform, token: string): Promise<TokenResponse> {
     const response = await oauth.refreshTokenGrantRequest(server, client, clientAuth, token, options);
     // The user is known already, and a fault of an ID token must not lose a refresh token that was rotated.
     const answer = await normalizedTokenResponse(response, false);
-    return (await oauth.processRefreshTokenResponse(server, client, answer)) as unknown as TokenResponse;
+    const tokens = await oauth.processRefreshTokenResponse(server, client, answer, ANY_TOKEN_TYPE);
+    return { refresh_token: token, ...tokens } as unknown as TokenResponse;
   });
 }

@@ -134,8 +134,15 @@ describe("the code exchange", () => {
       response.writeHead(400, { "content-type": "application/json" });
       response.end('{"error":"invalid_client","session":"the-session"}');
     });
+    const encrypted = await exchangeAt((_request, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end('{"access_token":"a","session":"the-session","id_token":"a.b.c.the-ciphertext.e"}');
+    });
     expect(errorText(asked)).toContain("the platform answered 400: invalid_client");
-    expect(errorText(told) + errorText(asked)).not.toMatch(/the-nonce|of-another-flow|ada@|the-session/);
+    expect(errorText(encrypted)).toContain("JWE decryption is not configured");
+    expect([told, asked, encrypted].map(errorText).join()).not.toMatch(
+      /the-nonce|of-another-flow|ada@|the-session|the-ciphertext/,
+    );
   });
 
   it("names a demand for another authentication by its status alone", async () => {

@@ -123,7 +123,7 @@ describe("the userinfo endpoint", () => {
 });
 
 describe("a token answer that departs from RFC 6749", () => {
-  it.each<[string, object, object]>([
+  it.each<[string, unknown, object]>([
     ["without token_type", { access_token: "a" }, { access_token: "a", token_type: "bearer" }],
     ["with scopes as a list", { ...PLAIN, scope: ["read", "write"] }, { scope: "read write" }],
     [
@@ -131,7 +131,11 @@ describe("a token answer that departs from RFC 6749", () => {
       { ...PLAIN, refresh_token: null, expires_in: null, scope: "" },
       { token_type: "bearer" },
     ],
+    ["with a token_type of its own", { ...PLAIN, token_type: "Bot" }, { token_type: "bot" }],
     ["with lifetimes as texts", { ...PLAIN, expires_in: "3600" }, { expires_in: 3600 }],
+    ["with a negative lifetime", { ...PLAIN, expires_in: -1 }, { token_type: "bearer" }],
+    ["with a lifetime that is no number", { ...PLAIN, expires_in: "never" }, { token_type: "bearer" }],
+    ["with an endless lifetime", '{"access_token":"a","expires_in":1e999}', { access_token: "a" }],
   ])("loses no spent code: %s", async (_, tokens, kept) => {
     expect(await exchangeAt(tokens, [json({ id: 7 })])).toMatchObject({ ...kept, user_id: "7" });
   });
