@@ -96,15 +96,15 @@ function shortened(sql: string): string {
 /** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
   ending: Outcome,
-  { describe }: AdminDependencies,
+  { describe, mask }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
-      return { outcome: ending.kind, result: ending.result };
+      return { outcome: ending.kind, result: mask.json(ending.result) as JsonObject };
     case "already_processed":
       return { outcome: ending.kind };
     case "refused":
-      return { outcome: ending.code, error: ending.detail ?? ending.message };
+      return { outcome: ending.code, error: describe(ending.detail ?? ending.message) };
     case "failed":
       return { outcome: ending.code, error: describe(ending.cause) };
   }

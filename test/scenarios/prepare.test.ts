@@ -29,7 +29,7 @@ function exchanging(plan: Plan) {
         plan.failing = (plan.failing ?? 0) - 1;
         throw new Error("the transaction fails after the exchange");
       }
-      return { token: prepared.token };
+      return { grant: prepared.token };
     },
   });
 }
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         await until(async () => (await receiver.count("oncehook_records")) === 1);
         expect(plan.prepared).toBe(1);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
-        expect(await receiver.count("oncehook_records", `result = '{"token":"token-1"}'`)).toBe(1);
+        expect(await receiver.count("oncehook_records", `result = '{"grant":"token-1"}'`)).toBe(1);
       },
       { handlers: [exchanging(plan)], retryPollMs: 20, env: { RETRY_DELAY_SECONDS: "0.1" } },
     );
@@ -79,7 +79,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).status).toBe(500);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
         delete plan.prepare;
-        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { grant: "token-2" } });
       },
       { handlers: [exchanging(plan)] },
     );
@@ -229,7 +229,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         released.reject(new Error("the platform is down"));
         await until(async () => (await receiver.count("oncehook_preparations")) === 0);
         delete plan.prepare;
-        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { grant: "token-2" } });
       },
       { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
     );
@@ -246,7 +246,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
           receiver.admin(`/api/v1/failures/platform/${id}/replay?dry_run=true`, { method: "POST" });
         expect((await dryRun(first.event_id)).body).toMatchObject({
           outcome: "success",
-          result: { token: "token-1" },
+          result: { grant: "token-1" },
         });
         plan.prepare = () => Promise.reject(new Error("the platform is down"));
         const second = event("exchange", {});
