@@ -70,6 +70,35 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       for (const receiver of receivers) await receiver.stop();
     }));
 
+  it("the prepare step of a replay runs to its end before the process stops, and the operator gets the result", () =>
+    withDatabase(dialect, async (target) => {
+      const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
+      const receiver = await startReceiver(target, { handlers: [exchanging(plan)] });
+      const sent = event("exchange", {});
+      expect((await receiver.send(sent)).status).toBe(500);
+      const started = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      plan.prepare = () => {
+        started.resolve();
+        return released.promise;
+      };
+      const path = `/api/v1/failures/platform/${sent.event_id}/replay`;
+      const replay = receiver.admin(path, { method: "POST" });
+      await started.promise;
+      const stopped = receiver.stop();
+      // Once the admin listener closes, its responses say so.
+      await until(async () => {
+        const other = await receiver.admin(path, { method: "POST" }).catch(() => undefined);
+        if (other !== undefined) expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
+        return other?.headers.get("connection") === "close";
+      }, 5_000);
+      released.resolve();
+      expect((await replay).body).toMatchObject({ outcome: "success", result: { grant: "token-2" } });
+      await stopped;
+      expect([plan.prepared, await receiver.count("oncehook_failures")]).toEqual([2, 0]);
+      expect(await receiver.count("oncehook_audit", "outcome IS NULL")).toBe(0);
+    }));
+
   it("leaves nothing behind when it fails, and is done again by the next delivery", () => {
     const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
     return withReceiver(

@@ -153,10 +153,21 @@ export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDepend
  */
 function registerAudit(app: FastifyInstance, { store, clock, log, access }: AdminDependencies): void {
   app.decorateRequest("auditId", null);
+  const changes = new Set<FastifyRequest>();
+  let whenIdle = () => {};
+  // A change is finished before the connections are closed: the outside work of a replay must not be cut off and repeated.
+  app.addHook("preClose", () => {
+    return new Promise<void>((resolve) => {
+      // The last response is written in the turn in which its change ends.
+      whenIdle = () => void setImmediate(resolve);
+      if (changes.size === 0) resolve();
+    });
+  });
   // The request is valid here, and nothing has been done.
   app.addHook("preHandler", async (request) => {
     const action = actionOf(request);
     if (request.caller === null || action === undefined) return;
+    changes.add(request);
     const { actor, role } = request.caller;
     const remoteAddress = access.remoteAddress(request.raw);
     const what = { action, target: targetOf(request), detail: detailOf(request), outcome: null };
@@ -170,13 +181,13 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
   });
   const complete = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { auditId } = request;
-    if (auditId === null) return;
     request.auditId = null;
     try {
-      await store.audit.end(auditId, outcomeOf(reply.statusCode));
+      if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode));
     } catch (error) {
       log.error({ err: error, id: auditId }, "the audit log could not be completed");
     }
+    if (changes.delete(request) && changes.size === 0) whenIdle();
   };
   // Before the response, so that a client with the response finds the outcome in the list.
   app.addHook("onSend", (request, reply) => complete(request, reply));
