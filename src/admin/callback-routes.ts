@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
@@ -171,7 +171,8 @@ export function registerCallbackExport(app: FastifyInstance, deps: AdminDependen
       throw new HttpError(503, error, { "retry-after": "10" });
     }
     exports += 1;
-    reply.raw.once("close", () => {
+    // A client that left before this line counts too, where "close" is never emitted again.
+    finished(reply.raw, () => {
       exports -= 1;
     });
     const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
@@ -251,7 +252,7 @@ const MAX_STALL_MS = 60_000;
 /** Aborted once the client has disconnected, or was disconnected because it left the response unread for too long. */
 export function clientDisconnected(response: ServerResponse, longestUnreadMs = MAX_STALL_MS): AbortSignal {
   const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  finished(response, () => gone.abort());
   response.setTimeout(longestUnreadMs, () => {
     if (response.writableLength > 0) response.destroy();
     // Nothing waits for it: the search has found nothing for so long, and goes on.
