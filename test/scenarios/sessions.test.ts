@@ -194,6 +194,23 @@ async function withCookie(
   return response.status;
 }
 
+it("a lower ADMIN_SESSION_HOURS also ends sessions that started before, and their end says so", () =>
+  withDatabase("sqlite", async (target) => {
+    const time = { offset: 0 };
+    const clock = { now: () => new Date(Date.now() + time.offset) };
+    const serving = (hours: string) =>
+      startReceiver(target, { env: { ...HTTPS, ADMIN_SESSION_HOURS: hours }, clock });
+    const [before, after] = [await serving("2"), await serving("1")];
+    const begun = await new OwnPage(before.adminOrigin).signIn(TOKEN);
+    const cookie = `__Host-oncehook-session=${sessionIdIn(begun)}`;
+    const ask = (receiver: TestReceiver) => receiver.admin(SESSION, { headers: { authorization: "", cookie } });
+    const endsAt = async (receiver: TestReceiver) => Date.parse(String((await ask(receiver)).body.expires_at));
+    expect((await endsAt(before)) - (await endsAt(after))).toBe(3_600_000);
+    time.offset = 3_601_000;
+    expect([(await ask(before)).status, (await ask(after)).status]).toEqual([200, 401]);
+    await Promise.all([before.stop(), after.stop()]);
+  }));
+
 it("a viewer gets no secret that a handler returned or sent, and an operator gets none from a replay", () => {
   const secret = "hunter2hunter2";
   let attempts = 0;

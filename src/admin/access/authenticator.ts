@@ -66,9 +66,14 @@ export function createAuthenticator(deps: {
     const id = readCookie("session", request, access.baseUrl);
     if (id === undefined) return undefined;
     const idSha256 = sha256Of(id);
-    const session = await store.sessions.find(idSha256, clock.now());
+    const now = clock.now();
+    const session = await store.sessions.find(idSha256, now);
     if (session === undefined || !isCredentialCurrent(session)) return undefined;
-    return { actor: session.actor, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
+    const { actor, role, startedAt } = session;
+    // ADMIN_SESSION_HOURS may have been lowered since it started.
+    const longest = startedAt.getTime() + access.sessionHours * HOUR_MS;
+    const expiresAt = new Date(Math.min(session.expiresAt.getTime(), longest));
+    return expiresAt <= now ? undefined : { actor, role, session: { idSha256, expiresAt } };
   }
 
   async function caller(request: FastifyRequest): Promise<Caller | undefined> {
