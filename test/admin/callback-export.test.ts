@@ -192,6 +192,23 @@ describe("an export of the callback log", () => {
       await until(async () => (await exporting(receiver, "")).status === 200, 5_000);
     }));
 
+  it("an export breaks off when its owner signs out, and others go on", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
+      const page = new OwnPage(receiver.adminOrigin);
+      const cookie = (await page.signIn(TOKEN)).headers.get("set-cookie")?.split(";")[0] ?? "";
+      const [own, other] = await Promise.all(
+        [{ cookie }, headers].map(async (sent) => {
+          const request = get(`${receiver.adminOrigin}/api/v1/callbacks/export`, { headers: sent });
+          const [response] = await once(request, "response");
+          return response.pause();
+        }),
+      );
+      expect((await page.ask("DELETE", "/api/v1/session")).status).toBe(204);
+      await expect(text(own)).rejects.toThrow("aborted");
+      expect((await text(other)).trimEnd().split("\n")).toHaveLength(300);
+    }));
+
   it("an export ends with its reader and with the process", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Receiver } from "../../src/pipeline/index.ts";
-import { createBulkReplayPoller, createRetryPoller, discard, dryRunReplay, replay } from "../../src/retry/index.ts";
+import {
+  createBulkReplayPoller,
+  createRetryPoller,
+  discard,
+  dryRunReplay,
+  replay,
+} from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";

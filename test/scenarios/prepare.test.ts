@@ -89,7 +89,8 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       // Once the admin listener closes, its responses say so.
       await until(async () => {
         const other = await receiver.admin(path, { method: "POST" }).catch(() => undefined);
-        if (other !== undefined) expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
+        if (other !== undefined)
+          expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
         return other?.headers.get("connection") === "close";
       }, 5_000);
       released.resolve();

@@ -203,8 +203,10 @@ it("a lower ADMIN_SESSION_HOURS also ends sessions that started before, and thei
     const [before, after] = [await serving("2"), await serving("1")];
     const begun = await new OwnPage(before.adminOrigin).signIn(TOKEN);
     const cookie = `__Host-oncehook-session=${sessionIdIn(begun)}`;
-    const ask = (receiver: TestReceiver) => receiver.admin(SESSION, { headers: { authorization: "", cookie } });
-    const endsAt = async (receiver: TestReceiver) => Date.parse(String((await ask(receiver)).body.expires_at));
+    const ask = (receiver: TestReceiver) =>
+      receiver.admin(SESSION, { headers: { authorization: "", cookie } });
+    const endsAt = async (receiver: TestReceiver) =>
+      Date.parse(String((await ask(receiver)).body.expires_at));
     expect((await endsAt(before)) - (await endsAt(after))).toBe(3_600_000);
     time.offset = 3_601_000;
     expect([(await ask(before)).status, (await ask(after)).status]).toEqual([200, 401]);
