@@ -63,9 +63,8 @@ export function createAuthenticator(deps: {
   }
 
   async function sessionCaller(request: FastifyRequest): Promise<Caller | undefined> {
-    const id = readCookie("session", request, access.baseUrl);
-    if (id === undefined) return undefined;
-    const idSha256 = sha256Of(id);
+    const idSha256 = sessionHashOf(request, access.baseUrl);
+    if (idSha256 === undefined) return undefined;
     const now = clock.now();
     const session = await store.sessions.find(idSha256, now);
     if (session === undefined || !isCredentialCurrent(session)) return undefined;
@@ -229,6 +228,12 @@ const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
 
 export function sha256Of(sessionId: string): string {
   return sha256Hex(Buffer.from(sessionId));
+}
+
+/** The hash of the session that the request's cookie names; undefined without one. */
+export function sessionHashOf(request: FastifyRequest, baseUrl: string | null): string | undefined {
+  const id = readCookie("session", request, baseUrl);
+  return id === undefined ? undefined : sha256Of(id);
 }
 
 export function readCookie(
