@@ -5,7 +5,14 @@ import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
-import { defined, PAGE_QUERY, type PageQuery, pageOf, text } from "../request-parameters.ts";
+import {
+  BOUNDED_SEARCH,
+  defined,
+  PAGE_QUERY,
+  type PageQuery,
+  searchPageOf,
+  text,
+} from "../request-parameters.ts";
 import type { Authenticator, Caller } from "./authenticator.ts";
 
 declare module "fastify" {
@@ -131,7 +138,7 @@ function requestOrigin(
 
 const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: string } }>({
   summary: "The audit log",
-  description: "Every change requested through the admin API, every sign-in, and every refused request.",
+  description: `Every change requested through the admin API, every sign-in, and every refused request. ${BOUNDED_SEARCH}`,
   querystring: {
     ...PAGE_QUERY,
     action: text("Only these, such as `failure.replay`.", 512),
@@ -143,7 +150,7 @@ const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: str
 export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
   app.get("/api/v1/audit", LIST, async ({ query }) => {
     const filter = defined({ action: query.action, actor: query.actor });
-    return pageOf(query, (page) => store.audit.list(page, filter), presentAuditEntry);
+    return searchPageOf(query, (page) => store.audit.search(filter, page), presentAuditEntry);
   });
 }
 
