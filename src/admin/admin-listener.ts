@@ -113,7 +113,9 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
 export function describeAdminApi(): Promise<object> {
   // To tell of its routes a listener needs nothing that they work with.
   const noDependencies = { access: {} } as AdminDependencies;
-  return describeApi((app) => registerOperations(app, noDependencies, {} as Authenticator));
+  return describeApi((app) =>
+    registerOperations(app, noDependencies, { onSessionEnd() {} } as unknown as Authenticator),
+  );
 }
 
 function registerOperations(

@@ -1,9 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
 import type { Callbacks } from "../store/index.ts";
+import type { Authenticator } from "./access/authenticator.ts";
+import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentCallback } from "./present.ts";
@@ -161,19 +163,26 @@ export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: 
 /** Each searches for half of the time. */
 const MAX_EXPORTS = 4;
 
-export function registerCallbackExport(app: FastifyInstance, deps: AdminDependencies): void {
-  const { store, callbackLog, clock, log } = deps;
-  let exports = 0;
-  app.get("/api/v1/callbacks/export", EXPORT, async ({ query: { format, ...query } }, reply) => {
+export function registerCallbackExport(
+  app: FastifyInstance,
+  { store, callbackLog, clock, log }: AdminDependencies,
+  authenticator: Authenticator,
+): void {
+  /** The responses of running exports, with the hash of the session that each was asked with. */
+  const running = new Map<ServerResponse, string | undefined>();
+  authenticator.onSessionEnd((ended) => {
+    for (const [response, idSha256] of running) if (idSha256 === ended) response.destroy();
+  });
+  app.get("/api/v1/callbacks/export", EXPORT, async (request, reply) => {
+    const { format, ...query } = request.query;
     const filter = callbackFilter(query);
-    if (exports >= MAX_EXPORTS) {
+    if (running.size >= MAX_EXPORTS) {
       const error = `${MAX_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
       throw new HttpError(503, error, { "retry-after": "10" });
     }
-    exports += 1;
-    reply.raw.once("close", () => {
-      exports -= 1;
-    });
+    running.set(reply.raw, requireCaller(request).session?.idSha256);
+    // A client may have left before this line, and "close" is never emitted again.
+    finished(reply.raw, () => running.delete(reply.raw));
     const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
     await callbackLog.flush();
     const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
@@ -251,7 +260,7 @@ const MAX_STALL_MS = 60_000;
 /** Aborted once the client has disconnected, or was disconnected because it left the response unread for too long. */
 export function clientDisconnected(response: ServerResponse, longestUnreadMs = MAX_STALL_MS): AbortSignal {
   const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  finished(response, () => gone.abort());
   response.setTimeout(longestUnreadMs, () => {
     if (response.writableLength > 0) response.destroy();
     // Nothing waits for it: the search has found nothing for so long, and goes on.

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { EventKey } from "../domain/index.ts";
-import type { Store, StoredAttempt, StoredCallback } from "../store/index.ts";
+import type { Store, StoredAttempt, StoredCallback, StoredRecord } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
-import { presentFailure, presentNotification, presentRecord } from "./present.ts";
+import { presentFailure, presentMaskedNotification, presentMaskedRecord } from "./present.ts";
 import * as input from "./request-parameters.ts";
 import type { EventHistoryView, TimelineEntry } from "./schemas.ts";
 
@@ -37,10 +37,11 @@ const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery 
   responses: { 200: ["The event.", "EventHistory"], 404: "There is no such event." },
 });
 
-export function registerEvents(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
+export function registerEvents(app: FastifyInstance, { store, callbackLog, mask }: AdminDependencies): void {
   app.get("/api/v1/events", LIST, async ({ query }) => {
     const filter = input.defined({ eventId: query.event_id });
-    return input.pageOf(query, (page) => store.records.list(page, filter), presentRecord);
+    const present = (row: StoredRecord) => presentMaskedRecord(row, mask);
+    return input.pageOf(query, (page) => store.records.list(page, filter), present);
   });
   app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
     // What has been answered must be visible, also where its row still waits to be written.
@@ -53,11 +54,11 @@ export function registerEvents(app: FastifyInstance, { store, callbackLog }: Adm
     const { entries, next } = timelineAfter(position, known, query.limit);
     return {
       ...params,
-      event: record === undefined ? null : presentRecord(record),
+      event: record === undefined ? null : presentMaskedRecord(record, mask),
       failure: failure === undefined ? null : presentFailure(failure),
       timeline: entries,
       timeline_cursor: next === null ? null : `${next.callbackId}.${next.attemptId}.${next.at}`,
-      notifications: notifications.map(presentNotification),
+      notifications: notifications.map((row) => presentMaskedNotification(row, mask)),
     };
   });
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { EventKey, JsonObject, Outcome } from "../domain/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
+import { assertServing } from "./health-routes.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { presentBulkReplay, presentFailure } from "./present.ts";
 import * as input from "./request-parameters.ts";
@@ -25,6 +26,7 @@ const REPLAY = operation<{ Params: input.EventParams; Querystring: { dry_run: bo
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
     404: "There is no such failure; it may have been retried since.",
     409: "It is being retried right now.",
+    503: "The receiver starts or drains.",
   },
 });
 const DISCARD = operation<{ Params: input.EventParams }>({
@@ -41,6 +43,7 @@ export function registerFailures(app: FastifyInstance, deps: AdminDependencies):
     return input.searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
   });
   app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {
+    assertServing(deps);
     const view = await (dry_run ? runDryRun : runReplay)(input.eventKeyOf(params), deps);
     const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
     log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
@@ -96,15 +99,15 @@ function shortened(sql: string): string {
 /** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
   ending: Outcome,
-  { describe }: AdminDependencies,
+  { describe, mask }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
-      return { outcome: ending.kind, result: ending.result };
+      return { outcome: ending.kind, result: mask.json(ending.result) as JsonObject };
     case "already_processed":
       return { outcome: ending.kind };
     case "refused":
-      return { outcome: ending.code, error: ending.detail ?? ending.message };
+      return { outcome: ending.code, error: describe(ending.detail ?? ending.message) };
     case "failed":
       return { outcome: ending.code, error: describe(ending.cause) };
   }

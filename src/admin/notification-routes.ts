@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import type { NotificationDelivery } from "../store/index.ts";
+import type { ListedNotification, NotificationDelivery } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
-import { presentNotification } from "./present.ts";
+import { presentMaskedNotification } from "./present.ts";
 import * as input from "./request-parameters.ts";
 
 const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
@@ -57,10 +57,11 @@ const DISCARD = operation<{ Params: input.IdParams; Querystring: { channel?: str
 });
 
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
-  const { store, channelNames, clock, log } = deps;
+  const { store, channelNames, clock, log, mask } = deps;
   app.get("/api/v1/notifications", LIST, async ({ query }) => {
     const filter = input.defined({ state: query.state });
-    return input.searchPageOf(query, (page) => store.notifications.search(filter, page), presentNotification);
+    const present = (row: ListedNotification) => presentMaskedNotification(row, mask);
+    return input.searchPageOf(query, (page) => store.notifications.search(filter, page), present);
   });
   app.post("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
     const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());

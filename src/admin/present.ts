@@ -1,5 +1,7 @@
 import type { z } from "zod";
-import type { ListedNotification, StoredBulkReplay, StoredCallback } from "../store/index.ts";
+import type { JsonObject } from "../domain/index.ts";
+import type { Mask } from "../observability/index.ts";
+import type { ListedNotification, StoredBulkReplay, StoredCallback, StoredRecord } from "../store/index.ts";
 import * as schemas from "./schemas.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
@@ -40,6 +42,16 @@ const notificationFields = presenterOf(schemas.NOTIFICATION);
 const presentDelivery = presenterOf(schemas.DELIVERY);
 export function presentNotification(row: ListedNotification): schemas.NotificationView {
   return notificationFields({ ...row, deliveries: row.deliveries.map(presentDelivery) });
+}
+
+/** For viewers too: secrets that a handler returned are masked. */
+export function presentMaskedRecord(row: StoredRecord, mask: Mask): schemas.EventView {
+  return presentRecord({ ...row, result: mask.json(row.result) as JsonObject | null });
+}
+
+/** For viewers too: secrets that a handler sends are masked. */
+export function presentMaskedNotification(row: ListedNotification, mask: Mask): schemas.NotificationView {
+  return presentNotification({ ...row, payload: mask.json(row.payload) as JsonObject });
 }
 
 const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);

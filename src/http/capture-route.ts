@@ -73,6 +73,7 @@ async function stream(
   beginning: StartPosition,
   captureBuffer: CaptureBuffer,
 ): Promise<void> {
+  if (response.destroyed) return;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   const over = AbortSignal.any([gone.signal, captureBuffer.ended]);

@@ -42,6 +42,7 @@ interface SignInFlow {
   readonly nonce: string;
   readonly endsAt: number;
   readonly returnTo: string;
+  readonly earlierSession?: string | undefined;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -58,10 +59,11 @@ export function createSignIn(deps: SignInDependencies) {
   return {
     /**
      * @param returnTo where to go on to in the end; at most a thousand bytes
+     * @param earlierSession the hash of the browser's session, whose cookie does not come with the provider's redirect
      * @returns `flow` for the browser to bring back: encrypted, and of use for FLOW_SECONDS
      * @throws Error when the provider cannot be discovered
      */
-    async begin(returnTo: string) {
+    async begin(returnTo: string, earlierSession?: string) {
       const { authorization_endpoint: endpoint } = await platform.server();
       if (endpoint === undefined)
         throw new Error(`${platform.settings.issuer}: its discovery names no authorization_endpoint`);
@@ -71,6 +73,7 @@ export function createSignIn(deps: SignInDependencies) {
         nonce: randomSecret(),
         endsAt: clock.now().getTime() + FLOW_SECONDS * 1000,
         returnTo,
+        earlierSession,
       };
       const parameters = { ...flow, redirectUri, responseMode: "query" } as const;
       const location = await authorizationUrl(endpoint, platform, parameters);
@@ -80,13 +83,14 @@ export function createSignIn(deps: SignInDependencies) {
     /**
      * @param query what the provider sent the browser back with
      * @param encrypted what `begin` gave to the same browser; undefined where it brings none
-     * @returns `returnTo` as `begin` got it
+     * @returns `returnTo` and `earlierSession` as `begin` got them
      * @throws FlowMissing where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what
      * the provider could not do
      */
     async end(query: URLSearchParams, encrypted: string | undefined) {
       const flow = decryptedFlow(encrypted, encryptor, clock);
-      return { identity: await identify(query, flow, deps), returnTo: flow.returnTo };
+      const { returnTo, earlierSession } = flow;
+      return { identity: await identify(query, flow, deps), returnTo, earlierSession };
     },
   };
 }

@@ -59,5 +59,7 @@ export async function dryRunReplay(key: EventKey, receiver: Receiver): Promise<D
   if (failure === undefined) return "absent";
   const dryRun = new DryRun();
   const how = { kind: "replay", mode: "dry-run", dryRun } as const;
-  return { outcome: await runStored(failure, how, receiver), dryRun };
+  const run = async () => ({ outcome: await runStored(failure, how, receiver), dryRun });
+  const { runLock } = receiver;
+  return failure.crashes > 0 ? runLock.exclusive(run) : runLock.shared(run);
 }

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
-import { Area, equal, insert, storableText } from "./database.ts";
+import { Area, equal, type IdRow, insert, storableText } from "./database.ts";
 import type { StoredCredentialUse } from "./inspection.ts";
 import { CLOCK_TOLERANCE_MS } from "./lease.ts";
-import { NEWEST, type Page } from "./paging.ts";
+import { boundedSearch, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
 
 /** `viewer` may look, `operator` may also change things. */
 export type Role = "viewer" | "operator";
@@ -75,6 +75,8 @@ export interface StoredAuditEntry extends Omit<NewAuditEntry, "at"> {
   readonly timestamp: string;
 }
 
+type AuditRow = StoredAuditEntry & { readonly detail: string | null };
+
 export interface AuditFilter {
   readonly action?: string;
   readonly actor?: string;
@@ -99,12 +101,24 @@ export class Audit extends Area {
     await this.write`UPDATE oncehook_audit SET outcome = ${outcome} WHERE id = ${id}`;
   }
 
-  /** Newest first. */
-  async list({ limit, before = NEWEST }: Page, { action, actor }: AuditFilter): Promise<StoredAuditEntry[]> {
-    const rows = await this.read<StoredAuditEntry & { readonly detail: string | null }>`
-      SELECT id, at AS timestamp, actor, role, remote_address, action, target, detail, outcome FROM oncehook_audit
-      WHERE id < ${before} AND ${equal({ action, actor })} ORDER BY id DESC LIMIT ${limit}`;
-    return rows.map((row) => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) }));
+  /** Newest first. One filter has its index; both have none together, so that they are searched for within the time budget. */
+  async search(filter: AuditFilter, page: SearchPage): Promise<SearchResult<StoredAuditEntry>> {
+    const isWalk = filter.action !== undefined && filter.actor !== undefined;
+    const searchStep: SearchStep<AuditRow> = async (below, step, limit) => {
+      const [end] = isWalk
+        ? await this
+            .read<IdRow>`SELECT id FROM oncehook_audit WHERE id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`
+        : [];
+      const rows = await this.read<AuditRow>`
+        SELECT id, at AS timestamp, actor, role, remote_address, action, target, detail, outcome FROM oncehook_audit
+        WHERE id < ${below} AND id >= ${end?.id ?? 0} AND ${equal({ ...filter })} ORDER BY id DESC LIMIT ${limit}`;
+      return { rows, reached: end?.id };
+    };
+    const { rows, next } = await boundedSearch(this.database.dialect, page, searchStep);
+    return {
+      rows: rows.map((row) => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) })),
+      next,
+    };
   }
 }
 

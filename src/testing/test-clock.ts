@@ -3,8 +3,9 @@ import type { Clock } from "../domain/index.ts";
 /** The receiver's time of day. It stands still until a test moves it. */
 export interface TestClock extends Clock {
   /**
-   * Moves the time forward. What comes due on the way (retries, deliveries of notifications, tokens that expire) is done at
-   * its own time, one after the other; resolves when it has ended. With 0: what is due now.
+   * Moves the time forward. Retries and deliveries of notifications that come due on the way are done at their own time, one
+   * after the other; tokens that expire are refreshed at the next such time, at the latest at the end. Resolves when all
+   * of it has ended. With 0: what is due now.
    * @throws RangeError for anything but milliseconds from 0
    */
   advance(ms: number): Promise<void>;

@@ -8,8 +8,10 @@ import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { withLock } from "../support/held-lock.ts";
 import { logRow } from "../support/log-row.ts";
 import { overriding } from "../support/overriding.ts";
+import { OwnPage } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
@@ -169,6 +171,42 @@ describe("an export of the callback log", () => {
       open[0].destroy();
       await until(async () => (await exporting(receiver, "?outcome=handler_failed")).status === 200);
       for (const response of open) response.destroy();
+    }));
+
+  it("an export whose client leaves while the database looks its session up counts no longer", () =>
+    withReceiver("postgres", async (receiver) => {
+      const { headers: begun } = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
+      const cookie = begun.get("set-cookie")?.split(";")[0] ?? "";
+      const leaving = new AbortController();
+      const options = { headers: { cookie }, signal: leaving.signal };
+      await withLock(receiver.target, "LOCK TABLE oncehook_sessions IN ACCESS EXCLUSIVE MODE", async () => {
+        const url = `${receiver.adminOrigin}/api/v1/callbacks/export`;
+        const left = [1, 2, 3, 4].map(() => fetch(url, options).catch(() => "left"));
+        await until(async () => (await receiver.count("pg_locks", "NOT granted")) === 4);
+        leaving.abort();
+        expect(await Promise.all(left)).toEqual(Array(4).fill("left"));
+        // A later request has its response when the receiver knows that these have left.
+        expect((await receiver.admin("/healthz")).status).toBe(200);
+      });
+      await until(async () => (await receiver.count("pg_locks", "NOT granted")) === 0);
+      await until(async () => (await exporting(receiver, "")).status === 200, 5_000);
+    }));
+
+  it("an export breaks off when its owner signs out, and others go on", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
+      const page = new OwnPage(receiver.adminOrigin);
+      const cookie = (await page.signIn(TOKEN)).headers.get("set-cookie")?.split(";")[0] ?? "";
+      const [own, other] = await Promise.all(
+        [{ cookie }, headers].map(async (sent) => {
+          const request = get(`${receiver.adminOrigin}/api/v1/callbacks/export`, { headers: sent });
+          const [response] = await once(request, "response");
+          return response.pause();
+        }),
+      );
+      expect((await page.ask("DELETE", "/api/v1/session")).status).toBe(204);
+      await expect(text(own)).rejects.toThrow("aborted");
+      expect((await text(other)).trimEnd().split("\n")).toHaveLength(300);
     }));
 
   it("an export ends with its reader and with the process", () =>

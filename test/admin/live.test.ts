@@ -1,13 +1,20 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
+import { PassThrough } from "node:stream";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { LiveFeed, LiveSubscriber } from "../../src/admin/live/live-feed.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
+import { systemClock } from "../../src/domain/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { readEvents, withListening } from "../support/event-stream.ts";
+import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
 import { conforms } from "../support/openapi.ts";
+import { overriding } from "../support/overriding.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
@@ -236,6 +243,59 @@ describe("a live stream on PostgreSQL, where a row may become visible after one 
       });
     }));
 });
+
+describe("the feed of live streams", () => {
+  it("the feed sends a late row once to each client, although another client catches up meanwhile", () =>
+    withStore("sqlite", async (store, target) => {
+      const insert = (id: number) => execute(target, rowWith(id));
+      await insert(1);
+      await insert(3);
+      const catchingUp = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      const after: typeof store.callbacks.after = async (id, limit) => {
+        const rows = await store.callbacks.after(id, limit);
+        if (id === 1) {
+          catchingUp.resolve();
+          await released.promise;
+        }
+        return rows;
+      };
+      const callbacks = overriding(store.callbacks, { after });
+      const feed = new LiveFeed({ store: { ...store, callbacks }, clock: systemClock, log: recordedLog() });
+      const [present, returning] = [client(), client()];
+      await feed.add(present.subscriber);
+      const caughtUp = feed.add(returning.subscriber, { newest: 1, missing: [] });
+      await catchingUp.promise;
+      await insert(2);
+      await until(() => present.ids().includes(2), LIMIT_MS);
+      released.resolve();
+      await caughtUp;
+      await insert(4);
+      await until(() => present.ids().includes(4) && returning.ids().includes(4), LIMIT_MS);
+      expect([present.ids(), returning.ids()]).toEqual([
+        [2, 4],
+        [3, 2, 4],
+      ]);
+      await feed.close();
+    }));
+});
+
+/** A row that another process adds under this id, which may be lower than that of one before it. */
+const rowWith = (id: number) => `INSERT INTO oncehook_callbacks (id, request_id, received_at, method, url,
+  remote_address, request_headers, request_body, outcome, response_status, response_body, processing_ms, with_record)
+  VALUES (${id}, 'r${id}', '${new Date().toISOString()}', 'POST', '/', 'a', '{}', '', 'success', 200, '', 1, 0)`;
+
+/** A subscriber whose response stays in memory, and the ids of the callbacks that it was sent. */
+function client() {
+  const response = new PassThrough();
+  let text = "";
+  response.on("data", (chunk) => {
+    text += chunk;
+  });
+  const subscriber = new LiveSubscriber({}, response as unknown as ServerResponse, null);
+  const ids = () => [...text.matchAll(/^event: callback\ndata: \{"id":(\d+),/gm)].map(([, id]) => Number(id));
+  return { subscriber, ids };
+}
 
 /** Opens the stream and never reads a byte of it. */
 function deafListener({ adminOrigin }: TestReceiver, headers = "") {

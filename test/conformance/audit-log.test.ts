@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { NewAuditEntry } from "../../src/store/index.ts";
+import type { AuditFilter, NewAuditEntry } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const DAY_MS = 86_400_000;
+const PAGE = { limit: 9, budgetMs: 60_000 };
 const ENTRY: NewAuditEntry = {
   at: NOON,
   actor: "token",
@@ -20,9 +21,9 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
     withStore(dialect, async ({ audit }) => {
       const id = await audit.begin(ENTRY);
       const { at: _, ...kept } = { ...ENTRY, id, timestamp: NOON.toISOString() };
-      expect(await audit.list({ limit: 10 }, {})).toEqual([kept]);
+      expect((await audit.search({}, PAGE)).rows).toEqual([kept]);
       await audit.end(id, "refused");
-      expect(await audit.list({ limit: 10 }, {})).toEqual([{ ...kept, outcome: "refused" }]);
+      expect((await audit.search({}, PAGE)).rows).toEqual([{ ...kept, outcome: "refused" }]);
     }));
 
   it("the audit log is listed newest first in pages, by action, by actor, and by both", () =>
@@ -36,14 +37,16 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       ] as const)
         ids.push(await audit.begin({ ...ENTRY, actor: who, action }));
       const [first, second, third, fourth] = ids;
-      const found = async (...asked: Parameters<typeof audit.list>) =>
-        (await audit.list(...asked)).map(({ id }) => id);
-      expect(await found({ limit: 3 }, {})).toEqual([fourth, third, second]);
-      expect(await found({ limit: 3, before: second! }, {})).toEqual([first]);
-      expect(await found({ limit: 9 }, { action: "failure.replay" })).toEqual([second, first]);
-      expect(await found({ limit: 9 }, { actor: "ada" })).toEqual([third, first]);
-      expect(await found({ limit: 9 }, { actor: "ada", action: "failure.replay" })).toEqual([first]);
-      expect(await found({ limit: 9 }, { actor: "nobody" })).toEqual([]);
+      const found = async (filter: AuditFilter, page = {}) => {
+        const { rows, next } = await audit.search(filter, { ...PAGE, ...page });
+        return [...rows.map(({ id }) => id), next];
+      };
+      expect(await found({}, { limit: 3 })).toEqual([fourth, third, second, second]);
+      expect(await found({}, { limit: 3, before: second! })).toEqual([first, null]);
+      expect(await found({ action: "failure.replay" })).toEqual([second, first, null]);
+      expect(await found({ actor: "ada" })).toEqual([third, first, null]);
+      expect(await found({ actor: "ada", action: "failure.replay" })).toEqual([first, null]);
+      expect(await found({ actor: "nobody" })).toEqual([null]);
     }));
 
   it("the audit log stores text that PostgreSQL's text cannot hold", () =>
@@ -54,7 +57,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         target: "lone \ud800",
         detail: { text: "\u0000" },
       });
-      expect(await audit.list({ limit: 1 }, {})).toMatchObject([
+      expect((await audit.search({}, PAGE)).rows).toMatchObject([
         { actor: "a\uFFFDb\uFFFD\uFFFD", target: "lone \uFFFD", detail: { text: "\u0000" } },
       ]);
     }));
@@ -67,7 +70,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         const now = new Date(NOON.getTime() + days * DAY_MS);
         const callbacks = new Date(now.getTime() - keptDays * DAY_MS);
         await store.retention.sweep({ callbacks, refusedRowsKept: 10, now });
-        return (await store.audit.list({ limit: 9 }, {})).map(({ action }) => action);
+        return (await store.audit.search({}, PAGE)).rows.map(({ action }) => action);
       };
       expect(await left(364, 30)).toEqual(["younger", "failure.replay"]);
       expect(await left(380, 400)).toEqual(["younger", "failure.replay"]);

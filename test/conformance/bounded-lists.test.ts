@@ -5,6 +5,15 @@ import { execute } from "../support/execute.ts";
 import { seedRows } from "../support/query-plans.ts";
 
 const FAILURE = { eventType: "t", version: "v1", error: "no", bodySha256: "ab", nextAttemptAt: null };
+const ENTRY = {
+  at: new Date("2026-01-01T00:00:00.000Z"),
+  actor: "ada",
+  role: "operator",
+  remoteAddress: "127.0.0.1",
+  action: "failure.replay",
+  detail: null,
+  outcome: "done",
+} as const;
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 
 type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
@@ -12,10 +21,15 @@ const rareFailures: Searching = ({ failures }, search) =>
   failures.search({ code: "handler_timed_out" }, search);
 const delivered: Searching = ({ notifications }, search) =>
   notifications.search({ state: "delivered" }, search);
+const ofActorAndAction: Searching = async ({ audit }, search) => {
+  const { rows, next } = await audit.search({ actor: "ada", action: "failure.replay" }, search);
+  return { rows: rows.map(({ id, target }) => ({ id, eventId: String(target) })), next };
+};
 
 /** Three thousand others after each of the two that are meant. */
 async function seed(store: Store, target: Target): Promise<void> {
-  for (const eventId of ["first", "second"])
+  for (const eventId of ["first", "second"]) {
+    await store.audit.begin({ ...ENTRY, target: eventId });
     await store.failures.record(
       {
         ...FAILURE,
@@ -26,6 +40,7 @@ async function seed(store: Store, target: Target): Promise<void> {
       },
       T0,
     );
+  }
   await seedRows(target);
   await execute(target, "UPDATE oncehook_deliveries SET state = 'dead' WHERE notification_id > 2");
 }
@@ -33,6 +48,7 @@ async function seed(store: Store, target: Target): Promise<void> {
 describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect) => {
   it.each([
     ["failures", rareFailures, ["second", "first"]],
+    ["audit entries of an actor and an action", ofActorAndAction, ["second", "first"]],
     ["notifications that are delivered", delivered, ["seed-2", "seed-1"]],
   ])("a list ends at its time limit for %s, and continues from there", (_, searching, meant) =>
     withStore(dialect, async (store, target) => {
@@ -51,6 +67,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
 
   it.each([
     ["failures", rareFailures, 2],
+    ["audit entries of an actor and an action", ofActorAndAction, 2],
     ["notifications that are delivered", delivered, 2],
   ])("a list yields to other work while it looks for %s", (_, searching, count) =>
     withStore(dialect, async (store, target) => {

@@ -34,6 +34,26 @@ describe("the stream to a listener", () => {
       LISTEN,
     ));
 
+  it("a stream to a client that has left before it begins reads nothing and ends", async () => {
+    const follow = () => expect.unreachable("nothing is read for a client that has left");
+    const buffer = { follow, ended: new AbortController().signal } as never;
+    const log = recordedLog();
+    const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
+    const streamed = Promise.withResolvers<void>();
+    await withHttpServer(
+      ({ headers, url, socket }, response) => {
+        const request = { headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never;
+        response.once("close", () => streamed.resolve(route(request)));
+        socket.destroy();
+      },
+      async (origin) => {
+        await fetch(origin, { headers: { authorization: "Bearer token" } }).catch(() => {});
+        await streamed.promise;
+      },
+    );
+    expect(log.lines.map(({ message }) => message)).toEqual([expect.stringContaining("connected"), GONE]);
+  });
+
   it("waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
     let pulled = 0;
     async function* follow(): AsyncGenerator<CaptureLine, void, void> {

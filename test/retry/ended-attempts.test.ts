@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Receiver } from "../../src/pipeline/index.ts";
-import { createBulkReplayPoller, createRetryPoller, discard, replay } from "../../src/retry/index.ts";
+import {
+  createBulkReplayPoller,
+  createRetryPoller,
+  discard,
+  dryRunReplay,
+  replay,
+} from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -20,6 +26,7 @@ describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
     ["a retry", (receiver) => createRetryPoller(receiver).round()],
     ["a replay", (receiver) => replay(inputOf("e1").key, receiver)],
+    ["a dry run", (receiver) => dryRunReplay(inputOf("e1").key, receiver)],
   ];
 
   it.each(again)("waits as %s for the runs under way, which it could take with it", (_, run) =>

@@ -58,6 +58,23 @@ describe("signing in by OpenID Connect", () => {
       });
     }));
 
+  it("a sign-in ends the browser's earlier session, whose cookie does not come with the provider's redirect", () =>
+    withOperators("sqlite", async ({ base, receiver, signIn }) => {
+      const { agent, answer } = await signIn("ada");
+      const earlier = sessionIdIn(answer);
+      const begun = await agent.request(`${base}/sign-in/oidc`);
+      const [flow = ""] = begun.headers.getSetCookie()[0]?.split(";") ?? [];
+      const redirectUri = `${base}/sign-in/oidc/callback`;
+      const back = await agent.authorize(begun.headers.get("location") ?? "", redirectUri, "ada");
+      // The session's cookie is SameSite=Strict.
+      const again = await agent.request(back, { headers: { cookie: flow } });
+      const statusOf = async (id: string) => {
+        const cookie = `oncehook-session-${new URL(base).port}=${id}`;
+        return (await receiver.admin(SESSION, { headers: { authorization: "", cookie } })).status;
+      };
+      expect([await statusOf(earlier), await statusOf(sessionIdIn(again))]).toEqual([401, 200]);
+    }));
+
   it("a mail address on the list of viewers signs in as a viewer", () =>
     withOperators("sqlite", async ({ signIn, base }) => {
       const page = new OwnPage(base, (await signIn("vera")).agent);

@@ -29,7 +29,7 @@ function exchanging(plan: Plan) {
         plan.failing = (plan.failing ?? 0) - 1;
         throw new Error("the transaction fails after the exchange");
       }
-      return { token: prepared.token };
+      return { grant: prepared.token };
     },
   });
 }
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         await until(async () => (await receiver.count("oncehook_records")) === 1);
         expect(plan.prepared).toBe(1);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
-        expect(await receiver.count("oncehook_records", `result = '{"token":"token-1"}'`)).toBe(1);
+        expect(await receiver.count("oncehook_records", `result = '{"grant":"token-1"}'`)).toBe(1);
       },
       { handlers: [exchanging(plan)], retryPollMs: 20, env: { RETRY_DELAY_SECONDS: "0.1" } },
     );
@@ -70,6 +70,36 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       for (const receiver of receivers) await receiver.stop();
     }));
 
+  it("the prepare step of a replay runs to its end before the process stops, and the operator gets the result", () =>
+    withDatabase(dialect, async (target) => {
+      const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
+      const receiver = await startReceiver(target, { handlers: [exchanging(plan)] });
+      const sent = event("exchange", {});
+      expect((await receiver.send(sent)).status).toBe(500);
+      const started = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      plan.prepare = () => {
+        started.resolve();
+        return released.promise;
+      };
+      const path = `/api/v1/failures/platform/${sent.event_id}/replay`;
+      const replay = receiver.admin(path, { method: "POST" });
+      await started.promise;
+      const stopped = receiver.stop();
+      // Once the admin listener closes, its responses say so.
+      await until(async () => {
+        const other = await receiver.admin(path, { method: "POST" }).catch(() => undefined);
+        if (other !== undefined)
+          expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
+        return other?.headers.get("connection") === "close";
+      }, 5_000);
+      released.resolve();
+      expect((await replay).body).toMatchObject({ outcome: "success", result: { grant: "token-2" } });
+      await stopped;
+      expect([plan.prepared, await receiver.count("oncehook_failures")]).toEqual([2, 0]);
+      expect(await receiver.count("oncehook_audit", "outcome IS NULL")).toBe(0);
+    }));
+
   it("leaves nothing behind when it fails, and is done again by the next delivery", () => {
     const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
     return withReceiver(
@@ -79,7 +109,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).status).toBe(500);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
         delete plan.prepare;
-        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { grant: "token-2" } });
       },
       { handlers: [exchanging(plan)] },
     );
@@ -229,7 +259,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         released.reject(new Error("the platform is down"));
         await until(async () => (await receiver.count("oncehook_preparations")) === 0);
         delete plan.prepare;
-        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { grant: "token-2" } });
       },
       { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
     );
@@ -246,7 +276,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
           receiver.admin(`/api/v1/failures/platform/${id}/replay?dry_run=true`, { method: "POST" });
         expect((await dryRun(first.event_id)).body).toMatchObject({
           outcome: "success",
-          result: { token: "token-1" },
+          result: { grant: "token-1" },
         });
         plan.prepare = () => Promise.reject(new Error("the platform is down"));
         const second = event("exchange", {});

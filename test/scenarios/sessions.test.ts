@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
+import { defineHandler, Rejected } from "../../src/index.ts";
 import { idleListener, routesOf } from "../support/admin-listener.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
@@ -193,6 +193,58 @@ async function withCookie(
   });
   return response.status;
 }
+
+it("a lower ADMIN_SESSION_HOURS also ends sessions that started before, and their end says so", () =>
+  withDatabase("sqlite", async (target) => {
+    const time = { offset: 0 };
+    const clock = { now: () => new Date(Date.now() + time.offset) };
+    const serving = (hours: string) =>
+      startReceiver(target, { env: { ...HTTPS, ADMIN_SESSION_HOURS: hours }, clock });
+    const [before, after] = [await serving("2"), await serving("1")];
+    const begun = await new OwnPage(before.adminOrigin).signIn(TOKEN);
+    const cookie = `__Host-oncehook-session=${sessionIdIn(begun)}`;
+    const ask = (receiver: TestReceiver) =>
+      receiver.admin(SESSION, { headers: { authorization: "", cookie } });
+    const endsAt = async (receiver: TestReceiver) =>
+      Date.parse(String((await ask(receiver)).body.expires_at));
+    expect((await endsAt(before)) - (await endsAt(after))).toBe(3_600_000);
+    time.offset = 3_601_000;
+    expect([(await ask(before)).status, (await ask(after)).status]).toEqual([200, 401]);
+    await Promise.all([before.stop(), after.stop()]);
+  }));
+
+it("a viewer gets no secret that a handler returned or sent, and an operator gets none from a replay", () => {
+  const secret = "hunter2hunter2";
+  let attempts = 0;
+  const leaking = defineHandler({
+    type: "leaking",
+    data: z.object({}),
+    async handle({ notify }) {
+      attempts += 1;
+      if (attempts === 1) throw new Error("down");
+      if (attempts === 2) throw new Rejected(`no, token=${secret}`);
+      await notify("order.new", { access_token: secret, paid: true });
+      return { access_token: secret, paid: true };
+    },
+  });
+  return withReceiver(
+    "sqlite",
+    async (receiver) => {
+      await receiver.send(event("leaking", {}, { event_id: "f1" }));
+      const replay = async () => (await receiver.admin(`${FAILURE}/replay`, { method: "POST" })).body;
+      expect(await replay()).toMatchObject({ outcome: "rejected", error: "no, token=[masked]" });
+      const masked = { access_token: "[masked]", paid: true };
+      expect(await replay()).toMatchObject({ outcome: "success", result: masked });
+      const headers = { authorization: `Bearer ${VIEWER}` };
+      for (const path of ["/api/v1/events", "/api/v1/events/platform/f1", "/api/v1/notifications"]) {
+        const text = JSON.stringify((await receiver.admin(path, { headers })).body);
+        expect(text).toContain(JSON.stringify(masked));
+        expect(text).not.toContain(secret);
+      }
+    },
+    { handlers: [leaking], env: { ADMIN_VIEWER_TOKEN: VIEWER } },
+  );
+});
 
 describe("a browser's session", () => {
   it.each(PROVEN)("a session changes things for the receiver's own page, identified by %s", (_by, headers) =>

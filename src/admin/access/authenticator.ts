@@ -63,12 +63,16 @@ export function createAuthenticator(deps: {
   }
 
   async function sessionCaller(request: FastifyRequest): Promise<Caller | undefined> {
-    const id = readCookie("session", request, access.baseUrl);
-    if (id === undefined) return undefined;
-    const idSha256 = sha256Of(id);
-    const session = await store.sessions.find(idSha256, clock.now());
+    const idSha256 = sessionHashOf(request, access.baseUrl);
+    if (idSha256 === undefined) return undefined;
+    const now = clock.now();
+    const session = await store.sessions.find(idSha256, now);
     if (session === undefined || !isCredentialCurrent(session)) return undefined;
-    return { actor: session.actor, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
+    const { actor, role, startedAt } = session;
+    // ADMIN_SESSION_HOURS may have been lowered since it started.
+    const longest = startedAt.getTime() + access.sessionHours * HOUR_MS;
+    const expiresAt = new Date(Math.min(session.expiresAt.getTime(), longest));
+    return expiresAt <= now ? undefined : { actor, role, session: { idSha256, expiresAt } };
   }
 
   async function caller(request: FastifyRequest): Promise<Caller | undefined> {
@@ -224,6 +228,12 @@ const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
 
 export function sha256Of(sessionId: string): string {
   return sha256Hex(Buffer.from(sessionId));
+}
+
+/** The hash of the session that the request's cookie names; undefined without one. */
+export function sessionHashOf(request: FastifyRequest, baseUrl: string | null): string | undefined {
+  const id = readCookie("session", request, baseUrl);
+  return id === undefined ? undefined : sha256Of(id);
 }
 
 export function readCookie(

@@ -5,7 +5,14 @@ import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
-import { defined, PAGE_QUERY, type PageQuery, pageOf, text } from "../request-parameters.ts";
+import {
+  BOUNDED_SEARCH,
+  defined,
+  PAGE_QUERY,
+  type PageQuery,
+  searchPageOf,
+  text,
+} from "../request-parameters.ts";
 import type { Authenticator, Caller } from "./authenticator.ts";
 
 declare module "fastify" {
@@ -131,7 +138,7 @@ function requestOrigin(
 
 const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: string } }>({
   summary: "The audit log",
-  description: "Every change requested through the admin API, every sign-in, and every refused request.",
+  description: `Every change requested through the admin API, every sign-in, and every refused request. ${BOUNDED_SEARCH}`,
   querystring: {
     ...PAGE_QUERY,
     action: text("Only these, such as `failure.replay`.", 512),
@@ -143,7 +150,7 @@ const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: str
 export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
   app.get("/api/v1/audit", LIST, async ({ query }) => {
     const filter = defined({ action: query.action, actor: query.actor });
-    return pageOf(query, (page) => store.audit.list(page, filter), presentAuditEntry);
+    return searchPageOf(query, (page) => store.audit.search(filter, page), presentAuditEntry);
   });
 }
 
@@ -153,10 +160,21 @@ export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDepend
  */
 function registerAudit(app: FastifyInstance, { store, clock, log, access }: AdminDependencies): void {
   app.decorateRequest("auditId", null);
+  const changes = new Set<FastifyRequest>();
+  let whenIdle = () => {};
+  // A change is finished before the connections are closed: the outside work of a replay must not be cut off and repeated.
+  app.addHook("preClose", () => {
+    return new Promise<void>((resolve) => {
+      // The last response is written in the turn in which its change ends.
+      whenIdle = () => void setImmediate(resolve);
+      if (changes.size === 0) resolve();
+    });
+  });
   // The request is valid here, and nothing has been done.
   app.addHook("preHandler", async (request) => {
     const action = actionOf(request);
     if (request.caller === null || action === undefined) return;
+    changes.add(request);
     const { actor, role } = request.caller;
     const remoteAddress = access.remoteAddress(request.raw);
     const what = { action, target: targetOf(request), detail: detailOf(request), outcome: null };
@@ -170,13 +188,13 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
   });
   const complete = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { auditId } = request;
-    if (auditId === null) return;
     request.auditId = null;
     try {
-      await store.audit.end(auditId, outcomeOf(reply.statusCode));
+      if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode));
     } catch (error) {
       log.error({ err: error, id: auditId }, "the audit log could not be completed");
     }
+    if (changes.delete(request) && changes.size === 0) whenIdle();
   };
   // Before the response, so that a client with the response finds the outcome in the list.
   app.addHook("onSend", (request, reply) => complete(request, reply));

@@ -92,6 +92,8 @@ export function registerSessionRoutes(
 
 interface Authenticated extends Pick<StoredSession, "actor" | "role" | "credentialFingerprint"> {
   readonly method: "token" | "oidc";
+  /** The hash of the browser's earlier session, where the flow has it. */
+  readonly earlierSession?: string | undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -103,7 +105,7 @@ const HOUR_MS = 3_600_000;
 async function startSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  { method, ...identity }: Authenticated,
+  { method, earlierSession, ...identity }: Authenticated,
   deps: AdminDependencies & { readonly authenticator: auth.Authenticator },
 ): Promise<StoredSession | undefined> {
   const { store, clock, log, access, authenticator } = deps;
@@ -117,8 +119,8 @@ async function startSession(
   let auditId: number | undefined;
   try {
     auditId = await store.audit.begin({ ...entry, detail: { by: method }, outcome: null });
-    const before = auth.readCookie("session", request, access.baseUrl);
-    if (before !== undefined) await authenticator.endSession(auth.sha256Of(before));
+    for (const before of new Set([auth.sessionHashOf(request, access.baseUrl), earlierSession]))
+      if (before !== undefined) await authenticator.endSession(before);
     await store.sessions.create(auth.sha256Of(id), session);
     await store.audit.end(auditId, "done");
   } catch (error) {
@@ -164,7 +166,8 @@ export function registerOidcRoutes(
   };
   app.get<{ Querystring: { back?: unknown } }>("/sign-in/oidc", HIDDEN_ROUTE, async (request, reply) => {
     try {
-      const { location, flow } = await provider.signIn.begin(parseReturnTo(request.query.back));
+      const earlier = auth.sessionHashOf(request, access.baseUrl);
+      const { location, flow } = await provider.signIn.begin(parseReturnTo(request.query.back), earlier);
       const value = { value: flow, maxAgeSeconds: FLOW_SECONDS };
       const cookie = auth.setCookie("flow", request, access.baseUrl, value);
       return reply.code(303).headers({ location, "set-cookie": cookie }).send();
@@ -205,7 +208,7 @@ async function signIn(request: FastifyRequest, reply: FastifyReply, deps: SignIn
     deps.logError(error, "a sign-in by OpenID Connect could not be finished");
     return UNAVAILABLE;
   }
-  const { identity, returnTo } = signedIn;
+  const { identity, returnTo, earlierSession } = signedIn;
   const actor = identity.email ?? `sub:${identity.subject}`;
   const role = provider.roleOf(identity);
   if (role === undefined) {
@@ -213,7 +216,7 @@ async function signIn(request: FastifyRequest, reply: FastifyReply, deps: SignIn
     return NOT_LISTED;
   }
   const admitted = { actor, role, credentialFingerprint: provider.fingerprint, method: "oidc" } as const;
-  const session = await startSession(request, reply, admitted, deps);
+  const session = await startSession(request, reply, { ...admitted, earlierSession }, deps);
   return session === undefined ? UNAVAILABLE : signedInPage(parseReturnTo(returnTo));
 }
 

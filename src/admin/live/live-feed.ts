@@ -150,6 +150,7 @@ export class LiveFeed {
   }
 
   async #catchUp(listener: LiveSubscriber, from: LogPosition, reader: LogReader): Promise<void> {
+    const before = reader.position;
     const [newest = 0] = await this.#deps.store.callbacks.newestIds(1);
     if (from.newest > newest) return listener.send(eventAt(reader, "gap", { after: null, until: newest }));
     const own = new LogReader(this.#deps.store.callbacks, from);
@@ -162,8 +163,8 @@ export class LiveFeed {
     }
     listener.markSeen(own.position);
     const { newest: after, missing } = own.position;
-    // What has still not come is looked for with all the rest.
-    reader.expect(missing.filter((id) => id <= reader.position.newest));
+    // What has still not come is looked for with all the rest, but for what the reader watched itself, and may have sent.
+    reader.expect(missing.filter((id) => id <= before.newest && !before.missing.includes(id)));
     if (after < newest) listener.send(eventAt(reader, "gap", { after, until: newest }));
   }
 
