@@ -9,25 +9,24 @@ export interface WalFile {
   close(): Promise<void>;
 }
 
+/**
+ * SQLite makes the WAL as it opens the database, so that one that is absent is a failed flush.
+ * @param path of the database itself: SQLite keeps the WAL beside what a link leads to
+ */
 export function openWal(path: string): WalFile {
   let file: FileHandle | undefined;
   return {
     async sync() {
       if (file === undefined) {
-        file = await open(`${path}-wal`, "r+").catch(unlessAbsent);
-        if (file !== undefined) await syncParentFolder(path);
+        file = await open(`${path}-wal`, "r+");
+        await syncParentFolder(path);
       }
-      await file?.datasync();
+      await file.datasync();
     },
     async close() {
       await file?.close();
     },
   };
-}
-
-/** SQLite makes the log with the first write, so that without one there is nothing to flush. */
-function unlessAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }
 
 const WAL_FLUSH_FAILED = "flush of the WAL failed; check the disk and restart";

@@ -24,7 +24,7 @@ import { RecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteOptions extends OpenOptions {
-  /** A file; its folder is made when it does not exist. */
+  /** A file, or a link to one; its folder is made when it does not exist. */
   readonly path: string;
 }
 
@@ -57,11 +57,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
     assertSameFile(options.path, inode);
-    const flusher = new Flusher(openWal(options.path));
+    // SQLite follows links; what is beside the database is beside what they lead to.
+    const path = writer.database.location() ?? options.path;
+    const flusher = new Flusher(openWal(path));
     await flusher.flush();
-    const reader = new Connection(options.path, options.onStatement);
+    const reader = new Connection(path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
-    const store = createStore(writer, reader, flusher, options);
+    const store = createStore(writer, reader, flusher, { ...options, path });
     return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
   } catch (error) {
     writer.close();
