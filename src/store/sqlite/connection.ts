@@ -199,10 +199,19 @@ function assertOneStatement(sql: string, statement: StatementSync): void {
   );
 }
 
-/** SQLite has no booleans and no dates; the driver refuses them instead of choosing. */
-function toSqliteValue(value: unknown): SQLInputValue {
+/**
+ * SQLite has no booleans and no dates; the driver refuses them instead of choosing. It takes another object in the first
+ * place for named values, so that one without members would shift all values after it.
+ * @throws TypeError
+ */
+function toSqliteValue(value: unknown, index: number): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
-  if (value instanceof Date) return value.toISOString();
   if (value === undefined) return null;
-  return value as SQLInputValue;
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  if (!isObject || ArrayBuffer.isView(value)) return value as SQLInputValue;
+  if (value instanceof Date) return value.toISOString();
+  throw new TypeError(
+    `value ${index + 1} of the statement is of the type ${value.constructor?.name ?? "Object"}; expected a string, ` +
+      "number, bigint, boolean, Date, Uint8Array or null. Convert it first, with JSON.stringify() for example",
+  );
 }
