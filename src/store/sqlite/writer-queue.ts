@@ -16,64 +16,95 @@ export interface WriterTask {
 
 const LOOK_EVERY_MS = 20;
 
+/** Tasks in order of arrival. One that has left is not kept, also where others always wait. */
+class TaskList {
+  #tasks: (WriterTask | undefined)[] = [];
+  #first = 0;
+
+  get length(): number {
+    return this.#tasks.length - this.#first;
+  }
+
+  get first(): WriterTask | undefined {
+    return this.#tasks[this.#first];
+  }
+
+  add(task: WriterTask): void {
+    this.#tasks.push(task);
+  }
+
+  removeFirst(): void {
+    this.#tasks[this.#first] = undefined;
+    this.#first += 1;
+    if (this.#first * 2 < this.#tasks.length) return;
+    // In place: V8 may keep what stood in a former array alive for long (decision 0068).
+    this.#tasks.splice(0, this.#first);
+    this.#first = 0;
+  }
+
+  putBack(tasks: readonly WriterTask[]): void {
+    this.#tasks = [...tasks, ...this.#waiting()];
+    this.#first = 0;
+  }
+
+  /** Takes out those that match. */
+  remove(matches: (task: WriterTask) => boolean): WriterTask[] {
+    const waiting = this.#waiting();
+    const removed = waiting.filter(matches);
+    if (removed.length === 0) return removed;
+    this.#tasks = waiting.filter((task) => !matches(task));
+    this.#first = 0;
+    return removed;
+  }
+
+  #waiting(): WriterTask[] {
+    return this.#tasks.slice(this.#first) as WriterTask[];
+  }
+}
+
 /** Tasks that wait for the writer, in order of arrival; each fails at its deadline. */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
   readonly running = new Set<string>();
   /** What the database said last when it could not begin. */
   lastBeginError: unknown;
-  #waiting: WriterTask[] = [];
-  #first = 0;
+  readonly #waiting = new TaskList();
   #timer: NodeJS.Timeout | undefined;
 
   get length(): number {
-    return this.#waiting.length - this.#first;
+    return this.#waiting.length;
   }
 
   get first(): WriterTask | undefined {
-    return this.#waiting[this.#first];
+    return this.#waiting.first;
   }
 
   add(member: WriterTask): void {
-    this.#waiting.push(member);
+    this.#waiting.add(member);
     // One timer for all: most are gone before it looks.
     this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
   /** Tasks that need their own transactions come first, since they were put back. */
   next(): WriterTask | undefined {
-    const member = this.#waiting[this.#first];
-    if (member === undefined) return undefined;
-    this.#first += 1;
-    if (this.#first === this.#waiting.length) {
-      this.#waiting = [];
-      this.#first = 0;
-    }
+    const member = this.#waiting.first;
+    if (member !== undefined) this.#waiting.removeFirst();
     return member;
   }
 
   requeue(members: readonly WriterTask[]): void {
-    this.#waiting = [...members, ...this.#waiting.slice(this.#first)];
-    this.#first = 0;
+    this.#waiting.putBack(members);
   }
 
   failAll(error: unknown): void {
-    const members = this.#waiting.slice(this.#first);
-    this.#waiting = [];
-    this.#first = 0;
-    for (const member of members) member.fail(error);
+    for (const member of this.#waiting.remove(() => true)) member.fail(error);
   }
 
   /** Fails the tasks whose deadline has passed. */
   #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
-    const waiting = this.#waiting.slice(this.#first);
-    const late = waiting.filter(({ deadline }) => deadline <= now);
-    if (late.length > 0) {
-      this.#waiting = waiting.filter(({ deadline }) => deadline > now);
-      this.#first = 0;
-    }
+    const late = this.#waiting.remove(({ deadline }) => deadline <= now);
     for (const member of late) member.fail(this.#deadlineError(member));
     if (this.length > 0) this.#timer = setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
