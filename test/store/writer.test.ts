@@ -257,6 +257,26 @@ describe("the writer of SQLite", () => {
       expect(runs).toEqual(["first", "refused", "first", "refused", "later"]);
     }));
 
+  it("fails the members of a group that was undone at their deadline, where another process has the lock by then", () =>
+    withWriter(async ({ path, connection, writer }) => {
+      const other = new DatabaseSync(path);
+      const deadline = performance.now() + 200;
+      const first = writer.submit("e1", deadline, () => ({ value: 1, keep: true }));
+      const second = writer.submit("e2", deadline, async () => {
+        connection.run("INSERT INTO t VALUES (2)");
+        // Meanwhile the queue looks for deadlines, and is empty.
+        await sleep(60);
+        setImmediate(() => other.exec("BEGIN IMMEDIATE"));
+        throw new Error("of its own");
+      });
+      for (const end of await Promise.allSettled([first, second]))
+        expect(end).toMatchObject({
+          status: "rejected",
+          reason: { name: "StoreError", reason: "unavailable", cause: { message: "database is locked" } },
+        });
+      other.close();
+    }));
+
   it("answers a member that is at work past its deadline with what it came to, once", () =>
     withWriter(async ({ writer, write }) => {
       let runs = 0;

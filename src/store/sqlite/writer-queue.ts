@@ -81,8 +81,7 @@ export class WriterQueue {
 
   add(member: WriterTask): void {
     this.#waiting.add(member);
-    // One timer for all: most are gone before it looks.
-    this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
+    this.#watch();
   }
 
   /** Tasks that need their own transactions come first, since they were put back. */
@@ -94,10 +93,16 @@ export class WriterQueue {
 
   requeue(members: readonly WriterTask[]): void {
     this.#waiting.putBack(members);
+    this.#watch();
   }
 
   failAll(error: unknown): void {
     for (const member of this.#waiting.remove(() => true)) member.fail(error);
+  }
+
+  /** One timer for all: most are gone before it looks. */
+  #watch(): void {
+    this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
   /** Fails the tasks whose deadline has passed. */
@@ -106,7 +111,7 @@ export class WriterQueue {
     const now = performance.now();
     const late = this.#waiting.remove(({ deadline }) => deadline <= now);
     for (const member of late) member.fail(this.#deadlineError(member));
-    if (this.length > 0) this.#timer = setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
+    if (this.length > 0) this.#watch();
   }
 
   #deadlineError({ eventKey }: WriterTask): StoreError {
