@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { WriterQueue, type WriterTask } from "../../src/store/sqlite/writer-queue.ts";
+import { NO_EVENT, WriterQueue, type WriterTask } from "../../src/store/sqlite/writer-queue.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -27,4 +27,32 @@ it("the writer's queue keeps no task that has left, although others always wait"
   collectGarbage();
   expect([left.deref(), queue.length, queue.first?.eventKey]).toEqual([undefined, 9, "e1"]);
   queue.failAll(new Error("the end of the test"));
+});
+
+it("in the writer's queue events and background tasks take turns, in order of arrival each", () => {
+  const queue = new WriterQueue();
+  const events = ["e1", "e2", "e3", "e4"].map(task);
+  const background = [task(NO_EVENT), task(NO_EVENT)];
+  for (const one of [...events, ...background]) queue.add(one);
+  const order: (WriterTask | undefined)[] = [];
+  while (queue.length > 0) {
+    order.push(queue.first);
+    expect(queue.next()).toBe(order.at(-1));
+  }
+  const [e1, e2, e3, e4] = events;
+  expect(order).toEqual([e1, background[0], e2, background[1], e3, e4]);
+});
+
+it("tasks that are put back into the writer's queue leave it before those that came after them", () => {
+  const queue = new WriterQueue();
+  const [e1, e2, e3] = ["e1", "e2", "e3"].map(task) as [WriterTask, WriterTask, WriterTask];
+  const [b1, b2] = [task(NO_EVENT), task(NO_EVENT)];
+  for (const one of [e1, e2, b1, e3, b2]) queue.add(one);
+  const group = [queue.next(), queue.next(), queue.next()];
+  expect(group).toEqual([e1, b1, e2]);
+  queue.requeue([e1, b1, e2]);
+  expect(queue.length).toBe(5);
+  const order = Array.from({ length: 5 }, () => queue.next());
+  expect(order.filter((one) => one?.eventKey !== NO_EVENT)).toEqual([e1, e2, e3]);
+  expect(order.filter((one) => one?.eventKey === NO_EVENT)).toEqual([b1, b2]);
 });

@@ -22,6 +22,7 @@ import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handle.ts";
 import { RecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
+import { NO_EVENT } from "./writer-queue.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** A file, or a link to one; its folder is made when it does not exist. */
@@ -32,7 +33,6 @@ export interface SqliteOptions extends OpenOptions {
 const BACKGROUND_TIMEOUT_MS = 10_000;
 const MIGRATION_TIMEOUT_MS = 60_000;
 const WAL_TIMEOUT_MS = 5_000;
-const NO_EVENT = "";
 const WAL_NOT_RESTARTED =
   "the existing write-ahead log could not be restarted: another receiver serves from this database, or another process " +
   "reads it, such as a backup. After a disk failure, restart when that has ended: until then a power failure could " +

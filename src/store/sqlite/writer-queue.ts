@@ -3,7 +3,7 @@ import { StoreError } from "../store-errors.ts";
 
 /** A piece of work that waits for the writer, or for the commit of its group. */
 export interface WriterTask {
-  /** The event at work, so that a late duplicate learns what it waited for. */
+  /** The event at work, so that a late duplicate learns what it waited for; `NO_EVENT` for a background task. */
   readonly eventKey: string;
   readonly deadline: Deadline;
   /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
@@ -14,6 +14,8 @@ export interface WriterTask {
   fail(error: unknown): void;
 }
 
+/** The key of what the store writes beside the events: failures, leases, deliveries, the callback log. */
+export const NO_EVENT = "";
 const LOOK_EVERY_MS = 20;
 
 /** Tasks in order of arrival. One that has left is not kept, also where others always wait. */
@@ -62,42 +64,57 @@ class TaskList {
   }
 }
 
-/** Tasks that wait for the writer, in order of arrival; each fails at its deadline. */
+/**
+ * Tasks that wait for the writer; each fails at its deadline. Where both wait, events and background tasks take turns. So
+ * a backlog of events keeps no failure from being stored for its retry, and background tasks delay no event for long.
+ */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
   readonly running = new Set<string>();
   /** What the database said last when it could not begin. */
   lastBeginError: unknown;
-  readonly #waiting = new TaskList();
+  readonly #events = new TaskList();
+  readonly #background = new TaskList();
+  #wasEvent = false;
   #timer: NodeJS.Timeout | undefined;
 
   get length(): number {
-    return this.#waiting.length;
+    return this.#events.length + this.#background.length;
   }
 
   get first(): WriterTask | undefined {
-    return this.#waiting.first;
+    return this.#nextList.first;
+  }
+
+  get #nextList(): TaskList {
+    const isEventNext = this.#background.length === 0 || (!this.#wasEvent && this.#events.length > 0);
+    return isEventNext ? this.#events : this.#background;
   }
 
   add(member: WriterTask): void {
-    this.#waiting.add(member);
+    const list = member.eventKey === NO_EVENT ? this.#background : this.#events;
+    list.add(member);
     this.#watch();
   }
 
-  /** Tasks that need their own transactions come first, since they were put back. */
   next(): WriterTask | undefined {
-    const member = this.#waiting.first;
-    if (member !== undefined) this.#waiting.removeFirst();
+    const list = this.#nextList;
+    const member = list.first;
+    if (member === undefined) return undefined;
+    list.removeFirst();
+    this.#wasEvent = list === this.#events;
     return member;
   }
 
+  /** They run again before those that came after them. */
   requeue(members: readonly WriterTask[]): void {
-    this.#waiting.putBack(members);
+    this.#events.putBack(members.filter(({ eventKey }) => eventKey !== NO_EVENT));
+    this.#background.putBack(members.filter(({ eventKey }) => eventKey === NO_EVENT));
     this.#watch();
   }
 
   failAll(error: unknown): void {
-    for (const member of this.#waiting.remove(() => true)) member.fail(error);
+    for (const member of this.#remove(() => true)) member.fail(error);
   }
 
   /** One timer for all: most are gone before it looks. */
@@ -109,9 +126,13 @@ export class WriterQueue {
   #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
-    const late = this.#waiting.remove(({ deadline }) => deadline <= now);
+    const late = this.#remove(({ deadline }) => deadline <= now);
     for (const member of late) member.fail(this.#deadlineError(member));
     if (this.length > 0) this.#watch();
+  }
+
+  #remove(matches: (task: WriterTask) => boolean): WriterTask[] {
+    return [...this.#events.remove(matches), ...this.#background.remove(matches)];
   }
 
   #deadlineError({ eventKey }: WriterTask): StoreError {
