@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, open, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { StoreError } from "../../src/store/index.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, openWal, type WalFile } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
@@ -120,6 +121,44 @@ describe("a commit on SQLite", () => {
       await drained;
       expect(ended).toEqual(["drained"]);
     }));
+
+  it("an event whose flush never ends fails with commit_unknown after its deadline, and its late end changes nothing", () =>
+    withWriter(async (writer, { flushes }) => {
+      const ends: string[] = [];
+      writer.add({
+        eventKey: "e1",
+        deadline: performance.now() + 50,
+        needsOwnTransaction: false,
+        run: async () => true,
+        succeed: () => ends.push("success"),
+        fail: (error) => ends.push((error as StoreError).reason),
+      });
+      // One whose deadline is far away shares the commit, and waits for the disk.
+      const patient = writer.submit("e2", SOON(), () => ({ value: "done", keep: true }));
+      await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
+      flushes[0]?.resolve();
+      expect(await patient).toBe("done");
+      expect(ends).toEqual(["commit_unknown"]);
+    }));
+
+  it("a flush that has been running for seconds is reported until it ends", async () => {
+    const { file, flushes } = slowDisk();
+    const flusher = new Flusher(file);
+    const flushed = flusher.flush();
+    await nextTurn();
+    expect(() => flusher.assertFlushing()).not.toThrow();
+    const now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(now + 6_000);
+    try {
+      expect(() => flusher.assertFlushing()).toThrow("a flush of the WAL has been running for seconds");
+      flushes[0]?.resolve();
+      await flushed;
+      await nextTurn();
+      expect(() => flusher.assertFlushing()).not.toThrow();
+    } finally {
+      clock.mockRestore();
+    }
+  });
 
   it("a failed flush is not repeated, because a second one would report success for lost data", () =>
     withWriter(async (writer, { flushes }) => {

@@ -135,7 +135,7 @@ function createStore(
     },
     broken: flusher.broken,
     async ping() {
-      flusher.assertIntact();
+      flusher.assertFlushing();
       reader.get("SELECT 1");
       connection.get("SELECT 1");
     },
