@@ -133,11 +133,11 @@ describe("a commit on SQLite", () => {
         succeed: () => ends.push("success"),
         fail: (error) => ends.push((error as StoreError).reason),
       });
-      // One whose deadline is far away shares the commit, and waits for the disk.
-      const patient = writer.submit("e2", SOON(), () => ({ value: "done", keep: true }));
+      // One with a later deadline shares the commit, and waits for the disk.
+      const later = writer.submit("e2", SOON(), () => ({ value: "done", keep: true }));
       await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
       flushes[0]?.resolve();
-      expect(await patient).toBe("done");
+      expect(await later).toBe("done");
       expect(ends).toEqual(["commit_unknown"]);
     }));
 
