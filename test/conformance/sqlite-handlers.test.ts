@@ -50,7 +50,8 @@ it.each<[string, string, (scope: OnceScope) => unknown]>([
   [
     "tx.query",
     "Money",
-    ({ tx }) => tx.query.updateTable("effects").set({ note: new Money() }).where("event_id", "=", "e0").execute(),
+    ({ tx }) =>
+      tx.query.updateTable("effects").set({ note: new Money() }).where("event_id", "=", "e0").execute(),
   ],
   ["tx.execute", "Array", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [[]])],
   ["tx.execute", "Function", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [() => {}])],
@@ -69,6 +70,25 @@ it.each<[string, string, (scope: OnceScope) => unknown]>([
     { migrations: [EFFECTS] },
   ),
 );
+
+it("an INSERT on SQLite that inserts nothing has no insertId, whatever an earlier event inserted", () =>
+  withStore(
+    "sqlite",
+    async (store) => {
+      const ids: unknown[] = [];
+      const insert = async ({ tx }: OnceScope) => {
+        const row = tx.query
+          .insertInto("parents")
+          .values({ id: 7 })
+          .onConflict((on) => on.doNothing());
+        ids.push((await row.executeTakeFirst()).insertId);
+        return RESULT;
+      };
+      for (const id of ["e1", "e2"]) await store.once(newRecord(id), insert, committing());
+      expect(ids).toEqual([7n, undefined]);
+    },
+    { migrations: [EFFECTS] },
+  ));
 
 it("a disk that fails under a handler's statement on SQLite fails no event, and reports that the handler ran", () =>
   withStore("sqlite", async (store) => {

@@ -179,7 +179,10 @@ export class Connection {
     const values = parameters.map(toSqliteValue);
     if (hasRows) return { rows: statement.all(...values) };
     const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    const numAffectedRows = BigInt(changes);
+    // Without a change its id would be that of an earlier event's row: all share the connection.
+    if (numAffectedRows === 0n) return { rows: [], numAffectedRows };
+    return { rows: [], numAffectedRows, insertId: BigInt(lastInsertRowid) };
   }
 
   close(): void {
