@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
+import { NO_EVENT } from "../../src/store/sqlite/writer-queue.ts";
 
 const SOON = () => performance.now() + 5_000;
 
@@ -239,6 +240,18 @@ describe("the writer of SQLite", () => {
       } finally {
         other.close();
       }
+    }));
+
+  it("a background task that reaches its deadline is unavailable, although another one is at work", () =>
+    withWriter(async ({ writer }) => {
+      const done = { value: undefined, keep: true };
+      const atWork = writer.submit(NO_EVENT, SOON(), async () => {
+        await expect(writer.submit(NO_EVENT, performance.now(), () => done)).rejects.toMatchObject({
+          reason: "unavailable",
+        });
+        return done;
+      });
+      await atWork;
     }));
 
   it("runs the members of a group that was lost again before those that came after them", () =>

@@ -136,7 +136,7 @@ export class WriterQueue {
   }
 
   #deadlineError({ eventKey }: WriterTask): StoreError {
-    return this.running.has(eventKey)
+    return eventKey !== NO_EVENT && this.running.has(eventKey)
       ? new StoreError(
           "in_progress",
           "another delivery of this event was still running at the deadline",
