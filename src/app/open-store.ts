@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { type Clock, type Log, shellWord } from "../domain/index.ts";
 import { encryptionKeyId } from "../encryption/index.ts";
-import { writableByOthers } from "../files/index.ts";
+import { realOf, writableByOthers } from "../files/index.ts";
 import {
   type HandlerMigration,
   type KeyStamp,
@@ -106,8 +106,11 @@ export function keyStamp({ encryptionKey, previousEncryptionKeys }: Config): Key
 /** A warning where other users of this machine may change the embedded database, with the command that ends it. */
 export function writableByOthersWarnings({ database }: Config): string[] {
   if (database.kind !== "sqlite") return [];
-  const { path } = database;
-  const writable = writableByOthers([path, `${path}-wal`, `${path}-shm`]);
+  // Of a link both ends count: its folder decides which database is opened, and the WAL is beside what it leads to.
+  const found = [database.path, realOf(database.path)].flatMap((path) =>
+    writableByOthers([path, `${path}-wal`, `${path}-shm`]),
+  );
+  const writable = [...new Set(found)];
   if (writable.length === 0) return [];
   return [
     `DATABASE_URL: every user of this machine can write ${writable.join(", ")}, and so change what was handled; ` +

@@ -1,5 +1,4 @@
 import { statfs } from "node:fs/promises";
-import { dirname } from "node:path";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
@@ -143,7 +142,7 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
   if (database.kind !== "sqlite") return {};
   return {
     async freeBytes() {
-      const { bavail, bsize } = await statfs(dirname(database.path));
+      const { bavail, bsize } = await statfs(database.path);
       return bavail * bsize;
     },
   };

@@ -25,11 +25,12 @@ export function writableByOthers(files: readonly string[]): string[] {
   return writable;
 }
 
-function realOf(folder: string): string {
+/** Where links lead; the path itself where it does not exist, or cannot be looked at. */
+export function realOf(path: string): string {
   try {
-    return realpathSync(folder);
+    return realpathSync(path);
   } catch {
-    return folder;
+    return path;
   }
 }
 

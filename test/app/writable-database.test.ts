@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
@@ -35,6 +35,24 @@ describe("a database that every user of the machine may write", () => {
       const config = testConfig(targetIn(data));
       expect(writableByOthersWarnings(config)).toEqual([]);
       await chmod(join(root, name), mode);
+      expect(writableByOthersWarnings(config)).toEqual([
+        expect.stringContaining(`Run: chmod o-w ${join(root, name)}`),
+      ]);
+    }),
+  );
+
+  it.each([
+    ["of the link", "."],
+    ["that it leads to", "data"],
+  ])("doctor finds a link to a database whose folder %s others may write", (_, name) =>
+    withFolder(async (root) => {
+      const data = join(root, "data");
+      await mkdir(data, { mode: 0o700 });
+      await writeFile(join(data, "real.db"), "", { mode: 0o600 });
+      await symlink(join(data, "real.db"), join(root, "hook.db"));
+      const config = testConfig(targetIn(root));
+      expect(writableByOthersWarnings(config)).toEqual([]);
+      await chmod(join(root, name), 0o777);
       expect(writableByOthersWarnings(config)).toEqual([
         expect.stringContaining(`Run: chmod o-w ${join(root, name)}`),
       ]);

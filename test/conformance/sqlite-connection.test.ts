@@ -1,4 +1,4 @@
-import { DatabaseSync as Database, type DatabaseSync } from "node:sqlite";
+import { DatabaseSync as Database, type DatabaseSync, type StatementSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
@@ -60,13 +60,14 @@ describe("tx.connection on SQLite", () => {
     await servesTheNextEvent();
   });
 
-  it("iterate() throws where a writing statement breaks a constraint that SQLite checks at its last row", async () => {
-    await handled((connection) =>
-      connection.exec("CREATE TABLE kin (id integer PRIMARY KEY, elder integer REFERENCES kin (id))"),
-    );
-    const orphan = handled((connection) =>
-      connection.prepare("INSERT INTO kin VALUES (1, 404) RETURNING id").iterate().next(),
-    );
+  it.each<[string, (statement: StatementSync) => unknown]>([
+    ["iterate", (statement) => statement.iterate().next()],
+    ["get", (statement) => statement.get()],
+  ])("%s() throws where a statement with RETURNING breaks a foreign key", async (_, step) => {
+    const orphan = handled((connection) => {
+      connection.exec("CREATE TABLE kin (id integer PRIMARY KEY, elder integer REFERENCES kin (id))");
+      step(connection.prepare("INSERT INTO kin VALUES (1, 404) RETURNING id"));
+    });
     await expect(orphan).rejects.toThrow("FOREIGN KEY constraint failed");
   });
 

@@ -33,6 +33,63 @@ it("a handler on SQLite that continues after a refused statement fails with what
     await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow("of its own");
   }));
 
+/** It has no enumerable member, as amounts of many libraries have none. */
+class Money {
+  readonly #cents = 500;
+  cents(): number {
+    return this.#cents;
+  }
+}
+
+it.each<[string, string, (scope: OnceScope) => unknown]>([
+  [
+    "tx.execute",
+    "Money",
+    ({ tx }) => tx.execute("UPDATE effects SET note = ? WHERE event_id = ?", [new Money(), "e0"]),
+  ],
+  [
+    "tx.query",
+    "Money",
+    ({ tx }) =>
+      tx.query.updateTable("effects").set({ note: new Money() }).where("event_id", "=", "e0").execute(),
+  ],
+  ["tx.execute", "Array", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [[]])],
+  ["tx.execute", "Function", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [() => {}])],
+])("a value of %s on SQLite that is a %s fails the event with a TypeError", (_through, type, use) =>
+  withStore(
+    "sqlite",
+    async (store) => {
+      const run = async (scope: OnceScope) => {
+        await use(scope);
+        return RESULT;
+      };
+      const refused = store.once(newRecord("e1"), run, committing());
+      await expect(refused).rejects.toThrow(TypeError);
+      await expect(refused).rejects.toThrow(`value 1 of the statement is of the type ${type}; expected`);
+    },
+    { migrations: [EFFECTS] },
+  ),
+);
+
+it("an INSERT on SQLite that inserts nothing has no insertId, whatever an earlier event inserted", () =>
+  withStore(
+    "sqlite",
+    async (store) => {
+      const ids: unknown[] = [];
+      const insert = async ({ tx }: OnceScope) => {
+        const row = tx.query
+          .insertInto("parents")
+          .values({ id: 7 })
+          .onConflict((on) => on.doNothing());
+        ids.push((await row.executeTakeFirst()).insertId);
+        return RESULT;
+      };
+      for (const id of ["e1", "e2"]) await store.once(newRecord(id), insert, committing());
+      expect(ids).toEqual([7n, undefined]);
+    },
+    { migrations: [EFFECTS] },
+  ));
+
 it("a disk that fails under a handler's statement on SQLite fails no event, and reports that the handler ran", () =>
   withStore("sqlite", async (store) => {
     const error = Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 778 });

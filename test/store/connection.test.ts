@@ -48,9 +48,10 @@ it("a connection to SQLite keeps its last 256 texts prepared, and drops the olde
 });
 
 it("a value that SQLite has no type for is stored as the one that reads back best", () => {
-  const parameters = [true, false, new Date(0), undefined, 7n];
-  const sql = "SELECT ? AS yes, ? AS no, ? AS at, ? AS absent, ? AS big";
+  const bytes = new Uint8Array([1, 2]);
+  const parameters = [bytes, true, false, new Date(0), undefined, 7n];
+  const sql = "SELECT ? AS bytes, ? AS yes, ? AS no, ? AS at, ? AS absent, ? AS big";
   expect(connection.execute({ sql, parameters }).rows).toEqual([
-    { yes: 1, no: 0, at: "1970-01-01T00:00:00.000Z", absent: null, big: 7 },
+    { bytes, yes: 1, no: 0, at: "1970-01-01T00:00:00.000Z", absent: null, big: 7 },
   ]);
 });

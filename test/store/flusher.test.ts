@@ -1,11 +1,15 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, open, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { StoreError } from "../../src/store/index.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, openWal, type WalFile } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { openTarget } from "../support/open-target.ts";
 
 /** A disk whose flushes end when the test says so. */
 function slowDisk() {
@@ -32,6 +36,23 @@ async function withWriter(use: (writer: Writer, disk: ReturnType<typeof slowDisk
     connection.close();
     await rm(folder, { recursive: true });
   }
+}
+
+/** Records which files are flushed from here on, until `end`. */
+async function recordFlushes(path: string) {
+  const handle = await open(path);
+  const prototype = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { datasync } = prototype;
+  const inodes: number[] = [];
+  prototype.datasync = async function (this: typeof handle) {
+    inodes.push((await this.stat()).ino);
+    await datasync.call(this);
+  };
+  const end = () => {
+    prototype.datasync = datasync;
+  };
+  return { inodes, end };
 }
 
 const SOON = () => performance.now() + 10_000;
@@ -101,6 +122,44 @@ describe("a commit on SQLite", () => {
       expect(ended).toEqual(["drained"]);
     }));
 
+  it("an event whose flush never ends fails with commit_unknown after its deadline, and its late end changes nothing", () =>
+    withWriter(async (writer, { flushes }) => {
+      const ends: string[] = [];
+      writer.add({
+        eventKey: "e1",
+        deadline: performance.now() + 50,
+        needsOwnTransaction: false,
+        run: async () => true,
+        succeed: () => ends.push("success"),
+        fail: (error) => ends.push((error as StoreError).reason),
+      });
+      // One with a later deadline shares the commit, and waits for the disk.
+      const later = writer.submit("e2", SOON(), () => ({ value: "done", keep: true }));
+      await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
+      flushes[0]?.resolve();
+      expect(await later).toBe("done");
+      expect(ends).toEqual(["commit_unknown"]);
+    }));
+
+  it("a flush that has been running for seconds is reported until it ends", async () => {
+    const { file, flushes } = slowDisk();
+    const flusher = new Flusher(file);
+    const flushed = flusher.flush();
+    await nextTurn();
+    expect(() => flusher.assertFlushing()).not.toThrow();
+    const now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(now + 6_000);
+    try {
+      expect(() => flusher.assertFlushing()).toThrow("a flush of the WAL has been running for seconds");
+      flushes[0]?.resolve();
+      await flushed;
+      await nextTurn();
+      expect(() => flusher.assertFlushing()).not.toThrow();
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it("a failed flush is not repeated, because a second one would report success for lost data", () =>
     withWriter(async (writer, { flushes }) => {
       const submit = (name: string) => writer.submit(name, SOON(), () => ({ value: name, keep: true }));
@@ -124,15 +183,44 @@ describe("a commit on SQLite", () => {
     expect(await flusher.broken).toMatchObject({ cause: first });
   });
 
-  it("a commit is not durable where its WAL exists and cannot be opened", async () => {
+  it.each<[string, string, (wal: string) => Promise<unknown>]>([
+    ["is gone", "ENOENT", async () => {}],
+    ["cannot be opened", "EISDIR", (wal) => mkdir(wal)],
+  ])("a commit whose WAL %s is no success, and breaks the store", async (_what, code, replace) => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-flusher-"));
-    const log = openWal(join(folder, "x.db"));
+    const path = join(folder, "x.db");
+    const connection = new Connection(path);
+    connection.database.exec("CREATE TABLE t (n integer)");
+    const flusher = new Flusher(openWal(path));
+    const writer = new Writer(connection, flusher, () => {});
     try {
-      await log.sync();
-      await mkdir(join(folder, "x.db-wal"));
-      await expect(log.sync()).rejects.toMatchObject({ code: "EISDIR" });
+      await rm(`${path}-wal`);
+      await replace(`${path}-wal`);
+      const work = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      await expect(writer.submit("e1", SOON(), work)).rejects.toMatchObject({ reason: "commit_unknown" });
+      expect(await flusher.broken).toMatchObject({ reason: "unavailable", cause: { code } });
     } finally {
-      await log.close();
+      await flusher.close();
+      connection.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("a commit to a database behind a symbolic link flushes the WAL beside the link's target", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-flusher-"));
+    const [link, target] = [join(folder, "link.db"), join(folder, "data", "target.db")];
+    await mkdir(join(folder, "data"));
+    await symlink(target, link);
+    const flushes = await recordFlushes(folder);
+    try {
+      const { store } = await openTarget({ dialect: "sqlite", url: `sqlite:${link}` });
+      flushes.inodes.length = 0;
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(flushes.inodes).toEqual([statSync(`${target}-wal`).ino]);
+      expect(existsSync(`${link}-wal`)).toBe(false);
+      await store.close();
+    } finally {
+      flushes.end();
       await rm(folder, { recursive: true });
     }
   });

@@ -47,6 +47,12 @@ it.each([
   },
 );
 
+it("an error of another service with the number of a full disk is a failure of its event on SQLite", async () => {
+  const error = Object.assign(new Error("invalid media"), { errcode: 61_453 });
+  const writer = new Writer(connection, flusher, () => {});
+  await expect(writer.submit("e1", soon(), () => Promise.reject(error))).rejects.toBe(error);
+});
+
 it("a constraint that a statement breaks on SQLite is a failure of its event", async () => {
   const error = Object.assign(new Error("UNIQUE"), { code: "ERR_SQLITE_ERROR", errcode: 2067 });
   const writer = new Writer(connection, flusher, () => {});

@@ -1,10 +1,11 @@
-import {
+import files, {
   chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import fs, { copyFile, mkdtemp, rm } from "node:fs/promises";
@@ -170,11 +171,43 @@ describe("a restore of an SQLite database", () => {
     await expect(restore(at("data"))).rejects.toThrow("is a folder; name a file in it");
   });
 
-  it("takes no half of a copy that another restore has made", async () => {
-    const half = `${live()}.partial-${process.pid}`;
-    writeFileSync(half, "half");
-    await expect(restore()).rejects.toMatchObject({ code: "EEXIST" });
-    expect([await records(live()), readFileSync(half, "utf8")]).toEqual([2, "half"]);
+  it("a restore and a backup succeed where killed ones of the same process id left their half of a copy", async () => {
+    const halves = [live(), at("new.db")].map((path) => `${path}.partial-${process.pid}`);
+    for (const half of halves) writeFileSync(half, "half");
+    await backupSqlite(live(), at("new.db"));
+    await restore();
+    expect([await records(live()), await records(at("new.db"))]).toEqual([1, 2]);
+    expect(halves.map((half) => readFileSync(half, "utf8"))).toEqual(["half", "half"]);
+    expect(readdirSync(folder).filter((name) => name.includes(".partial-"))).toHaveLength(2);
+  });
+
+  it("a restore takes a copy on another file system that has the same inode number", async () => {
+    const { ino } = statSync(live());
+    const { statSync: original } = files;
+    const sameNumber = (path: string, ...rest: []) =>
+      Object.assign(original(path, ...rest), path === at("copy.db") && { ino, dev: -1 });
+    Object.assign(files, { statSync: sameNumber });
+    syncBuiltinESMExports();
+    try {
+      await restore();
+    } finally {
+      Object.assign(files, { statSync: original });
+      syncBuiltinESMExports();
+    }
+    expect(await records(live())).toBe(1);
+  });
+
+  it("a restore refuses a link to a database in use, a part of which is in the WAL beside it", async () => {
+    writeFileSync(`${at("copy.db")}-wal`, "changes that are not carried out");
+    symlinkSync(at("copy.db"), at("link.db"));
+    const restored = restoreSqlite({
+      from: at("link.db"),
+      path: live(),
+      environment: STAMP.environment,
+      now: NOW,
+    });
+    await expect(restored).rejects.toThrow("copy.db-wal holds a part of");
+    expect(await records(live())).toBe(2);
   });
 });
 

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
+import { NO_EVENT } from "../../src/store/sqlite/writer-queue.ts";
 
 const SOON = () => performance.now() + 5_000;
 
@@ -241,6 +242,18 @@ describe("the writer of SQLite", () => {
       }
     }));
 
+  it("a background task that reaches its deadline is unavailable, although another one is at work", () =>
+    withWriter(async ({ writer }) => {
+      const done = { value: undefined, keep: true };
+      const atWork = writer.submit(NO_EVENT, SOON(), async () => {
+        await expect(writer.submit(NO_EVENT, performance.now(), () => done)).rejects.toMatchObject({
+          reason: "unavailable",
+        });
+        return done;
+      });
+      await atWork;
+    }));
+
   it("runs the members of a group that was lost again before those that came after them", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
@@ -255,6 +268,26 @@ describe("the writer of SQLite", () => {
       await expect(refused).rejects.toMatchObject({ reason: "commit_failed" });
       await Promise.all([first, later]);
       expect(runs).toEqual(["first", "refused", "first", "refused", "later"]);
+    }));
+
+  it("fails the members of a group that was undone at their deadline, where another process has the lock by then", () =>
+    withWriter(async ({ path, connection, writer }) => {
+      const other = new DatabaseSync(path);
+      const deadline = performance.now() + 200;
+      const first = writer.submit("e1", deadline, () => ({ value: 1, keep: true }));
+      const second = writer.submit("e2", deadline, async () => {
+        connection.run("INSERT INTO t VALUES (2)");
+        // Meanwhile the queue looks for deadlines, and is empty.
+        await sleep(60);
+        setImmediate(() => other.exec("BEGIN IMMEDIATE"));
+        throw new Error("of its own");
+      });
+      for (const end of await Promise.allSettled([first, second]))
+        expect(end).toMatchObject({
+          status: "rejected",
+          reason: { name: "StoreError", reason: "unavailable", cause: { message: "database is locked" } },
+        });
+      other.close();
     }));
 
   it("answers a member that is at work past its deadline with what it came to, once", () =>

@@ -3,7 +3,7 @@ import { copyFile, link, open, rm } from "node:fs/promises";
 import { syncFile, syncParentFolder } from "../../files/index.ts";
 import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
-import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";
+import { assertReadable, partialName, withReadOnlyDatabase } from "./database-file.ts";
 import { checkSqlite } from "./inspect.ts";
 
 const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "ENOSYS"]);
@@ -18,7 +18,7 @@ export async function backupSqlite(path: string, to: string): Promise<IntegrityR
   assertReadable(path);
   if (to === "") throw new MaintenanceError("name a file for the copy");
   if (existsSync(to)) throw new MaintenanceError(`${to} exists; name a file that does not`);
-  const partial = `${to}.partial-${process.pid}`;
+  const partial = partialName(to);
   try {
     // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
     await (await open(partial, "wx", 0o600)).close();

@@ -179,7 +179,10 @@ export class Connection {
     const values = parameters.map(toSqliteValue);
     if (hasRows) return { rows: statement.all(...values) };
     const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    const numAffectedRows = BigInt(changes);
+    // Without a change its id would be that of an earlier event's row: all share the connection.
+    if (numAffectedRows === 0n) return { rows: [], numAffectedRows };
+    return { rows: [], numAffectedRows, insertId: BigInt(lastInsertRowid) };
   }
 
   close(): void {
@@ -199,10 +202,19 @@ function assertOneStatement(sql: string, statement: StatementSync): void {
   );
 }
 
-/** SQLite has no booleans and no dates; the driver refuses them instead of choosing. */
-function toSqliteValue(value: unknown): SQLInputValue {
+/**
+ * SQLite has no booleans and no dates; the driver refuses them instead of choosing. It takes another object in the first
+ * place for named values, so that one without members would shift all values after it.
+ * @throws TypeError
+ */
+function toSqliteValue(value: unknown, index: number): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
-  if (value instanceof Date) return value.toISOString();
   if (value === undefined) return null;
-  return value as SQLInputValue;
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  if (!isObject || ArrayBuffer.isView(value)) return value as SQLInputValue;
+  if (value instanceof Date) return value.toISOString();
+  throw new TypeError(
+    `value ${index + 1} of the statement is of the type ${value.constructor?.name ?? "Object"}; expected a string, ` +
+      "number, bigint, boolean, Date, Uint8Array or null. Convert it first, with JSON.stringify() for example",
+  );
 }

@@ -43,8 +43,12 @@ export function toStoreError(error: unknown): unknown {
   );
 }
 
-/** https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. */
+/**
+ * https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. Errors of other services have an
+ * `errcode` too.
+ */
 export function primaryCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return undefined;
+  if (error.code !== "ERR_SQLITE_ERROR") return undefined;
   return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { accessSync, constants, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { MaintenanceError, MigrationError } from "../store-errors.ts";
@@ -16,6 +17,14 @@ export async function withReadOnlyDatabase<T>(
   } finally {
     database.close();
   }
+}
+
+/**
+ * Where a copy is made until it is whole. No other process has the name: process ids are the same in every start of a
+ * container, and a killed one leaves its file.
+ */
+export function partialName(path: string): string {
+  return `${path}.partial-${randomUUID()}`;
 }
 
 /** Why a database that another process has locked cannot be copied or replaced. */

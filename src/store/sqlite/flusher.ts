@@ -9,15 +9,19 @@ export interface WalFile {
   close(): Promise<void>;
 }
 
+/**
+ * SQLite makes the WAL as it opens the database, so that one that is absent is a failed flush.
+ * @param path of the database itself: SQLite keeps the WAL beside what a link leads to
+ */
 export function openWal(path: string): WalFile {
   let file: FileHandle | undefined;
   return {
     async sync() {
       if (file === undefined) {
-        file = await open(`${path}-wal`, "r+").catch(unlessAbsent);
-        if (file !== undefined) await syncParentFolder(path);
+        file = await open(`${path}-wal`, "r+");
+        await syncParentFolder(path);
       }
-      await file?.datasync();
+      await file.datasync();
     },
     async close() {
       await file?.close();
@@ -25,17 +29,17 @@ export function openWal(path: string): WalFile {
   };
 }
 
-/** SQLite makes the log with the first write, so that without one there is nothing to flush. */
-function unlessAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
-}
-
 const WAL_FLUSH_FAILED = "flush of the WAL failed; check the disk and restart";
+const WAL_FLUSH_HANGS = "a flush of the WAL has been running for seconds; check the disk";
+/** A disk that works takes milliseconds. */
+const HUNG_FLUSH_MS = 5_000;
 
 /** One flush at a time, shared by all calls that wait for the next. */
 export class Flusher {
   readonly #file: WalFile;
   #running: Promise<void> = Promise.resolve();
+  /** When the flush under way began. */
+  #runningSince: number | undefined;
   #next: Promise<void> | undefined;
   readonly #failure = Promise.withResolvers<StoreError>();
   #error: StoreError | undefined;
@@ -56,6 +60,13 @@ export class Flusher {
   /** @throws StoreError after a failure: the content of the disk is unknown until the next start reads it */
   assertIntact(): void {
     if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** @throws StoreError as `assertIntact`, and while a flush has been under way for seconds: no commit is confirmed then */
+  assertFlushing(): void {
+    this.assertIntact();
+    if (this.#runningSince !== undefined && performance.now() - this.#runningSince > HUNG_FLUSH_MS)
+      throw new StoreError("unavailable", WAL_FLUSH_HANGS, undefined);
   }
 
   /** Resolves when all that was committed before this call is on the disk. */
@@ -81,8 +92,13 @@ export class Flusher {
     await this.#running;
     this.assertIntact();
     this.#next = undefined;
+    this.#runningSince = performance.now();
     const flush = this.#file.sync();
-    this.#running = flush.catch(() => {});
+    this.#running = flush
+      .catch(() => {})
+      .then(() => {
+        this.#runningSince = undefined;
+      });
     try {
       await flush;
     } catch (cause) {

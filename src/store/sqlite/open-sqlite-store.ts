@@ -22,9 +22,10 @@ import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handle.ts";
 import { RecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
+import { NO_EVENT } from "./writer-queue.ts";
 
 export interface SqliteOptions extends OpenOptions {
-  /** A file; its folder is made when it does not exist. */
+  /** A file, or a link to one; its folder is made when it does not exist. */
   readonly path: string;
 }
 
@@ -32,7 +33,6 @@ export interface SqliteOptions extends OpenOptions {
 const BACKGROUND_TIMEOUT_MS = 10_000;
 const MIGRATION_TIMEOUT_MS = 60_000;
 const WAL_TIMEOUT_MS = 5_000;
-const NO_EVENT = "";
 const WAL_NOT_RESTARTED =
   "the existing write-ahead log could not be restarted: another receiver serves from this database, or another process " +
   "reads it, such as a backup. After a disk failure, restart when that has ended: until then a power failure could " +
@@ -57,11 +57,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
     assertSameFile(options.path, inode);
-    const flusher = new Flusher(openWal(options.path));
+    // SQLite follows links; what is beside the database is beside what they lead to.
+    const path = writer.database.location() ?? options.path;
+    const flusher = new Flusher(openWal(path));
     await flusher.flush();
-    const reader = new Connection(options.path, options.onStatement);
+    const reader = new Connection(path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
-    const store = createStore(writer, reader, flusher, options);
+    const store = createStore(writer, reader, flusher, { ...options, path });
     return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
   } catch (error) {
     writer.close();
@@ -133,7 +135,7 @@ function createStore(
     },
     broken: flusher.broken,
     async ping() {
-      flusher.assertIntact();
+      flusher.assertFlushing();
       reader.get("SELECT 1");
       connection.get("SELECT 1");
     },

@@ -6,7 +6,7 @@ import { makePrivateFolder, syncFile, syncParentFolder } from "../../files/index
 import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode, transientReason } from "./database-errors.ts";
-import { assertReadable, inUseError } from "./database-file.ts";
+import { assertReadable, inUseError, partialName } from "./database-file.ts";
 import { checkSqlite, FILE_INTACT } from "./inspect.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
@@ -43,10 +43,9 @@ export async function restoreSqlite({
   const path = existsSync(named) ? realpathSync(named) : named;
   assertCopy(from, path);
   makePrivateFolder(dirname(path));
-  const partial = `${path}.partial-${process.pid}`;
-  // Of two restores at once, neither takes the other's half of a copy.
-  await copyFile(from, partial, constants.COPYFILE_EXCL);
+  const partial = partialName(path);
   try {
+    await copyFile(from, partial, constants.COPYFILE_EXCL);
     await chmod(partial, 0o600);
     await giveToOwner(partial, path);
     await syncFile(partial);
@@ -64,14 +63,17 @@ export async function restoreSqlite({
 function assertCopy(from: string, path: string): void {
   assertReadable(from);
   const there = statSync(path, { throwIfNoEntry: false });
-  if (there?.ino === statSync(from).ino) {
+  const copy = statSync(from);
+  if (there?.ino === copy.ino && there.dev === copy.dev) {
     throw new MaintenanceError(
       `${from} is the database itself; name a copy that \`oncehook backup\` made of it`,
     );
   }
   if (there?.isDirectory())
     throw new MaintenanceError(`DATABASE_URL: ${path} is a folder; name a file in it`);
-  const beside = ["-wal", "-journal"].map((end) => from + end).find(holdsChanges);
+  // SQLite keeps them beside what a link leads to.
+  const source = realpathSync(from);
+  const beside = ["-wal", "-journal"].map((end) => source + end).find(holdsChanges);
   if (beside === undefined) return;
   throw new MaintenanceError(
     `${beside} holds a part of ${from}: this is a database that was in use, and no copy. Make one of it with ` +

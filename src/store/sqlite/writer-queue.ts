@@ -3,7 +3,7 @@ import { StoreError } from "../store-errors.ts";
 
 /** A piece of work that waits for the writer, or for the commit of its group. */
 export interface WriterTask {
-  /** The event at work, so that a late duplicate learns what it waited for. */
+  /** The event at work, so that a late duplicate learns what it waited for; `NO_EVENT` for a background task. */
   readonly eventKey: string;
   readonly deadline: Deadline;
   /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
@@ -14,72 +14,129 @@ export interface WriterTask {
   fail(error: unknown): void;
 }
 
+/** The key of what the store writes beside the events: failures, leases, deliveries, the callback log. */
+export const NO_EVENT = "";
 const LOOK_EVERY_MS = 20;
 
-/** Tasks that wait for the writer, in order of arrival; each fails at its deadline. */
+/** Tasks in order of arrival. One that has left is not kept, also where others always wait. */
+class TaskList {
+  #tasks: (WriterTask | undefined)[] = [];
+  #first = 0;
+
+  get length(): number {
+    return this.#tasks.length - this.#first;
+  }
+
+  get first(): WriterTask | undefined {
+    return this.#tasks[this.#first];
+  }
+
+  add(task: WriterTask): void {
+    this.#tasks.push(task);
+  }
+
+  removeFirst(): void {
+    this.#tasks[this.#first] = undefined;
+    this.#first += 1;
+    if (this.#first * 2 < this.#tasks.length) return;
+    // In place: V8 may keep what stood in a former array alive for long (decision 0068).
+    this.#tasks.splice(0, this.#first);
+    this.#first = 0;
+  }
+
+  putBack(tasks: readonly WriterTask[]): void {
+    this.#tasks = [...tasks, ...this.#waiting()];
+    this.#first = 0;
+  }
+
+  /** Takes out those that match. */
+  remove(matches: (task: WriterTask) => boolean): WriterTask[] {
+    const waiting = this.#waiting();
+    const removed = waiting.filter(matches);
+    if (removed.length === 0) return removed;
+    this.#tasks = waiting.filter((task) => !matches(task));
+    this.#first = 0;
+    return removed;
+  }
+
+  #waiting(): WriterTask[] {
+    return this.#tasks.slice(this.#first) as WriterTask[];
+  }
+}
+
+/**
+ * Tasks that wait for the writer; each fails at its deadline. Where both wait, events and background tasks take turns. So
+ * a backlog of events keeps no failure from being stored for its retry, and background tasks delay no event for long.
+ */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
   readonly running = new Set<string>();
   /** What the database said last when it could not begin. */
   lastBeginError: unknown;
-  #waiting: WriterTask[] = [];
-  #first = 0;
+  readonly #events = new TaskList();
+  readonly #background = new TaskList();
+  #wasEvent = false;
   #timer: NodeJS.Timeout | undefined;
 
   get length(): number {
-    return this.#waiting.length - this.#first;
+    return this.#events.length + this.#background.length;
   }
 
   get first(): WriterTask | undefined {
-    return this.#waiting[this.#first];
+    return this.#nextList.first;
+  }
+
+  get #nextList(): TaskList {
+    const isEventNext = this.#background.length === 0 || (!this.#wasEvent && this.#events.length > 0);
+    return isEventNext ? this.#events : this.#background;
   }
 
   add(member: WriterTask): void {
-    this.#waiting.push(member);
-    // One timer for all: most are gone before it looks.
-    this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
+    const list = member.eventKey === NO_EVENT ? this.#background : this.#events;
+    list.add(member);
+    this.#watch();
   }
 
-  /** Tasks that need their own transactions come first, since they were put back. */
   next(): WriterTask | undefined {
-    const member = this.#waiting[this.#first];
+    const list = this.#nextList;
+    const member = list.first;
     if (member === undefined) return undefined;
-    this.#first += 1;
-    if (this.#first === this.#waiting.length) {
-      this.#waiting = [];
-      this.#first = 0;
-    }
+    list.removeFirst();
+    this.#wasEvent = list === this.#events;
     return member;
   }
 
+  /** They run again before those that came after them. */
   requeue(members: readonly WriterTask[]): void {
-    this.#waiting = [...members, ...this.#waiting.slice(this.#first)];
-    this.#first = 0;
+    this.#events.putBack(members.filter(({ eventKey }) => eventKey !== NO_EVENT));
+    this.#background.putBack(members.filter(({ eventKey }) => eventKey === NO_EVENT));
+    this.#watch();
   }
 
   failAll(error: unknown): void {
-    const members = this.#waiting.slice(this.#first);
-    this.#waiting = [];
-    this.#first = 0;
-    for (const member of members) member.fail(error);
+    for (const member of this.#remove(() => true)) member.fail(error);
+  }
+
+  /** One timer for all: most are gone before it looks. */
+  #watch(): void {
+    this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
   /** Fails the tasks whose deadline has passed. */
   #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
-    const waiting = this.#waiting.slice(this.#first);
-    const late = waiting.filter(({ deadline }) => deadline <= now);
-    if (late.length > 0) {
-      this.#waiting = waiting.filter(({ deadline }) => deadline > now);
-      this.#first = 0;
-    }
+    const late = this.#remove(({ deadline }) => deadline <= now);
     for (const member of late) member.fail(this.#deadlineError(member));
-    if (this.length > 0) this.#timer = setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
+    if (this.length > 0) this.#watch();
+  }
+
+  #remove(matches: (task: WriterTask) => boolean): WriterTask[] {
+    return [...this.#events.remove(matches), ...this.#background.remove(matches)];
   }
 
   #deadlineError({ eventKey }: WriterTask): StoreError {
-    return this.running.has(eventKey)
+    return eventKey !== NO_EVENT && this.running.has(eventKey)
       ? new StoreError(
           "in_progress",
           "another delivery of this event was still running at the deadline",

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { LinkedList } from "../../domain/index.ts";
 import { backoffDelays, type Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
@@ -17,11 +18,21 @@ export interface TaskResult<T> {
 const MAX_GROUP_SIZE = 256;
 const MAX_GROUP_AGE_MS = 20;
 
+/** How often slow flushes are looked for. */
+const SLOW_FLUSH_MS = 500;
+const FLUSH_TOO_SLOW = "the flush of COMMIT was still running at the deadline; check the disk";
+
 /** A task that ran. It may have read what others in the group wrote, so its result is reported after the flush. */
 interface FinishedTask {
   readonly task: WriterTask;
   /** Set where it failed. */
   readonly failure?: { readonly error: unknown };
+}
+
+/** A group that is committed, and that the disk is to take. A member whose deadline passes meanwhile leaves it. */
+interface FlushingGroup {
+  done: readonly FinishedTask[];
+  readonly since: number;
 }
 
 /**
@@ -34,6 +45,8 @@ export class Writer {
   readonly #flusher: Flusher;
   readonly #committed: () => void;
   readonly #queue = new WriterQueue();
+  readonly #flushing = new LinkedList<FlushingGroup>();
+  #slowFlushTimer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #running: Promise<void> = Promise.resolve();
   #paused: Promise<unknown> | undefined;
@@ -179,11 +192,42 @@ export class Writer {
     this.#queue.running.clear();
     this.#committed();
     // The next group is at work while the disk takes this one.
+    this.#reportAfterFlush({ done, since: performance.now() });
+  }
+
+  #reportAfterFlush(group: FlushingGroup): void {
+    const entry = this.#flushing.add(group);
+    this.#watchFlushes();
     this.#flusher.flush().then(
-      () => reportResults(done),
-      (cause: unknown) =>
-        this.#fail(done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause)),
+      () => {
+        this.#flushing.remove(entry);
+        reportResults(group.done);
+      },
+      (cause: unknown) => {
+        this.#flushing.remove(entry);
+        this.#fail(group.done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause));
+      },
     );
+  }
+
+  /** One timer for all groups: most are gone before it looks. */
+  #watchFlushes(): void {
+    this.#slowFlushTimer ??= setTimeout(() => {
+      this.#slowFlushTimer = undefined;
+      this.#failSlowFlushes();
+      if (this.#flushing.first !== undefined) this.#watchFlushes();
+    }, SLOW_FLUSH_MS).unref();
+  }
+
+  /** Fails the members of slow flushes whose deadline has passed; those flushes may still end well. */
+  #failSlowFlushes(): void {
+    const now = performance.now();
+    for (const group of this.#flushing) {
+      if (now - group.since < SLOW_FLUSH_MS) break;
+      const late = group.done.filter(({ task }) => task.deadline <= now);
+      group.done = group.done.filter(({ task }) => task.deadline > now);
+      for (const { task } of late) task.fail(new StoreError("commit_unknown", FLUSH_TOO_SLOW, undefined));
+    }
   }
 
   #fail(done: readonly FinishedTask[], fault: StoreError): void {
