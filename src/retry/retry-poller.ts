@@ -21,6 +21,8 @@ export function createRetryPoller(receiver: Receiver) {
   async function round(): Promise<number> {
     await recoverInterrupted(receiver);
     const ran = await runLock.shared(async () => {
+      // A replay may have kept this round waiting.
+      if (stopping.signal.aborted) return 0;
       const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
       await Promise.all(due.map((failure) => runOne(failure, lease)));
