@@ -152,7 +152,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, store, runDue };
 }
 
-/** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
+/** An SQLite file mostly has one receiver: its retries and deliveries wait for no lease that an ended one left. */
 async function openOwnStore(
   config: Config,
   migrations: readonly Migration[],
