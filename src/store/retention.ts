@@ -41,9 +41,6 @@ const NOT_OAUTH = sql`AND source <> 'oauth'`;
 const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
   WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
-/** The newest one stays too: SQLite would give its id, which failures name, to the next one. */
-const ENDED_BEFORE_OTHERS = sql`AND ended_at IS NOT NULL AND id < (SELECT max(id) FROM oncehook_bulk_replays)`;
-
 /** The log entries of deleted records are no longer found through them, and from then on by the index of the others. */
 const indexCallbacks = (deleted: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
@@ -51,6 +48,8 @@ const indexCallbacks = (deleted: RawBuilder<unknown>) =>
 interface Walk {
   readonly isStopping: () => boolean;
   readonly and?: RawBuilder<unknown>;
+  /** SQLite would give the newest row's id, which other rows name or a walk has passed, to the next one. */
+  readonly keepsNewest?: boolean;
   readonly first?: (deleted: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The rows up to this id that are left stay for ever: the next walk begins after it. */
   readonly passed?: { id: number };
@@ -64,8 +63,9 @@ export class Retention extends Area {
   /** @param isStopping asked before each step: the next sweep continues */
   async sweep(limits: RetentionLimits, isStopping = () => false): Promise<DeletedRows> {
     const { callbacks, now } = limits;
-    const old = await this.alongIds("oncehook_callbacks", "received_at", callbacks, { isStopping });
-    const ofRecords = { isStopping, and: NOT_OAUTH, first: indexCallbacks, passed: this.passedRecords };
+    const kept = { isStopping, keepsNewest: true };
+    const old = await this.alongIds("oncehook_callbacks", "received_at", callbacks, kept);
+    const ofRecords = { ...kept, and: NOT_OAUTH, first: indexCallbacks, passed: this.passedRecords };
     const records =
       limits.records === undefined
         ? 0
@@ -87,8 +87,8 @@ export class Retention extends Area {
     });
     stale += await this.alongIds("oncehook_attempts", "started_at", callbacks, { isStopping });
     stale += await this.alongIds("oncehook_bulk_replays", "started_at", callbacks, {
-      isStopping,
-      and: ENDED_BEFORE_OTHERS,
+      ...kept,
+      and: sql`AND ended_at IS NOT NULL`,
     });
     stale += await this.sweepRollups(now, isStopping);
     const refused =
@@ -118,8 +118,11 @@ export class Retention extends Area {
     const { isStopping, passed } = walk;
     let deleted = 0;
     for (let last = passed?.id ?? 0; !isStopping(); ) {
+      const isFormer = walk.keepsNewest
+        ? sql`AND id < (SELECT max(id) FROM ${table} WHERE id > ${last})`
+        : sql``;
       const rows = await this.read<Aged>`SELECT id, ${time} < ${before} AS is_old FROM ${table}
-        WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`;
+        WHERE id > ${last} ${isFormer} ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       const newest = rows.at(-1);
       if (newest === undefined || !rows.some(({ isOld }) => isOld)) break;
       const old = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${before} ${walk.and ?? sql``}`;
