@@ -4,6 +4,7 @@ import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createPoller } from "../poller/index.ts";
 import { createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
+import type { UndoStep } from "./listeners.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */
@@ -55,7 +56,15 @@ export function createBackgroundWork(
     clock,
     log,
   });
+  const stops: UndoStep[] = [retries, bulkReplays, outbox, tokenRefresh].map((loop) => () => loop.stop());
+  let stopped: Promise<unknown> | undefined;
+  const stopPollers = () => {
+    stopped ??= Promise.all(stops.map((stop) => stop()));
+    return stopped;
+  };
   return {
+    /** Each stops a poller; further ones may be added before the stop. */
+    stops,
     start(intervals: PollIntervals): void {
       const ms = { ...POLL_INTERVALS, ...intervals };
       rollups.start(ms.rollupPollMs);
@@ -70,9 +79,13 @@ export function createBackgroundWork(
       while ((await retries.round()) > 0);
       await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
     },
+    /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
+    beginStop(): void {
+      stopPollers().catch(() => {});
+    },
+    /** Resolves when the rounds under way have ended. Rollups and alerts stop here: they store counts of the last callbacks. */
     async stop(): Promise<void> {
-      const loops = [rollups, retries, bulkReplays, outbox, tokenRefresh, alerts];
-      await Promise.all(loops.map((loop) => loop.stop()));
+      await Promise.all([stopPollers(), rollups.stop(), alerts.stop()]);
     },
   };
 }

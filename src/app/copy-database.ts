@@ -33,6 +33,8 @@ export interface CopyRequest {
 
 export type CopyReport = Awaited<ReturnType<typeof copyDatabase>>;
 
+type PostgresDatabase = Extract<Config["database"], { kind: "postgres" }>;
+
 const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
 /**
@@ -58,7 +60,7 @@ export async function copyDatabase(request: CopyRequest) {
     const { store } = await connectStore(config, migrations, systemClock, { continuesCopy: true });
     await store.close();
     const copied = await withMaintenanceError(`the copy to ${databaseName(database)} was interrupted`, () =>
-      copyTo(database.url, source, request),
+      copyTo(database, source, request),
     );
     return { from, to: databaseName(database), ...copied, checked: await verifyDatabase(config) };
   } finally {
@@ -84,9 +86,9 @@ function assertCopyable({ schema, settings }: CopySource, { from, config }: Copy
     throw new MaintenanceError(`--from: ENCRYPTION_KEY: ${WRONG_KEY}`);
 }
 
-async function copyTo(url: string, source: CopySource, request: CopyRequest) {
+async function copyTo({ url, schema }: PostgresDatabase, source: CopySource, request: CopyRequest) {
   const { openCopyTarget } = await import("../store/postgres/index.ts");
-  const target = await openCopyTarget(url);
+  const target = await openCopyTarget(url, schema ?? undefined);
   try {
     const { pairs, left } = planCopy(source, target, request.skip);
     const { from } = request;

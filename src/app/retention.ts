@@ -55,7 +55,7 @@ const DAY_MS = 86_400_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
 
-/** Deletes what is past its retention, now and then every hour. @returns stops it and waits for its end */
+/** Deletes what is past its retention, now and then every hour. @returns stops it and waits for the step under way */
 export function startRetentionJob(
   store: Store,
   retention: Config["retention"],
@@ -65,14 +65,15 @@ export function startRetentionJob(
 ): () => Promise<void> {
   const { logDays, recordDays, refusedBytes } = retention;
 
-  async function sweep(): Promise<void> {
+  async function sweep(isStopping: () => boolean): Promise<void> {
     const now = clock.now();
     const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
     const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
     const limits = { callbacks: daysAgo(logDays), refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
-    const swept = await store.retention.sweep({ ...limits, ...records, now });
+    const swept = await store.retention.sweep({ ...limits, ...records, now }, isStopping);
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");
+    if (isStopping()) return;
     // Captured requests are deleted once CAPTURE is off.
     await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
   }

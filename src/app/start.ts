@@ -135,7 +135,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
 
-  const background = createBackgroundWork(config, services, tokens, channels);
+  const { runDue, ...background } = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
   const listener = publicListener(config, tls, { platform, tokenCheck, captureBuffer }, services);
   undo.push(() => closeListener(listener));
@@ -143,16 +143,16 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
-  startUpkeep(config, services, { ...options, captureBuffer, server: listener.server }, undo);
+  startUpkeep(config, services, { ...options, captureBuffer, server: listener.server }, background.stops);
   isServing = true;
   undo.push(async () => {
     isServing = false;
+    background.beginStop();
   });
-  const { runDue } = background;
   return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, store, runDue };
 }
 
-/** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
+/** An SQLite file mostly has one receiver: its retries and deliveries wait for no lease that an ended one left. */
 async function openOwnStore(
   config: Config,
   migrations: readonly Migration[],
@@ -172,15 +172,15 @@ function startUpkeep(
   config: Config,
   { receiver }: Services,
   options: StartOptions & { readonly captureBuffer: CaptureBuffer | null; readonly server: Server },
-  undo: UndoStep[],
+  stops: UndoStep[],
 ): void {
   const { store, encryptor, clock } = receiver;
   const { logger, server, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
-  undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
+  stops.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
-    undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
+    stops.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (config.listen.tls === undefined) return;
-  undo.push(reloadOnChange(config.listen.tls, server, logger));
+  stops.push(reloadOnChange(config.listen.tls, server, logger));
 }
 
 type OwnAdminParts =

@@ -54,7 +54,7 @@ export const LOG_VARIABLES = {
   LOG_RETENTION_DAYS: {
     schema: wholeNumber(1, 36_500),
     default: "30",
-    meaning: "How long the callback log is kept",
+    meaning: "How long the callback log is kept; its newest entry stays until the next one",
   },
   REFUSED_LOG_BYTES: {
     schema: wholeNumber(1_048_576, 1_099_511_627_776),

@@ -29,6 +29,8 @@ export function createRetryPoller(receiver: Receiver) {
 
   function runBatch(): Promise<number> {
     return runLock.shared(async () => {
+      // A replay may have kept this batch waiting.
+      if (stopping.signal.aborted) return 0;
       const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
       await Promise.all(due.map((failure) => runOne(failure, lease)));

@@ -56,19 +56,21 @@ export abstract class Area {
     table: TableName,
     where: RawBuilder<unknown>,
     orderBy: string,
-    step = ROWS_PER_STEP,
+    { step = ROWS_PER_STEP, isStopping = (): boolean => false } = {},
   ): Promise<number> {
     const isPostgres = this.database.dialect === "postgres";
     const [rows, row] = [sql.table(table), sql.raw(isPostgres ? "ctid" : "rowid")];
     const next = sql`SELECT ${row} FROM ${rows} WHERE ${where}
       ORDER BY ${sql.ref(orderBy)} LIMIT ${sql.lit(step)} ${this.skipLocked}`;
     const isNext = isPostgres ? sql`ctid = ANY (ARRAY(${next}))` : sql`rowid IN (${next})`;
-    for (let deleted = 0; ; ) {
+    let deleted = 0;
+    while (!isStopping()) {
       const { changes } = await this.write`DELETE FROM ${rows} WHERE ${isNext} AND ${where}`;
       deleted += changes;
-      if (changes < step) return deleted;
+      if (changes < step) break;
       await nextTurn();
     }
+    return deleted;
   }
 
   /** At the end of a SELECT whose rows several processes share without waiting for each other; SQLite has one writer anyway. */

@@ -117,7 +117,10 @@ export async function bringForward(
 }
 
 export class Leases extends Area {
-  /** Ends every lease, as if its time were over: no process that held one runs any more. */
+  /**
+   * Ends the leases of failures, deliveries and bulk replays, as if their time were over. Those of prepare steps and of users'
+   * tokens stay: if their process runs after all, a code or refresh token would be sent twice (decision 0041).
+   */
   async expireAll(now: Date): Promise<void> {
     await this.database.transact(async (query) => {
       for (const leased of [

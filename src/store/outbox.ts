@@ -19,8 +19,8 @@ export interface RedeliveryResult {
 /** The outbox: makes the deliveries of notifications, one a channel, which `NotificationDeliveries` leases and settles. */
 export class Outbox extends Area {
   /**
-   * Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. The mark comes after
-   * the deliveries: after a process that ended between the two, the next call finds the deliveries made.
+   * Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. The mark commits with
+   * the deliveries, so that no snapshot has the one without the other.
    */
   async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
     const { dialect } = this.database;
@@ -33,12 +33,15 @@ export class Outbox extends Area {
         ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
         : sql`json_each(${JSON.stringify(channels)}) AS given`;
     // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
-    await this.write`INSERT INTO oncehook_deliveries
+    const deliveries = sql`INSERT INTO oncehook_deliveries
         (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
       SELECT fresh.id, given.value, 'waiting', 0, ${now}, ${now} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
       ORDER BY fresh.id, given.key
       ON CONFLICT (notification_id, channel) DO NOTHING`;
-    await this.write`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`;
+    await this.database.transact(async (query) => {
+      await run(query, deliveries);
+      await run(query, sql`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`);
+    });
     return fresh.length;
   }
 

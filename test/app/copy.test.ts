@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
+import { type CopyReport, copyDatabase, migrate } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { runChild } from "../support/child.ts";
@@ -149,6 +149,20 @@ describe("oncehook copy", () => {
         await expect(copyTo(target)).rejects.toThrow(
           /has rows of its own.+a receiver has served there since/,
         );
+      }),
+  );
+
+  it.each(["without tables", "with empty, migrated tables"])(
+    "a copy into DATABASE_SCHEMA fills the tables of that schema, beside a public one %s",
+    (beside) =>
+      withDatabase("postgres", async (target) => {
+        if (beside !== "without tables")
+          await migrate(testConfig(target), [failing], OWN, { acceptNewKey: false });
+        const report = await copyTo(target, { config: testConfig(target, { DATABASE_SCHEMA: "pay" }) });
+        expect(report.checked.contents?.records).toBe(3);
+        expect(await countOf(target, "pay.oncehook_records")).toBe(3);
+        expect(await countOf(target, "pay.kinds")).toBe(3);
+        if (beside !== "without tables") expect(await countOf(target, "public.oncehook_records")).toBe(0);
       }),
   );
 

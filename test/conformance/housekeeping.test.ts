@@ -128,7 +128,8 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(
       dialect,
       async (store) => {
-        await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+        for (const id of ["e1", "e2"])
+          await store.once(newRecord(id), async () => ({ result: {} }), committing());
         const old = Array.from({ length: 2_500 }, () => logRow({ receivedAt: T0.toISOString() }));
         for (let from = 0; from < old.length; from += 500)
           await store.appendCallbacks(old.slice(from, from + 500));
@@ -163,7 +164,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("the retention job visits old records of redirects once, and those that became old since", () =>
     withStore(dialect, async (store, target) => {
       await insertRecords(target, [1, 2_500], T0);
-      await insertRecords(target, [2_501, 2_600], at(100));
+      await insertRecords(target, [2_501, 2_601], at(100));
       const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
       expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
       // What the first sweep has passed would go if it were looked at.
@@ -181,10 +182,20 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       const everyOne = "'platform'";
       await insertRecords(target, [1, 500], T0, everyOne);
       await insertRecords(target, [501, 501], at(100), everyOne);
-      await insertRecords(target, [502, 1_000], T0, everyOne);
+      await insertRecords(target, [502, 1_001], T0, everyOne);
       const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
       expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 999 });
       expect(await store.retention.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
+    }));
+
+  it("the retention job keeps the newest record, so that no later one has an id that it has passed", () =>
+    withStore(dialect, async (store, target) => {
+      await insertRecords(target, [1, 1_001], T0, "'platform'");
+      const limits = { callbacks: T0, refusedRowsKept: 10, now: T0, records: at(50) };
+      expect(await store.retention.sweep(limits)).toMatchObject({ records: 1_000 });
+      await insertRecords(target, [1_002, 1_003], T0, "'platform'");
+      expect(await store.retention.sweep(limits)).toMatchObject({ records: 2 });
+      expect(await countOf(target, "oncehook_records", "event_id = 'e1003'")).toBe(1);
     }));
 
   it("the retention job bounds the number of rows without an event, keeps the newest, and leaves those of events", () =>

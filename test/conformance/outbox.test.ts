@@ -1,12 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, Store, StoredNotification } from "../../src/store/index.ts";
+import { checkTarget } from "../support/check-target.ts";
 import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
-import { committing, newRecord } from "../support/effects.ts";
+import { committing, countOf, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const lease = (owner: string, now: Date): Lease => ({ owner, now, until: new Date(now.getTime() + 60_000) });
+
+const REFUSES_MARK = {
+  sqlite: `CREATE TRIGGER refuses BEFORE UPDATE ON oncehook_notifications BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+  postgres: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+    CREATE TRIGGER refuses BEFORE UPDATE ON oncehook_notifications FOR EACH ROW EXECUTE FUNCTION refuse()`,
+};
 
 async function notify(store: Store, eventId: string): Promise<void> {
   await store.once(
@@ -216,6 +223,16 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
       const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
       expect(await outbox.deliverDirectly("log", T0, 1, take)).toBe(1);
       expect(taken).toEqual(["e2"]);
+    }));
+
+  it("a notification whose mark could not be written has no deliveries, and verify finds no violation", () =>
+    withStore(dialect, async (store, target) => {
+      await notify(store, "e1");
+      await execute(target, REFUSES_MARK[dialect]);
+      await expect(store.outbox.fanOut(["webhook"], T0, 9)).rejects.toThrow();
+      expect(await countOf(target, "oncehook_deliveries")).toBe(0);
+      const { invariants } = await checkTarget(target);
+      expect(invariants.filter(({ violations }) => violations > 0)).toEqual([]);
     }));
 
   it("a notification whose process ended during the fan-out is fanned out to the missing channels", () =>

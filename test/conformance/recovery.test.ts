@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FailureLease, Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 import { newFailure } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -101,6 +102,21 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       await store.leases.expireAll(at(1));
       expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", 1))).toBeDefined();
       expect((await store.failures.get(KEY))?.leasedUntil).toBeNull();
+    }));
+
+  it("the leases of a prepare step and of a user's tokens keep their time, as their outside work must not run twice", () =>
+    withStore(dialect, async ({ preparations, userTokens, leases }, target) => {
+      const bytes = dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea";
+      await execute(
+        target,
+        `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, updated_at) VALUES ('ada', ${bytes}, '${T0.toISOString()}')`,
+      );
+      await preparations.claim(KEY, lease("a", 0));
+      await userTokens.leaseOne("ada", lease("a", 0));
+      await leases.expireAll(at(1));
+      expect((await preparations.claim(KEY, lease("b", 1))).state).toBe("leased");
+      expect(await userTokens.leaseOne("ada", lease("b", 1))).toBe("leased");
+      expect((await preparations.claim(KEY, lease("b", LEASE_SECONDS))).state).toBe("claimed");
     }));
 });
 

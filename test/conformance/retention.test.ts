@@ -40,15 +40,37 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       expect(left.state).toBe("leased");
     }));
 
+  it("the retention job makes no further step once its process stops, and the next sweep continues", () =>
+    withStore(dialect, async (store) => {
+      const old = logRow({ receivedAt: T0.toISOString() });
+      await store.appendCallbacks(Array.from({ length: 1_200 }, () => old));
+      await store.appendCallbacks([logRow({ requestId: "new", receivedAt: at(100).toISOString() })]);
+      await store.redirectStates.register("hash", at(10), T0);
+      const limits = { callbacks: at(60), refusedRowsKept: 10, refusedBytes: 1, now: at(60) };
+      let steps = 0;
+      const isStopping = () => {
+        steps += 1;
+        return steps > 1;
+      };
+      expect(await store.retention.sweep(limits, isStopping)).toEqual({
+        callbacks: 1_000,
+        records: 0,
+        stale: 0,
+      });
+      const { refusedBytes: _unbounded, ...next } = limits;
+      expect(await store.retention.sweep(next)).toMatchObject({ callbacks: 200, stale: 1 });
+    }));
+
   it("the retention job deletes old callbacks around one whose clock was ahead, which stays", () =>
     withStore(dialect, async (store) => {
       const cameAt = (requestId: string, seconds: number) =>
         logRow({ requestId, receivedAt: at(seconds).toISOString() });
-      await store.appendCallbacks([cameAt("old", 0), cameAt("clock ahead", 3_600), cameAt("old too", 1)]);
+      const ahead = cameAt("clock ahead", 3_600);
+      await store.appendCallbacks([cameAt("old", 0), ahead, cameAt("old too", 1), cameAt("new", 60)]);
       expect(await store.retention.sweep({ ...LIMITS, callbacks: at(60), now: at(60) })).toMatchObject({
         callbacks: 2,
       });
       const left = await listCallbacks(store, { limit: 9 });
-      expect(left.map(({ requestId }) => requestId)).toEqual(["clock ahead"]);
+      expect(left.map(({ requestId }) => requestId)).toEqual(["new", "clock ahead"]);
     }));
 });

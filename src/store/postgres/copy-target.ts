@@ -14,6 +14,7 @@ import {
   UNFINISHED_COPY,
 } from "../copy.ts";
 import { MaintenanceError } from "../store-errors.ts";
+import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { createPool } from "./pool.ts";
 
 /** Of one statement: a table that is compared may be large. */
@@ -29,21 +30,27 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
 
 /**
  * Opens a migrated database to receive a copy.
+ * @param schema holds its tables; that of the server's own search_path when left out
  * @throws MaintenanceError where a receiver or another copy uses it
  */
-export async function openCopyTarget(url: string): Promise<CopyTarget> {
+export async function openCopyTarget(url: string, schema?: string): Promise<CopyTarget> {
+  const { settings } = await firstConnection(url, schema);
   const pool = createPool({
     url,
+    settings,
     size: 1,
     statementTimeoutMs: STATEMENT_LIMIT_MS,
     lockTimeoutMs: LOCK_LIMIT_MS,
   });
   try {
     const client = await pool.connect();
-    return await targetOn(client, pool).catch((error) => {
+    try {
+      await assertSearchPath(client, schema);
+      return await targetOn(client, pool);
+    } catch (error) {
       client.release(true);
       throw error;
-    });
+    }
   } catch (error) {
     await pool.end();
     throw error;

@@ -69,6 +69,17 @@ export async function setSearchPath(client: pg.Client, schema: string | undefine
   await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), false)", [path]);
 }
 
+/** A pooler may drop what a session begins with: then the tables would be made, and looked for, elsewhere. */
+export async function assertSearchPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
+  if (schema === undefined) return;
+  const { rows } = await client.query("SELECT current_schema() AS first");
+  if (rows[0]?.first === schema) return;
+  throw new Error(
+    `DATABASE_SCHEMA: the sessions do not begin in the schema "${schema}": a pooler between has dropped the startup ` +
+      "option search_path. Connect to the server itself, or have the pooler pass `options` on",
+  );
+}
+
 /** What all later connections begin with, and warnings for the operator. */
 async function readServerSettings(client: pg.Client, schema: string | undefined) {
   const warnings = await durabilityWarnings(client);

@@ -15,7 +15,7 @@ import { transientReason, transientReasonBeforeSending } from "./database-errors
 import { postgresDialect } from "./dialect.ts";
 import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
 import type { SessionSettings } from "./first-connection.ts";
-import { firstConnection } from "./first-connection.ts";
+import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool, withClient } from "./pool.ts";
@@ -82,17 +82,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     await Promise.all([pool.end(), groups?.end()]);
     throw error;
   }
-}
-
-/** A pooler may drop what a session begins with: then the tables would be made, and looked for, elsewhere. */
-async function assertSearchPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
-  if (schema === undefined) return;
-  const { rows } = await client.query("SELECT current_schema() AS first");
-  if (rows[0]?.first === schema) return;
-  throw new Error(
-    `DATABASE_SCHEMA: the sessions do not begin in the schema "${schema}": a pooler between has dropped the startup ` +
-      "option search_path. Connect to the server itself, or have the pooler pass `options` on",
-  );
 }
 
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
