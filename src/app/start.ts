@@ -117,6 +117,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
     () => services.callbackLog.close(),
     async () => captureBuffer?.close(),
     async () => services.metrics.close(),
+    () => services.receiver.concurrency.besideEnded(),
   );
 
   const destinations = configuredChannelNames(config);

@@ -85,6 +85,8 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
       // Their clients must send nothing more over connections that are about to close.
       for (const response of inFlight) response.shouldKeepAlive = false;
       await once(server, "close");
+      // Deliveries whose clients have gone.
+      await deps.receiver.concurrency.idle();
       connections.close();
       guard.close();
     },
