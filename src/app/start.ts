@@ -6,7 +6,7 @@ import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
-import { reloadOnChange } from "../http/index.ts";
+import { reloadOnChange, type TlsPair } from "../http/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
 import { createMask, type Logger, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
@@ -117,6 +117,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
     () => services.callbackLog.close(),
     async () => captureBuffer?.close(),
     async () => services.metrics.close(),
+    () => services.receiver.concurrency.besideEnded(),
   );
 
   const destinations = configuredChannelNames(config);
@@ -143,7 +144,12 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
-  startUpkeep(config, services, { ...options, captureBuffer, server: listener.server }, background.stops);
+  startUpkeep(
+    config,
+    services,
+    { ...options, captureBuffer, tls, server: listener.server },
+    background.stops,
+  );
   isServing = true;
   undo.push(async () => {
     isServing = false;
@@ -171,16 +177,19 @@ async function openOwnStore(
 function startUpkeep(
   config: Config,
   { receiver }: Services,
-  options: StartOptions & { readonly captureBuffer: CaptureBuffer | null; readonly server: Server },
+  options: StartOptions & {
+    readonly captureBuffer: CaptureBuffer | null;
+    readonly tls: TlsPair | null;
+    readonly server: Server;
+  },
   stops: UndoStep[],
 ): void {
   const { store, encryptor, clock } = receiver;
-  const { logger, server, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
+  const { logger, server, tls, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   stops.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
     stops.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
-  if (config.listen.tls === undefined) return;
-  stops.push(reloadOnChange(config.listen.tls, server, logger));
+  if (tls !== null) stops.push(reloadOnChange(tls, server, logger));
 }
 
 type OwnAdminParts =

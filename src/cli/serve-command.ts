@@ -51,15 +51,21 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
     );
     exitProcess(1);
   }, DRAIN_LIMIT_MS);
-  await running.stop();
+  const isClean = await running.stop().then(
+    () => true,
+    (error: unknown) => {
+      logger.error({ err: error }, "stopped with errors; this process exits with code 1");
+      return false;
+    },
+  );
   clearTimeout(late);
   // The disk may have failed while draining too.
   const broken = await Promise.race([running.broken, Promise.resolve(undefined)]);
   if (broken !== undefined && !(reason instanceof Error))
     logger.fatal({ err: broken }, brokenMessage(broken));
-  logger.info({}, "stopped");
+  if (isClean) logger.info({}, "stopped");
   await withTimeout(closeLogger(logger), FLUSH_LIMIT_MS, undefined);
-  exitProcess(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
+  exitProcess(isClean && broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
 }
 
 /**

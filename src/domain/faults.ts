@@ -150,7 +150,7 @@ export const FAULTS = {
       "A browser fetched an OAuth address ahead of its user (`Sec-Purpose`); a code is never spent on that.",
     store_unavailable: "The database could not be reached, or stayed busy, within the request's time.",
     overloaded:
-      "`MAX_WAITING_CALLBACKS` are at work or wait, or the body was the oldest unfinished one past `MAX_UNVERIFIED_BYTES`; retry after `Retry-After`.",
+      "`MAX_WAITING_CALLBACKS` are at work or wait, or the body was the oldest unfinished one past `MAX_UNVERIFIED_BYTES`, or unfinished at a stop; retry after `Retry-After`.",
     event_in_progress:
       "Another delivery of this event is still running; while its end is not known, neither success nor duplicate can be said.",
   }),

@@ -112,6 +112,10 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       connection.requests -= 1;
       if (connection.requests === 0 && !connection.socket.destroyed) connection.group.idle.add(connection);
     },
+    /** Closes all without a request under way: silent ones, and those with a part of a handshake or of a head. */
+    closeAllIdle(): void {
+      for (const group of groups.values()) while (closeIdle(group));
+    },
     close: closed.close,
   };
 }

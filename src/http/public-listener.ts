@@ -34,6 +34,8 @@ const WRITE_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
 /** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
 const KEEP_ALIVE_MS = 72_000;
+/** What a request under way may take to arrive during a stop. */
+const STOP_GRACE_MS = 2_000;
 
 /**
  * The listener that platforms call: callbacks and OAuth redirects, and nothing else. It stands on `node:http` itself,
@@ -47,6 +49,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
   const turns = createUnverifiedTurns(connections, acceptGate);
   const requests = new RequestSequence(options, deps, { acceptGate, clientErrors, unverified, turns });
   const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
+  const stopGraceMs = Math.min(STOP_GRACE_MS, options.requestTimeoutMs);
   const inFlight = new LinkedList<ServerResponse>();
   const server = createServer(options, (message, response) => {
     clientErrors.requestStarted(message.socket);
@@ -71,6 +74,10 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     report: (reason, closed) =>
       deps.receiver.log.warn({ closed }, `connections to the public listener were closed: ${reason}`),
   });
+  const endUnfinished = (): void => {
+    connections.closeAllIdle();
+    while (unverified.endOldest());
+  };
   return {
     server,
     listen(where: { readonly host: string; readonly port: number }): Promise<unknown> {
@@ -84,7 +91,12 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
       server.close();
       // Their clients must send nothing more over connections that are about to close.
       for (const response of inFlight) response.shouldKeepAlive = false;
+      // Node's own time limits for requests have ended with `server.close()`.
+      const late = setInterval(endUnfinished, stopGraceMs);
       await once(server, "close");
+      clearInterval(late);
+      // Deliveries whose clients have gone.
+      await deps.receiver.concurrency.idle();
       connections.close();
       guard.close();
     },

@@ -12,7 +12,7 @@ interface BodyLimits {
 
 const NOTHING = new Uint8Array();
 const EVICTED =
-  "the bodies that are not verified yet fill MAX_UNVERIFIED_BYTES, and this was the oldest unfinished one";
+  "the body was unfinished when MAX_UNVERIFIED_BYTES or a bound on connections was reached, or the receiver stopped";
 
 /**
  * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.

@@ -13,6 +13,9 @@ export interface TlsFiles {
 export interface TlsPair {
   readonly cert: Buffer;
   readonly key: Buffer;
+  readonly files: TlsFiles;
+  /** Taken before the files are read, so that whatever changes them from then on is seen. */
+  readonly fingerprint: string | undefined;
 }
 
 const CHECK_INTERVAL_MS = 5_000;
@@ -23,7 +26,10 @@ export class TlsUnusable extends Error {
 }
 
 /** @throws TlsUnusable */
-export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsPair> {
+export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
+  const { certFile, keyFile } = files;
+  // Where it fails, so does the reading, which says what is wrong.
+  const seen = await fingerprint(files).catch(() => undefined);
   const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
   assertUsable({ cert }, `TLS_CERT_FILE: got "${certFile}", which is not a certificate in PEM`);
   assertUsable(
@@ -32,7 +38,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   );
   const words = `TLS_KEY_FILE: got "${keyFile}", which is not the key of the certificate in "${certFile}" (TLS_CERT_FILE)`;
   assertUsable({ cert, key }, words);
-  return { cert, key };
+  return { cert, key, files, fingerprint: seen };
 }
 
 function assertUsable(part: Partial<TlsPair>, words: string): void {
@@ -59,15 +65,14 @@ async function read(variable: string, file: string): Promise<Buffer> {
  * @returns stops it
  */
 export function reloadOnChange(
-  files: TlsFiles,
+  { files, fingerprint: loaded }: TlsPair,
   server: HttpServer | HttpsServer,
   log: Log,
   everyMs = CHECK_INTERVAL_MS,
 ): () => Promise<void> {
-  let seen: string | undefined;
+  let seen = loaded;
   const check = async (): Promise<void> => {
     const found = await fingerprint(files);
-    seen ??= found;
     if (found === seen) return;
     (server as HttpsServer).setSecureContext({ ...(await readTlsPair(files)), minVersion: "TLSv1.2" });
     seen = found;

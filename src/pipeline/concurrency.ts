@@ -101,6 +101,8 @@ export class ConcurrencyLimit {
   readonly #max: number;
   readonly #full: Failed;
   #active = 0;
+  #beside = 0;
+  #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(max: number) {
     this.#max = max;
@@ -126,5 +128,39 @@ export class ConcurrencyLimit {
 
   leave(): void {
     this.#active -= 1;
+    this.#noteEnd();
+  }
+
+  /** Resolves when no callback is left: a listener waits for its connections alone, and a client may have gone. */
+  idle(): Promise<void> {
+    return this.#until(() => this.#active === 0);
+  }
+
+  /** Counts work that takes no place, but that a stop waits for. @returns ends it; may be called again */
+  beginBeside(): () => void {
+    let isOver = false;
+    this.#beside += 1;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#beside -= 1;
+      this.#noteEnd();
+    };
+  }
+
+  besideEnded(): Promise<void> {
+    return this.#until(() => this.#beside === 0);
+  }
+
+  async #until(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      this.#ended ??= Promise.withResolvers();
+      await this.#ended.promise;
+    }
+  }
+
+  #noteEnd(): void {
+    this.#ended?.resolve();
+    this.#ended = undefined;
   }
 }

@@ -115,19 +115,24 @@ async function runPrepare(
   }
 }
 
-/** The result of outside work that ended after its time limit serves the next delivery all the same. */
+/** The result of outside work that ended after its time limit serves the next delivery all the same. A stop waits for it. */
 function saveLateResult(
   key: EventKey,
   claim: PrepareLease,
   outside: Promise<JsonValue | undefined>,
   receiver: Receiver,
 ): void {
+  const ended = receiver.concurrency.beginBeside();
+  // It may never settle, and must not keep a stop from its end.
+  const late = setTimeout(ended, LATE_WORK_MS);
   outside
+    .finally(() => clearTimeout(late))
     .then(async (value) => {
       const text = JSON.stringify(value ?? null);
       await savePrepared(key, claim, text, encrypt(text, key, receiver), receiver);
     })
-    .catch(() => releaseLease(key, claim, receiver));
+    .catch(() => releaseLease(key, claim, receiver))
+    .finally(ended);
 }
 
 async function releaseLease(key: EventKey, claim: PrepareLease, { store, log }: Receiver): Promise<void> {

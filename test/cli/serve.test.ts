@@ -1,9 +1,13 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { withNpmStart } from "../support/npm-start.ts";
-import { type ServerProcess, startServer } from "../support/process.ts";
+import { launchServer, type ServerProcess, startServer } from "../support/process.ts";
 import { event, payment } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 const UNLIMITED = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
@@ -76,6 +80,35 @@ describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
         expect(await countOf(target, "oncehook_records", "status = 'processing'")).toBe(0);
       }),
   );
+});
+
+/** From a signal on no database can be closed, as where its file is gone. */
+const NOT_CLOSING = `import { DatabaseSync } from "node:sqlite";
+process.once("SIGTERM", () => {
+  DatabaseSync.prototype.close = () => {
+    throw new Error("the database does not close");
+  };
+});
+export default {};
+`;
+
+describe("a stop that fails", () => {
+  it("a receiver whose store does not close logs why, and exits with 1 before the drain's time limit", () =>
+    withDatabase("sqlite", async (target) => {
+      const folder = await mkdtemp(join(tmpdir(), "oncehook-serve-"));
+      try {
+        await writeFile(join(folder, "oncehook.config.ts"), NOT_CLOSING);
+        const { child, ended, lastWords, ready } = await launchServer(target, {}, folder);
+        await ready;
+        child.kill("SIGTERM");
+        expect(await ended).toBe(1);
+        await until(() => lastWords().includes("stopped with errors"));
+        expect(lastWords()).toContain("the database does not close");
+        expect(lastWords()).not.toContain("did not finish");
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    }));
 });
 
 describe("npm start", () => {

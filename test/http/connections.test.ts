@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
@@ -22,6 +23,12 @@ async function secured({ publicOrigin }: TestReceiver): Promise<TLSSocket> {
   client.on("error", () => {});
   await once(client, "secureConnect");
   return client;
+}
+
+/** Stops the receiver, which takes four seconds at most. */
+async function stopSoon(receiver: TestReceiver): Promise<void> {
+  const stopped = receiver.stop().then(() => "stopped");
+  expect(await Promise.race([stopped, sleep(4_000, "late", { ref: false })])).toBe("stopped");
 }
 
 describe("connections to the public listener", () => {
@@ -182,6 +189,39 @@ describe("connections to the public listener", () => {
           await until(() => silent.filter(({ isClosed }) => isClosed).length === 4);
         },
         { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HOST: "127.0.0.1" },
+      ),
+    );
+  });
+
+  /** The time that a stop leaves a request to arrive is no longer than that of any request. */
+  const brief = { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" };
+
+  it("a stop closes silent connections, and those with a part of a head or of a body", () =>
+    bounded(async (receiver) => {
+      const admin = { ...receiver, publicOrigin: receiver.adminOrigin };
+      const strangers = [
+        await stranger(admin, "127.0.0.1"),
+        await stranger(receiver, "127.0.20.1"),
+        await stranger(receiver, "127.0.20.1", "POST /api/platform/callback HTTP/1.1\r\nHo"),
+        await waitingForBody(receiver, "127.0.20.1"),
+      ];
+      await stopSoon(receiver);
+      await until(() => strangers.every(({ isClosed }) => isClosed));
+      expect(strangers.at(-1)?.text).toContain("HTTP/1.1 503 ");
+    }, brief));
+
+  it("a stop closes TLS connections without a request, and those with a part of a handshake", async () => {
+    await withFiles(await certificate("stopped"), ({ certFile, keyFile }) =>
+      bounded(
+        async (receiver) => {
+          const silent = await stranger(receiver, "127.0.0.1");
+          const client = await secured(receiver);
+          const closed = once(client.resume(), "close");
+          await stopSoon(receiver).finally(() => client.destroy());
+          await closed;
+          await until(() => silent.isClosed);
+        },
+        { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HOST: "127.0.0.1", ...brief },
       ),
     );
   });

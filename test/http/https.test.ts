@@ -5,7 +5,7 @@ import https from "node:https";
 import { connect } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { reloadOnChange } from "../../src/http/tls.ts";
+import { readTlsPair, reloadOnChange } from "../../src/http/tls.ts";
 import { signHmac } from "../../src/index.ts";
 import { certificate, type Pair } from "../support/certificate.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
@@ -52,7 +52,10 @@ describe("HTTPS", () => {
     );
   });
 
-  /** A server with a pair of certificate and key that it looks at every 20 ms, and what it logs of that. */
+  /**
+   * A server with a pair of certificate and key that it looks at every 20 ms, and what it logs of that.
+   * @param renew runs between the reading of the files and the first look at them
+   */
   const withReloading = (
     pair: Pair,
     use: (opened: {
@@ -62,8 +65,11 @@ describe("HTTPS", () => {
       reloads: unknown[];
       stop: () => Promise<void>;
     }) => Promise<void>,
+    renew: (files: { certFile: string; keyFile: string }) => Promise<void> = async () => {},
   ): Promise<void> =>
     withFiles(pair, async (files) => {
+      const loaded = await readTlsPair(files);
+      await renew(files);
       const server = https.createServer(pair, (_request, response) => response.end("ok"));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const warnings: unknown[] = [];
@@ -74,11 +80,9 @@ describe("HTTPS", () => {
         error() {},
         warn: (fields: object) => void warnings.push(fields),
       };
-      const stop = reloadOnChange(files, server, log, 20);
+      const stop = reloadOnChange(loaded, server, log, 20);
       const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
       try {
-        // Looked at before the change, so that the change is seen as one.
-        await new Promise((resolve) => setTimeout(resolve, 60));
         await use({ files, url, warnings, reloads, stop });
       } finally {
         await stop();
@@ -116,6 +120,21 @@ describe("HTTPS", () => {
         agent.destroy();
       }
     });
+  });
+
+  it("a certificate that is renewed between its reading and the first look is taken into use", async () => {
+    const [first, second] = [await certificate("first"), await certificate("second")];
+    await withReloading(
+      first,
+      async ({ url, reloads }) => {
+        await until(async () => (await request(url, { agent: false })).name === "second");
+        expect(reloads).toHaveLength(1);
+      },
+      async ({ certFile, keyFile }) => {
+        await writeFile(certFile, second.cert);
+        await writeFile(keyFile, second.key);
+      },
+    );
   });
 
   it("looks again at a renewed certificate that it could not use, also where nothing about the files has changed", async () => {

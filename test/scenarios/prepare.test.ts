@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { defineHandler, signHmac } from "../../src/index.ts";
+import { DIALECTS, fullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withLock } from "../support/held-lock.ts";
-import { event, startReceiver, withReceiver } from "../support/receiver.ts";
+import { event, SECRET, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 interface Plan {
@@ -32,6 +32,15 @@ function exchanging(plan: Plan) {
       return { grant: prepared.token };
     },
   });
+}
+
+/** Stops the receiver, lets the work that is held go on, and returns which of the two came first. */
+async function stopBeside(receiver: TestReceiver, held: PromiseWithResolvers<void>): Promise<string> {
+  const stopping = receiver.stop().then(() => "the stop ended");
+  const first = await Promise.race([stopping, sleep(300, "the work went on")]);
+  held.resolve();
+  await stopping;
+  return first;
 }
 
 describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
@@ -212,13 +221,15 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
   });
 
   it("ends at the handler's time limit", () => {
-    const plan: Plan = { prepared: 0, prepare: () => sleep(10_000, undefined, { ref: false }) };
+    const released = Promise.withResolvers<void>();
+    const plan: Plan = { prepared: 0, prepare: () => released.promise };
     return withReceiver(
       dialect,
       async (receiver) => {
         expect((await receiver.send(event("exchange", {}))).status).toBe(500);
         const { body } = await receiver.admin("/api/v1/failures");
         expect(body.items).toMatchObject([{ code: "handler_timed_out" }]);
+        released.resolve();
       },
       { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
     );
@@ -264,6 +275,58 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
     );
   });
+
+  it("a stop waits for a prepare step whose client has gone, and the redelivery does not repeat it", () =>
+    withMigrated(dialect, async (target) => {
+      const released = Promise.withResolvers<void>();
+      const plan: Plan = { prepared: 0, prepare: () => released.promise };
+      const receiver = await startReceiver(target, { handlers: [exchanging(plan)] });
+      const sent = event("exchange", {});
+      const body = JSON.stringify(sent);
+      const platform = new AbortController();
+      const given = fetch(`${receiver.publicOrigin}/api/platform/callback`, {
+        method: "POST",
+        headers: { "x-signature": signHmac(SECRET, Buffer.from(body)) },
+        body,
+        signal: platform.signal,
+      });
+      await until(() => plan.prepared === 1);
+      platform.abort();
+      await expect(given).rejects.toThrow("aborted");
+      expect(await stopBeside(receiver, released)).toBe("the work went on");
+      const next = await startReceiver(target, { handlers: [exchanging(plan)] });
+      expect((await next.send(sent)).body).toEqual({ status: "already_processed" });
+      expect(plan.prepared).toBe(1);
+      await next.stop();
+    }));
+
+  it("a stop waits for a prepare step past its time limit, and its result serves the redelivery", () =>
+    withMigrated(dialect, async (target) => {
+      const released = Promise.withResolvers<void>();
+      const plan: Plan = { prepared: 0, prepare: () => released.promise };
+      const options = { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } };
+      const receiver = await startReceiver(target, options);
+      const sent = event("exchange", {});
+      expect((await receiver.send(sent)).status).toBe(500);
+      expect(await stopBeside(receiver, released)).toBe("the work went on");
+      const next = await startReceiver(target, options);
+      expect((await next.send(sent)).body).toEqual({ status: "success", data: { token: "token-1" } });
+      expect(plan.prepared).toBe(1);
+      await next.stop();
+    }));
+
+  it("a stop waits three seconds for a prepare step that never ends", { tags: ["full"] }, () =>
+    withMigrated(dialect, async (target) => {
+      const plan: Plan = { prepared: 0, prepare: () => new Promise(() => {}) };
+      const env = { HANDLER_TIMEOUT_MS: "100" };
+      const receiver = await startReceiver(target, { handlers: [exchanging(plan)], env });
+      expect((await receiver.send(event("exchange", {}))).status).toBe(500);
+      const begun = performance.now();
+      await receiver.stop();
+      expect(performance.now() - begun).toBeGreaterThan(2_000);
+      expect(performance.now() - begun).toBeLessThan(9_000);
+    }),
+  );
 
   it("a dry run never runs the prepare step, and uses a stored result or reports that none exists", () => {
     const plan: Plan = { prepared: 0, failing: 1 };
