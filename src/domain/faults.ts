@@ -47,7 +47,10 @@ export const FAULTS = {
   ...faults(408, "request timeout", {
     request_timeout: "The request did not arrive in full within `REQUEST_TIMEOUT_MS`.",
   }),
-  ...faults(400, "malformed request", { malformed_request: "The bytes are not a valid HTTP request." }),
+  ...faults(400, "malformed request", {
+    malformed_request:
+      "The bytes are not a valid HTTP request, or the client left before its body was complete.",
+  }),
   ...faults(431, "headers too large", { headers_too_large: "The request's headers are longer than 16 KiB." }),
   ...faults(401, "invalid signature", {
     signature_missing: "There is no `X-Signature` header.",

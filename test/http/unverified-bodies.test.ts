@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readRequestBody } from "../../src/http/read-request-body.ts";
 import { UnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
@@ -94,6 +96,31 @@ describe("bodies that are not verified yet", () => {
       async (origin) => {
         const response = await fetch(origin, { method: "POST", body: "x".repeat(600) });
         expect(await response.json()).toEqual([true, 600, false]);
+      },
+    );
+  });
+
+  const leave = (message: IncomingMessage) => once(message.destroy(), "close");
+
+  it.each([
+    ["before it is read", leave, async () => {}],
+    ["while it is read", async () => {}, leave],
+  ])("a body whose client leaves %s ends as malformed, and is not counted", async (_when, before, after) => {
+    const bodies = new UnverifiedBodies(1_000, 1_000);
+    const found = Promise.withResolvers<unknown>();
+    await withHttpServer(
+      async (message) => {
+        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
+        const ended: unknown[] = [];
+        await before(message);
+        readRequestBody(message, limits, (body) => ended.push(body));
+        await after(message);
+        found.resolve([ended, bodies.endOldest()]);
+      },
+      async (origin) => {
+        const sent = fetch(origin, { method: "POST", body: "x".repeat(600) });
+        await expect(sent).rejects.toThrow("fetch failed");
+        expect(await found.promise).toMatchObject([[{ code: "malformed_request" }], false]);
       },
     );
   });
