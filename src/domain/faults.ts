@@ -146,7 +146,7 @@ export const FAULTS = {
   }),
   ...faults(503, "temporarily unavailable", {
     keys_unavailable:
-      "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused.",
+      "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused. Or the bodies that wait for these keys hold half of `MAX_UNVERIFIED_BYTES` already.",
     platform_unavailable:
       "The authorization server at `OAUTH_ISSUER` cannot be asked, so no OAuth flow can begin or end.",
     prefetch_refused:

@@ -55,6 +55,20 @@ describe("bodies that are not verified yet", () => {
     expect(ended).toEqual([]);
   });
 
+  it("bodies that wait for keys hold half of the bound, or a single body, and count until they are released", () => {
+    const { begin } = bounded(100, 100);
+    const [small, large, other] = [begin("192.0.2.1", "s"), begin("192.0.2.1", "l"), begin("192.0.2.2", "o")];
+    for (const [body, bytes] of [
+      [small, 10],
+      [large, 60],
+      [other, 30],
+    ] as const)
+      body.reserve(bytes);
+    expect([large.mayWait(), small.mayWait(), large.mayWait()]).toEqual([true, false, true]);
+    large.release();
+    expect([small.mayWait(), other.mayWait()]).toEqual([true, true]);
+  });
+
   it("count no more once they are released, and each of them once", () => {
     const { bodies, ended, begin } = bounded(100, 100);
     const verified = begin("192.0.2.1", "verified");
