@@ -40,7 +40,7 @@ const DIAGNOSIS = view("Why it was not authentic; null for others, and where it 
 
 const LEFT_OUT = view("Of a row that stands for callbacks without rows of their own; null for all others.", {
   reason: z
-    .enum(["rejected_bound", "unknown_address", "buffer_full", "body_bound", "output_bound"])
+    .enum(["rejected_bound", "unknown_address", "buffer_full", "row_refused", "body_bound", "output_bound"])
     .describe("Which bound left them out: docs/masking.md."),
   count: z.int(),
   addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),

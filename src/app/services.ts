@@ -67,6 +67,7 @@ export function createServices(dependencies: Dependencies) {
   });
   const callbackLog = createCallbackLog({
     append: createCallbackAppender(store, config.retention.refusedBytes, clock, logger),
+    isDataError: store.database.isDataError,
     logger,
     write: lineWriter(logger),
     clock,

@@ -103,7 +103,8 @@ export function redirectOf({ values }: OAuthReading, baseUrl: string) {
     /** Whether the exchange also sends it for flows that were not started here. */
     isUriGiven: values.OAUTH_REDIRECT_URI !== undefined,
     responseMode: values.OAUTH_RESPONSE_MODE,
-    successUrl: values.OAUTH_SUCCESS_URL ?? null,
+    /** As a Location header carries it: percent-encoded, the host in Punycode. */
+    successUrl: URL.parse(values.OAUTH_SUCCESS_URL ?? "")?.href ?? null,
   };
 }
 

@@ -49,6 +49,7 @@ export const DROP_REASONS = {
   rejected_bound: "refused callbacks are not logged one by one: more than the bound in a minute",
   unknown_address: "requests came to addresses that are no callback addresses",
   buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
+  row_refused: "callbacks have a line but no row in the callback log: the database refused their rows",
   body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
   output_bound:
     "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",

@@ -47,7 +47,10 @@ export const FAULTS = {
   ...faults(408, "request timeout", {
     request_timeout: "The request did not arrive in full within `REQUEST_TIMEOUT_MS`.",
   }),
-  ...faults(400, "malformed request", { malformed_request: "The bytes are not a valid HTTP request." }),
+  ...faults(400, "malformed request", {
+    malformed_request:
+      "The bytes are not a valid HTTP request, or the client left before its body was complete.",
+  }),
   ...faults(431, "headers too large", { headers_too_large: "The request's headers are longer than 16 KiB." }),
   ...faults(401, "invalid signature", {
     signature_missing: "There is no `X-Signature` header.",
@@ -143,7 +146,7 @@ export const FAULTS = {
   }),
   ...faults(503, "temporarily unavailable", {
     keys_unavailable:
-      "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused.",
+      "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused. Or the bodies that wait for these keys hold half of `MAX_UNVERIFIED_BYTES` already.",
     platform_unavailable:
       "The authorization server at `OAUTH_ISSUER` cannot be asked, so no OAuth flow can begin or end.",
     prefetch_refused:

@@ -24,6 +24,8 @@ export function readRequestBody(
   { maxBytes, address, unverified }: BodyLimits,
   ended: (body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault) => void,
 ): void {
+  // It emits nothing more: its client left while the request waited.
+  if (message.destroyed) return ended(refused("malformed_request"));
   const { "content-length": length } = message.headers;
   const announced = length === undefined ? maxBytes : Number(length);
   if (announced > maxBytes) return ended(refused("body_too_large"));
@@ -49,7 +51,7 @@ export function readRequestBody(
     reservation.complete();
     ended({ bytes: body.bytes(), reservation });
   });
-  message.on("error", () => end(refused("malformed_request")));
+  message.on("close", () => end(refused("malformed_request")));
 }
 
 /**

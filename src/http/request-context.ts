@@ -101,7 +101,8 @@ export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
     const forwarded = message.headers["x-forwarded-proto"];
     const isBelieved = forwarded !== undefined && isTrusted(message.socket.remoteAddress ?? "", 0);
     return {
-      address: normalAddress(proxyAddr(message, isTrusted)),
+      // Whatever its type says, it returns undefined for a connection that the client has reset.
+      address: normalAddress(proxyAddr(message, isTrusted) ?? ""),
       protocol: isBelieved ? lastOf(String(forwarded)) : protocol,
     };
   };

@@ -242,7 +242,7 @@ interface CallbackEnd {
 }
 
 export function createRouteHandler(
-  { metrics, isEndpointCheck }: PublicDependencies,
+  { metrics, isEndpointCheck, receiver }: PublicDependencies,
   responder: Responder,
   source: string,
   run: (request: RequestContext, end: CallbackEnd) => void,
@@ -262,7 +262,13 @@ export function createRouteHandler(
         // Its bytes no longer count as unverified, whatever came of it.
         request.bodyReservation?.release();
         const shown = endpointCheckResult(request, result, isEndpointCheck) ?? result;
-        responder.respond(request, shown, known, result.logEntry === undefined ? undefined : response);
+        try {
+          responder.respond(request, shown, known, result.logEntry === undefined ? undefined : response);
+        } catch (err) {
+          // The store or a promise calls this: nothing above it would end the request.
+          receiver.log.error({ err }, "a response could not be sent, and its connection was closed");
+          request.response.destroy();
+        }
       },
     });
   };

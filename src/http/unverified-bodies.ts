@@ -2,6 +2,8 @@ import { LinkedList, type ListEntry } from "../domain/index.ts";
 
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;
+/** Complete bodies that wait for keys of another server hold no more: the rest is for those whose key is known. */
+const WAITING_SHARE = 1 / 2;
 
 interface AddressGroup {
   readonly address: string;
@@ -24,6 +26,7 @@ export class UnverifiedBodies {
   readonly #aboveShare = new Set<AddressGroup>();
   readonly #unfinished = new LinkedList<UnverifiedBody>();
   #bytes = 0;
+  #waitingBytes = 0;
 
   constructor(maxBytes: number, maxBodyBytes: number) {
     this.#maxBytes = maxBytes;
@@ -59,7 +62,15 @@ export class UnverifiedBodies {
     return true;
   }
 
-  release({ group, bytes }: UnverifiedBody): void {
+  /** Counts a body among those that wait for keys; false where these hold their share. A single one always may. */
+  startWaiting({ bytes }: UnverifiedBody): boolean {
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#maxBytes * WAITING_SHARE) return false;
+    this.#waitingBytes += bytes;
+    return true;
+  }
+
+  release({ group, bytes, isWaiting }: UnverifiedBody): void {
+    if (isWaiting) this.#waitingBytes -= bytes;
     this.#count(group, -bytes);
     group.count -= 1;
     if (group.count === 0) this.#groups.delete(group.address);
@@ -94,6 +105,7 @@ export class UnverifiedBody {
   readonly group: AddressGroup;
   readonly end: () => void;
   bytes = 0;
+  isWaiting = false;
   readonly #bodies: UnverifiedBodies;
   readonly #unfinished: LinkedList<UnverifiedBody>;
   readonly #entry: ListEntry<UnverifiedBody>;
@@ -125,6 +137,12 @@ export class UnverifiedBody {
   complete(): void {
     this.#unfinished.remove(this.#entry);
     this.group.unfinished.remove(this.#entryOfGroup);
+  }
+
+  /** Whether it may be held while keys are fetched; may be asked again. */
+  mayWait(): boolean {
+    this.isWaiting ||= !this.#isReleased && this.#bodies.startWaiting(this);
+    return this.isWaiting;
   }
 
   /** It is verified, or was dropped: its bytes count no more. May be called again. */

@@ -19,6 +19,8 @@ import type { TraceIds } from "./tracing/index.ts";
 
 interface CallbackLogOptions {
   readonly append: (rows: readonly CallbackLogEntry[]) => Promise<void>;
+  /** Whether an error of `append` is of a value in its rows, so that it would come again. */
+  readonly isDataError: (error: unknown) => boolean;
   readonly logger: Log;
   readonly write: WriteLine;
   readonly clock: Clock;
@@ -28,6 +30,9 @@ interface CallbackLogOptions {
 
 const MINUTE_MS = 60_000;
 const NOT_STORED = "the callback log could not be stored; it is kept and tried again";
+const LOST = "rows of the callback log are lost: the database did not take them";
+const REFUSED =
+  "the database refused a row of the callback log; it is dropped, and its callback has only its line";
 const BOUNDS = {
   /** How many refused requests a minute are logged; the rest is only counted. */
   rejectedPerMinute: 600,
@@ -50,7 +55,7 @@ export type CallbackLog = ReturnType<typeof createCallbackLog>;
 
 /** The callback log (SPEC 1.8): a line on standard output for each callback, and a row in the store. */
 export function createCallbackLog(options: CallbackLogOptions) {
-  const { append, logger, write, clock, metrics } = options;
+  const { append, isDataError, logger, write, clock, metrics } = options;
   const bounds = { ...BOUNDS, ...options.bounds };
   // A database that is away fails every second; saying so once a minute is enough.
   const sparing = createSparingLog(logger, clock);
@@ -63,6 +68,11 @@ export function createCallbackLog(options: CallbackLogOptions) {
     },
     maxRows: bounds.waiting,
     lengthOf,
+    isDataError,
+    onRefused(row, err) {
+      sparing("error", { fields: { err, request_id: row.requestId }, message: REFUSED });
+      drop("row_refused", { ...row, url: () => row.url });
+    },
     onError: (err, rows) => sparing("warn", { fields: { err, rows }, message: NOT_STORED }),
   });
   let isClosed = false;
@@ -120,18 +130,14 @@ export function createCallbackLog(options: CallbackLogOptions) {
     },
     drop,
     /** Resolves when every row added so far is stored, or could not be; never rejects. */
-    async flush(): Promise<void> {
-      await deferred.done();
-      await buffer.flush();
-    },
+    flush: (): Promise<void> => deferred.done().then(buffer.flush),
     /** Flushes, reports what was left out and stops the timers. */
     async close(): Promise<void> {
       await deferred.done();
       dropLog.close();
       const rows = await buffer.close();
       isClosed = true;
-      if (rows > 0)
-        logger.error({ rows }, "rows of the callback log are lost: the database did not take them");
+      if (rows > 0) logger.error({ rows }, LOST);
       // What the last flush left out is said in a line, at least.
       dropLog.close();
     },

@@ -97,6 +97,7 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
 const LOGGED_DROPS: readonly DropReason[] = [
   "rejected_bound",
   "buffer_full",
+  "row_refused",
   "body_bound",
   "unknown_address",
 ];

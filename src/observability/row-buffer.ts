@@ -4,7 +4,11 @@ export interface RowBufferOptions<Row> {
   readonly maxRows: number;
   /** How much memory a row takes: about its characters or bytes. */
   readonly lengthOf: (row: Row) => number;
-  /** Told at each attempt that failed; its rows are kept. */
+  /** Whether an error of `append` is of a value in its rows, so that it would come again. */
+  readonly isDataError?: (error: unknown) => boolean;
+  /** Receives each row that was refused by itself, which is dropped. */
+  readonly onRefused?: (row: Row, error: unknown) => void;
+  /** Receives every other error; its rows are kept. */
   readonly onError: (error: unknown, waiting: number) => void;
 }
 
@@ -15,9 +19,13 @@ const BATCH_ROWS = 200;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** Rows on their way to the store, in groups, one group at a time. */
-export function createRowBuffer<Row>({ append, maxRows, lengthOf, onError }: RowBufferOptions<Row>) {
+export function createRowBuffer<Row>(options: RowBufferOptions<Row>) {
+  const { append, maxRows, lengthOf, isDataError, onRefused, onError } = options;
   const waiting: Row[] = [];
-  const total = { added: 0, stored: 0, characters: 0 };
+  /** Of those added, the ones that left are stored or refused. */
+  const total = { added: 0, left: 0, characters: 0 };
+  /** How many rows are to be stored one by one: among them is one that was refused. */
+  let single = 0;
   let timer: NodeJS.Timeout | undefined;
   let storing: Promise<boolean> | undefined;
   let isFailing = false;
@@ -32,27 +40,35 @@ export function createRowBuffer<Row>({ append, maxRows, lengthOf, onError }: Row
   }
 
   async function storeGroup(): Promise<boolean> {
-    const rows = waiting.slice(0, BATCH_ROWS);
+    const rows = waiting.slice(0, single > 0 ? 1 : BATCH_ROWS);
     try {
       await append(rows);
     } catch (error) {
-      isFailing = true;
-      onError(error, waiting.length);
-      return false;
+      if (!isDataError?.(error)) {
+        isFailing = true;
+        onError(error, waiting.length);
+        return false;
+      }
+      if (rows.length > 1) {
+        single = rows.length;
+        return true;
+      }
+      for (const row of rows) onRefused?.(row, error);
     }
     isFailing = false;
+    single = Math.max(0, single - 1);
     waiting.splice(0, rows.length);
-    total.stored += rows.length;
+    total.left += rows.length;
     for (const row of rows) total.characters -= lengthOf(row);
     return true;
   }
 
-  /** Resolves when every row added so far is stored, or could not be; never rejects. */
+  /** Resolves when every row added so far is stored or refused, or could not be stored; never rejects. */
   async function flush(): Promise<void> {
     unschedule();
     // Rows that arrive meanwhile are left to the next flush; under load this one would never end.
     const target = total.added;
-    while (total.stored < target) {
+    while (total.left < target) {
       storing ??= storeGroup().finally(() => {
         storing = undefined;
       });

@@ -14,7 +14,7 @@ import type {
 import type { Encryptor } from "../encryption/index.ts";
 import type { AttemptKind, Handler, Registry, SharedTimeLimit, UserTokens } from "../handlers/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
-import type { Credential, DistinctHeaders, Scheme } from "../sources/index.ts";
+import type { Credential, DistinctHeaders, HeldBody, Scheme } from "../sources/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
@@ -26,7 +26,7 @@ export interface Source {
 }
 
 /** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
-export interface BodyReservation {
+export interface BodyReservation extends HeldBody {
   /** May be called again. */
   release(): void;
 }

@@ -15,6 +15,7 @@ export {
   anyOf,
   type Credential,
   type DistinctHeaders,
+  type HeldBody,
   isCredentialMissing,
   type Scheme,
   type SignedRequest,

@@ -16,6 +16,8 @@ export interface Database {
   readonly write: Query;
   /** Whether an error passes by itself, as a busy database does. */
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
+  /** Whether a value was refused, by a constraint or for its type: the same statement fails again. */
+  readonly isDataError: (error: unknown) => boolean;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
   transact<T>(work: (query: Query) => Promise<T>): Promise<T>;
 }

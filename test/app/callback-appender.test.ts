@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { appendWithLateMark, createCallbackAppender } from "../../src/app/retention.ts";
 import { type CallbackFilter, type CallbackLogEntry, logEntryBytes } from "../../src/domain/index.ts";
+import { createCallbackLog } from "../../src/observability/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
@@ -124,4 +125,33 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
     expect(appended).toEqual(["refused"]);
     expect(log.lines).toMatchObject([{ level: "warn", fields: { err: new Error("away") } }]);
   });
+});
+
+describe.each(DIALECTS)("a log entry that the database refuses on %s", (dialect) => {
+  it("a log entry that the database refuses is dropped and counted, and all others are stored in order", () =>
+    withStore(dialect, async (store) => {
+      const log = recordedLog();
+      const counted: string[] = [];
+      const clock = { now: () => at(0) };
+      const callbackLog = createCallbackLog({
+        append: createCallbackAppender(store, 160_000, clock, log),
+        isDataError: store.database.isDataError,
+        logger: log,
+        write() {},
+        clock,
+        metrics: { callbackDropped: (reason) => void counted.push(reason) },
+      });
+      // A field that may not be null.
+      const refused = { ...cameAt("refused", 0), remoteAddress: undefined as unknown as string };
+      for (const row of [cameAt("one", 0), refused, cameAt("two", 0), cameAt("three", 0)])
+        callbackLog.addEntry(row);
+      await callbackLog.flush();
+      expect(await found(store, {})).toEqual(["one", "two", "three"]);
+      callbackLog.addEntry(cameAt("four", 0));
+      await callbackLog.flush();
+      expect(await found(store, {})).toEqual(["one", "two", "three", "four"]);
+      expect(counted).toEqual(["row_refused"]);
+      expect(log.lines).toMatchObject([{ level: "error", fields: { request_id: "refused" } }]);
+      await callbackLog.close();
+    }));
 });

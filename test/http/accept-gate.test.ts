@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createAcceptGate } from "../../src/http/admission.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 /** Whether requests may begin after so many turns of the event loop, each of which brought a connection. */
 async function isClearAfter(turns: number, maxMs: number): Promise<boolean> {
@@ -51,7 +53,28 @@ describe("requests", () => {
       expect(times).toHaveLength(3);
       expect(Math.max(...times)).toBeGreaterThan(50);
     }));
+
+  it("a callback whose client leaves while it waits for connections is logged as malformed", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const port = Number(new URL(receiver.publicOrigin).port);
+      const flood = floodOf(port);
+      await Promise.all(Array.from({ length: 10 }, () => leaveAfterHead(port)));
+      await flood.end();
+      await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 400")) === 10);
+      const { text } = (await receiver.admin("/metrics")).body;
+      expect(text).toContain('oncehook_callback_outcomes_total{outcome="malformed_request"} 10');
+    }));
 });
+
+/** On a connection that the server has accepted, since the reset of another one hides its head. */
+async function leaveAfterHead(port: number): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(socket, "data");
+  const head = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n";
+  socket.write(head, () => socket.resetAndDestroy());
+  await once(socket, "close");
+}
 
 /** A new connection in each turn of the event loop. */
 function floodOf(port: number): { end(): Promise<void> } {

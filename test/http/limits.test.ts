@@ -1,3 +1,5 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   applyRateLimits,
@@ -7,6 +9,7 @@ import {
   withFallback,
 } from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
+import { createReadOrigin } from "../../src/http/request-context.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -243,6 +246,15 @@ describe("remote addresses", () => {
     ["2001:db8::1", "2001:db8::1"],
   ])("a remote address with a port is the host's: %s", (written, address) => {
     expect(normalAddress(written)).toBe(address);
+  });
+
+  it.each([
+    ["without a proxy", []],
+    ["behind a trusted proxy", ["192.0.2.0/24"]],
+  ])("the remote address of a connection that was reset is empty %s", (_where, trustProxy) => {
+    const message = new IncomingMessage(new Socket());
+    message.headers["x-forwarded-for"] = "198.51.100.7";
+    expect(createReadOrigin(trustProxy)(message)).toEqual({ address: "", protocol: "http" });
   });
 
   it("every remote address is allowed without a list", () => {

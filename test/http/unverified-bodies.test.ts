@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readRequestBody } from "../../src/http/read-request-body.ts";
 import { UnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
@@ -53,6 +55,20 @@ describe("bodies that are not verified yet", () => {
     expect(ended).toEqual([]);
   });
 
+  it("bodies that wait for keys hold half of the bound, or a single body, and count until they are released", () => {
+    const { begin } = bounded(100, 100);
+    const [small, large, other] = [begin("192.0.2.1", "s"), begin("192.0.2.1", "l"), begin("192.0.2.2", "o")];
+    for (const [body, bytes] of [
+      [small, 10],
+      [large, 60],
+      [other, 30],
+    ] as const)
+      body.reserve(bytes);
+    expect([large.mayWait(), small.mayWait(), large.mayWait()]).toEqual([true, false, true]);
+    large.release();
+    expect([small.mayWait(), other.mayWait()]).toEqual([true, true]);
+  });
+
   it("count no more once they are released, and each of them once", () => {
     const { bodies, ended, begin } = bounded(100, 100);
     const verified = begin("192.0.2.1", "verified");
@@ -94,6 +110,31 @@ describe("bodies that are not verified yet", () => {
       async (origin) => {
         const response = await fetch(origin, { method: "POST", body: "x".repeat(600) });
         expect(await response.json()).toEqual([true, 600, false]);
+      },
+    );
+  });
+
+  const leave = (message: IncomingMessage) => once(message.destroy(), "close");
+
+  it.each([
+    ["before it is read", leave, async () => {}],
+    ["while it is read", async () => {}, leave],
+  ])("a body whose client leaves %s ends as malformed, and is not counted", async (_when, before, after) => {
+    const bodies = new UnverifiedBodies(1_000, 1_000);
+    const found = Promise.withResolvers<unknown>();
+    await withHttpServer(
+      async (message) => {
+        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
+        const ended: unknown[] = [];
+        await before(message);
+        readRequestBody(message, limits, (body) => ended.push(body));
+        await after(message);
+        found.resolve([ended, bodies.endOldest()]);
+      },
+      async (origin) => {
+        const sent = fetch(origin, { method: "POST", body: "x".repeat(600) });
+        await expect(sent).rejects.toThrow("fetch failed");
+        expect(await found.promise).toMatchObject([[{ code: "malformed_request" }], false]);
       },
     );
   });

@@ -39,6 +39,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
       store.rows.push(...rows);
       store.diagnoses.push(...rows.map((row) => row.diagnosis?.code));
     },
+    isDataError: () => false,
     logger,
     write: (level, fields, message) => logger[level](JSON.parse(`{${fields()}}`), message),
     clock: { now: () => new Date() },

@@ -1,7 +1,10 @@
+import type { ServerResponse } from "node:http";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { DIALECTS } from "../support/databases.ts";
+import { withHttpServer } from "../support/http-server.ts";
 import { payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 const TOKEN = "the-token-the-platform-sends";
 const JWT_SECRET = "a-jwt-secret-of-32-bytes-or-more";
@@ -127,4 +130,38 @@ describe("authentication", () => {
         JWT_JWKS_URL: "http://127.0.0.1:1/jwks",
       }),
     ));
+
+  it("callbacks that wait for keys leave room for authentic ones, and get 503 past half of MAX_UNVERIFIED_BYTES", () => {
+    const asked: ServerResponse[] = [];
+    return withHttpServer(
+      (_request, response) => void asked.push(response),
+      (origin) =>
+        withReceiver(
+          "sqlite",
+          async (receiver) => {
+            const header = Buffer.from('{"alg":"RS256","kid":"k"}').toString("base64url");
+            const headers = { authorization: `Bearer ${header}.e30.AAAA` };
+            const statuses: number[] = [];
+            const forged = Array.from({ length: 8 }, async () => {
+              const url = `${receiver.publicOrigin}/api/platform/callback`;
+              statuses.push((await fetch(url, { method: "POST", headers, body: "x".repeat(1_000) })).status);
+            });
+            await until(() => statuses.length === 6 && asked.length === 1);
+            expect((await receiver.send(payment())).status).toBe(200);
+            for (const response of asked) response.writeHead(503).end();
+            await Promise.all(forged);
+            expect(statuses).toEqual(Array(8).fill(503));
+          },
+          env({
+            ...JWT_ENV,
+            AUTH_METHOD: "hmac,jwt",
+            JWT_ALGORITHM: "RS256",
+            JWT_SECRET: "",
+            JWT_JWKS_URL: origin,
+            MAX_BODY_BYTES: "1024",
+            MAX_UNVERIFIED_BYTES: "4096",
+          }),
+        ),
+    );
+  });
 });

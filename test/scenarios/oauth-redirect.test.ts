@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineHandler, Rejected } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
-import { type CallbackResponse, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { start } from "../../src/app/index.ts";
+import { defineHandler, Rejected, signHmac } from "../../src/index.ts";
+import { capturedLog } from "../../src/testing/captured-log.ts";
+import { DIALECTS, withMigrated } from "../support/databases.ts";
+import {
+  type CallbackResponse,
+  payment,
+  SECRET,
+  type TestReceiver,
+  testConfig,
+  withReceiver,
+} from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const STATE = "state-of-at-least-128-bits";
@@ -242,4 +251,42 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       },
       { env: { OAUTH_SCOPE_PATH: "tenants/one" } },
     ));
+});
+
+describe("a browser after its redirect", () => {
+  const URL_OF_ANY_SCRIPT = "https://example.com/登录";
+
+  /** Brings what the platform signed, and does not follow the response. */
+  function browse(origin: string): Promise<Response> {
+    const body = JSON.stringify({ code: "c1", state: "anything" });
+    const headers = { accept: "text/html", "x-signature": signHmac(SECRET, Buffer.from(body)) };
+    return fetch(`${origin}${PATH}`, { method: "POST", body, headers, redirect: "manual" });
+  }
+
+  it("a browser is sent to an OAUTH_SUCCESS_URL of any script, percent-encoded", () =>
+    withReceiver(
+      "sqlite",
+      async ({ publicOrigin }) => {
+        const { status, headers } = await browse(publicOrigin);
+        expect([status, headers.get("location")]).toEqual([303, "https://example.com/%E7%99%BB%E5%BD%95"]);
+      },
+      { env: { OAUTH_SUCCESS_URL: URL_OF_ANY_SCRIPT } },
+    ));
+
+  it("a response that Node refuses to send closes its connection, and is logged", () =>
+    withMigrated("sqlite", async (target) => {
+      const config = testConfig(target);
+      const { logger, lines } = capturedLog(config);
+      const redirect = { ...config.redirect, successUrl: URL_OF_ANY_SCRIPT };
+      const running = await start({ ...config, redirect }, { logger });
+      try {
+        await expect(browse(running.publicOrigin)).rejects.toThrow("fetch failed");
+        const message = "a response could not be sent, and its connection was closed";
+        expect(lines.filter(({ msg }) => msg === message)).toMatchObject([
+          { err: { code: "ERR_INVALID_CHAR" } },
+        ]);
+      } finally {
+        await running.stop();
+      }
+    }));
 });

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
+import { rowsOf } from "../support/effects.ts";
 import { event, withReceiver } from "../support/receiver.ts";
 
 it("a handler whose transaction PostgreSQL broke runs again on the event as it came, whatever it has made of it", () => {
@@ -61,5 +63,39 @@ it("a dry run whose transaction PostgreSQL broke shows what its last run did, an
       expect(plan.runs).toBe(2);
     },
     { handlers: [handler] },
+  );
+});
+
+it("a run that its group left behind as late does not change the response of the run that commits", () => {
+  const firstRuns = new Map<string, PromiseWithResolvers<void>>();
+  const slow = defineHandler({
+    type: "payout",
+    data: z.object({}),
+    async handle({ event: { event_id } }) {
+      const first = firstRuns.get(event_id);
+      if (first !== undefined) {
+        // The first run returns after this one, and before the answer to COMMIT.
+        setImmediate(first.resolve);
+        return { run: 2 };
+      }
+      const end = Promise.withResolvers<void>();
+      firstRuns.set(event_id, end);
+      // An event that is in no group has one run.
+      await Promise.race([end.promise, sleep(300)]);
+      return { run: 1 };
+    },
+  });
+  return withReceiver(
+    "postgres",
+    async (receiver) => {
+      const sent = Array.from({ length: 12 }, () => event("payout", {}));
+      const responses = await Promise.all(sent.map((one) => receiver.send(one)));
+      const rows = await rowsOf(receiver.target, "SELECT event_id, result FROM oncehook_records");
+      const recorded = new Map(rows.map(({ event_id, result }) => [event_id, JSON.parse(String(result))]));
+      expect([...recorded.values()]).toContainEqual({ run: 2 });
+      for (const [at, { event_id }] of sent.entries())
+        expect(responses[at]?.body).toEqual({ status: "success", data: recorded.get(event_id) });
+    },
+    { handlers: [slow] },
   );
 });

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { exportJWK } from "jose";
 import { describe, expect, it } from "vitest";
+import { UnverifiedBodies } from "../../src/http/unverified-bodies.ts";
 import { type JwtKeys, jwksKeys } from "../../src/sources/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { CLAIMS, token, verify } from "../support/jwt.ts";
@@ -195,6 +196,32 @@ describe("a platform's JWK Set", () => {
         expect(await verify(genuine, platform.over)).toHaveProperty("verified");
       }
       await until(() => platform.asked === 2);
+    }));
+
+  it("bodies that wait for a JWK Set leave half of MAX_UNVERIFIED_BYTES to callbacks with a known key", () =>
+    withPlatform(async (platform) => {
+      const known = pair();
+      platform.keys = [await jwk("known", known.publicKey)];
+      const genuine = await signed("known", known.privateKey);
+      const forged = await signed("unknown", pair().privateKey);
+      await verify(genuine, platform.over);
+      platform.state = "hanging";
+      platform.clock += COOLDOWN;
+      const bodies = new UnverifiedBodies(1_000, 100);
+      const verdictOn = async (jwt: string) => {
+        const body = bodies.begin("192.0.2.1", () => {});
+        expect(body.reserve(100)).toBe(true);
+        body.complete();
+        const verdict = await verify(jwt, platform.over, undefined, body);
+        body.release();
+        return verdict;
+      };
+      const ended: unknown[] = [];
+      for (let sent = 0; sent < 10; sent += 1) void verdictOn(forged).then((verdict) => ended.push(verdict));
+      await until(() => ended.length === 5 && platform.asked === 2);
+      expect(ended).toMatchObject(Array(5).fill({ kind: "failed", code: "keys_unavailable" }));
+      expect(bodies.bytes).toBe(500);
+      expect(await verdictOn(genuine)).toHaveProperty("verified");
     }));
 
   it("a JWK Set is fetched after a quiet time before its keys, one of which may be withdrawn, are trusted", () =>

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
-import { createJwtScheme, type JwtOptions, secretKeys } from "../../src/sources/index.ts";
+import { createJwtScheme, type HeldBody, type JwtOptions, secretKeys } from "../../src/sources/index.ts";
 
 export const NOW = new Date("2026-03-04T12:00:00Z");
 export const SECRET = "a-shared-secret-of-32-bytes-or-so";
@@ -25,8 +25,14 @@ export const token = (
   header: object = { alg: "HS256" },
   key: SigningKey = Buffer.from(SECRET),
 ) => new SignJWT({ ...claims }).setProtectedHeader(header as { alg: string }).sign(key);
-export const verify = (jwt: string, over: Partial<JwtOptions> = {}, headers?: Record<string, string[]>) =>
+export const verify = (
+  jwt: string,
+  over: Partial<JwtOptions> = {},
+  headers?: Record<string, string[]>,
+  bodyReservation?: HeldBody,
+) =>
   createJwtScheme({ ...OPTIONS, ...over }).verify({
     body: BODY,
     headers: headers ?? { authorization: [`Bearer ${jwt}`] },
+    bodyReservation,
   });

@@ -9,6 +9,7 @@ import {
   refused,
 } from "../../domain/index.ts";
 import { boundedFetch } from "../../http-client/index.ts";
+import type { HeldBody } from "./scheme.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
@@ -24,14 +25,16 @@ export type KeyCandidate =
 export interface JwtKeys {
   /**
    * Those that fit a token's header; the current one first. A header chooses among configured keys only.
-   * @throws KeysUnavailable when they cannot be fetched
+   * @param body asked before it is held for a fetch
+   * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
-  candidates(header: JwsHeader): Promise<readonly KeyCandidate[]>;
+  candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
   /**
    * Asked when none of them made the signature: those that fit after another look, none where a look is not due.
-   * @throws KeysUnavailable when they cannot be fetched
+   * @param body asked before it is held for a fetch
+   * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
-  refreshed(header: JwsHeader): Promise<readonly KeyCandidate[]>;
+  refreshed(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
 }
 
 /** The platform's keys cannot be had just now, so nothing can be said about a token. */
@@ -182,15 +185,16 @@ class PublishedKeys implements JwtKeys {
     this.#now = now;
   }
 
-  async candidates(header: JwsHeader): Promise<KeyCandidate[]> {
-    await this.#refreshIfStale();
+  async candidates(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
+    await this.#refreshIfStale(body);
     return matchingKeys(this.#keys, header);
   }
 
-  async refreshed(header: JwsHeader): Promise<KeyCandidate[]> {
+  async refreshed(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
     const isKnown = (await matchingKeys(this.#keys, header)).length > 0;
     // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
     if (isKnown && this.#age() < COOLDOWN_MS) return [];
+    assertMayWait(body);
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined;
     });
@@ -210,15 +214,17 @@ class PublishedKeys implements JwtKeys {
   }
 
   /** Fetches what is too old. @throws KeysUnavailable when nothing that may still serve is at hand */
-  async #refreshIfStale(): Promise<void> {
+  async #refreshIfStale(body: HeldBody | undefined): Promise<void> {
     const old = this.#age();
     if (old < FRESH_MS) return;
     const isDown = this.#failure !== undefined && old < STALE_MS;
+    const mustWait = !isDown && old >= AGEING_MS;
+    if (mustWait) assertMayWait(body);
     const reloading = this.#reload().catch((error: unknown) => {
       // A failure is kept, and reported where a key is needed that only the address knows.
       if (old >= STALE_MS) throw error;
     });
-    if (!isDown && old >= AGEING_MS) await reloading;
+    if (mustWait) await reloading;
   }
 
   /** Fetches, once for all who ask at the same time. @throws KeysUnavailable, at once where it just failed */
@@ -241,6 +247,14 @@ class PublishedKeys implements JwtKeys {
     this.#fetchedAt = this.#now();
     this.#keys = (this.#remote.jwks()?.keys ?? []).map((jwk) => jose.createLocalJWKSet({ keys: [jwk] }));
   }
+}
+
+/** Forged tokens name unknown keys at will: their bodies must not take the room of those whose key is known. */
+function assertMayWait(body: HeldBody | undefined): void {
+  if (body?.mayWait() !== false) return;
+  throw new KeysUnavailable(
+    "JWT_JWKS_URL: the bodies that wait for its keys hold half of MAX_UNVERIFIED_BYTES already",
+  );
 }
 
 function unavailable(cause: unknown): KeysUnavailable {

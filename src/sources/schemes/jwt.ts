@@ -8,7 +8,7 @@ import {
   KeysUnavailable,
   parseJwsHeader,
 } from "./jwt-keys.ts";
-import type { Scheme } from "./scheme.ts";
+import type { HeldBody, Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
 
 export interface JwtOptions {
@@ -35,7 +35,7 @@ export function createJwtScheme(options: JwtOptions): Scheme {
     async verify(request) {
       const token = read(request);
       if (typeof token !== "string") return token;
-      const checked = await check(token, options);
+      const checked = await check(token, request.bodyReservation, options);
       if (checked.kind !== "signed") return checked;
       const { payload, index } = checked;
       const { bodyClaim } = options;
@@ -51,17 +51,21 @@ interface CheckedToken {
   readonly index: number;
 }
 
-async function check(token: string, options: JwtOptions): Promise<CheckedToken | Refused | Failed> {
+async function check(
+  token: string,
+  body: HeldBody | undefined,
+  options: JwtOptions,
+): Promise<CheckedToken | Refused | Failed> {
   const header = parseJwsHeader(token);
   if (isRefused(header)) return header;
   if (header.alg !== options.algorithm) {
     return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
   }
   try {
-    const candidates = await options.keys.candidates(header);
+    const candidates = await options.keys.candidates(header, body);
     const first = await tryKeys(token, candidates, options);
     if (first.kind !== "undecided") return first;
-    const renewed = await options.keys.refreshed(header);
+    const renewed = await options.keys.refreshed(header, body);
     const last = renewed.length === 0 ? first : await tryKeys(token, renewed, options);
     if (last.kind !== "undecided") return last;
     // The key that cannot be used may be the one that made the signature.

@@ -3,10 +3,17 @@ import { type Failed, isRefused, type Refused, refused } from "../../domain/inde
 /** Each header's values apart, names in lower case: `headersDistinct` of `node:http`. */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
+/** The memory that a body takes until it is verified. */
+export interface HeldBody {
+  /** Whether it may stay while another server is asked; false where such bodies hold their share of the bound. */
+  mayWait(): boolean;
+}
+
 /** What a scheme may look at: the bytes exactly as they arrived, never a decoded string. */
 export interface SignedRequest {
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
+  readonly bodyReservation?: HeldBody | undefined;
 }
 
 /** Which credential was accepted, so that an operator sees when an old one is out of use. */

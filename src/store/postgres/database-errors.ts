@@ -101,6 +101,11 @@ export function transientReasonBeforeSending(error: unknown): StoreErrorReason |
   return error instanceof ConnectionLost ? undefined : transientReason(error) && "unavailable";
 }
 
+/** Whether a value was refused: a data exception or a violated constraint (PostgreSQL manual, appendix A). */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? "");
+}
+
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === LOCK_NOT_AVAILABLE;
 }

@@ -11,7 +11,7 @@ import { type OnceScope, runHandler, submitOnce } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
-import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
+import { isDataError, transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
 import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
 import type { SessionSettings } from "./first-connection.ts";
@@ -204,6 +204,7 @@ function createDatabase(
     read: query,
     write: query,
     transientReason,
+    isDataError,
     transact(work) {
       const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
       const run = () =>

@@ -33,6 +33,12 @@ export function isConstraintError(error: unknown): boolean {
   return primaryCode(error) === SQLITE_CONSTRAINT;
 }
 
+/** Whether a value was refused: by a constraint, or by the driver, which binds only some types. */
+export function isDataError(error: unknown): boolean {
+  if (isConstraintError(error)) return true;
+  return error instanceof TypeError && "code" in error && error.code === "ERR_INVALID_ARG_TYPE";
+}
+
 /** The machine's trouble is the database's, also where a handler's statement met it; other errors are as they are. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseErrorInHandler) && !isSystemError(error)) return error;

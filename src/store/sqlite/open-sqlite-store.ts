@@ -14,7 +14,7 @@ import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
 import { Checkpointer, type PauseWriter } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
-import { transientReason } from "./database-errors.ts";
+import { isDataError, transientReason } from "./database-errors.ts";
 import { assertOwnFile } from "./database-file.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { EventTask, insertCallbacks } from "./event-task.ts";
@@ -167,6 +167,7 @@ function createDatabase(connection: Connection, reader: Connection, writer: Writ
     ),
     write: bindQuery(sqliteDialect, (query) => transact(async () => connection.execute(query))),
     transientReason,
+    isDataError,
     transact,
   };
 }
