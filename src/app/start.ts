@@ -4,7 +4,7 @@ import { type AdminDependencies, createAdminListener, createTokenCheck } from ".
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
-import { createEncryptor } from "../encryption/index.ts";
+import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange, type TlsPair } from "../http/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
@@ -91,9 +91,8 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const origins = { public: "", admin: "" };
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
   const platform = configuredAuthorizationServer(config, () => origins.admin);
-  const { uri, isUriGiven } = config.redirect;
   const exchange = createCodeExchange(platform, {
-    redirectUri: isUriGiven ? uri : undefined,
+    redirectUri: config.redirect.isUriGiven ? config.redirect.uri : undefined,
     timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
     log: logger,
   });
@@ -107,10 +106,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
-  // Loaded where callbacks are kept for listeners, and only there.
-  const capture = config.captureEnabled ? await import("../dev/capture/index.ts") : null;
-  const captures = { store: store.captures, encryptor, clock, log: logger };
-  const captureBuffer = capture?.createCaptureBuffer(captures) ?? null;
+  const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
   const parts = { config, store, registry, encryptor, scheme, noteCredential };
   const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
@@ -143,13 +139,8 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
-  background.start(options);
-  startUpkeep(
-    config,
-    services,
-    { ...options, captureBuffer, tls, server: listener.server },
-    background.stops,
-  );
+  const served = { captureBuffer, tls, server: listener.server };
+  startUpkeep(config, services, { ...options, ...served }, background);
   isServing = true;
   undo.push(async () => {
     isServing = false;
@@ -173,7 +164,17 @@ async function openOwnStore(
   return store;
 }
 
-/** What runs beside the listeners for as long as they serve: retention, re-encryption, renewed certificates. */
+/** Its code is loaded where callbacks are kept for listeners, and only there. */
+async function openCaptureBuffer(
+  config: Config,
+  { store, encryptor, clock, logger }: { store: Store; encryptor: Encryptor; clock: Clock; logger: Logger },
+): Promise<CaptureBuffer | null> {
+  if (!config.captureEnabled) return null;
+  const { createCaptureBuffer } = await import("../dev/capture/index.ts");
+  return createCaptureBuffer({ store: store.captures, encryptor, clock, log: logger });
+}
+
+/** What runs beside the listeners: the pollers, retention, re-encryption, renewed certificates. */
 function startUpkeep(
   config: Config,
   { receiver }: Services,
@@ -182,8 +183,9 @@ function startUpkeep(
     readonly tls: TlsPair | null;
     readonly server: Server;
   },
-  stops: UndoStep[],
+  { start, stops }: Omit<ReturnType<typeof createBackgroundWork>, "runDue">,
 ): void {
+  start(options);
   const { store, encryptor, clock } = receiver;
   const { logger, server, tls, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   stops.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
