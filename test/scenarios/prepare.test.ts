@@ -310,7 +310,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect((await receiver.send(sent)).status).toBe(500);
       expect(await stopBeside(receiver, released)).toBe("the work went on");
       const next = await startReceiver(target, options);
-      expect((await next.send(sent)).body).toEqual({ status: "success", data: { token: "token-1" } });
+      expect((await next.send(sent)).body).toEqual({ status: "success", data: { grant: "token-1" } });
       expect(plan.prepared).toBe(1);
       await next.stop();
     }));
