@@ -29,7 +29,7 @@ it("the writer's queue keeps no task that has left, although others always wait"
   queue.failAll(new Error("the end of the test"));
 });
 
-it("in the writer's queue events and background tasks take turns, in order of arrival each", () => {
+it("events and background tasks take turns in the writer's queue, in order of arrival each", () => {
   const queue = new WriterQueue();
   const events = ["e1", "e2", "e3", "e4"].map(task);
   const background = [task(NO_EVENT), task(NO_EVENT)];
