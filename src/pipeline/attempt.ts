@@ -134,20 +134,11 @@ class Attempt implements PendingEvent {
 
   #startHandler(scope: OnceScope): Promise<unknown> {
     this.#runs += 1;
-    const run = this.#runs;
     this.#validated.input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
     this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#validated.input.eventType}`);
-    // A group may have left this run behind: what it returns must not replace what a later run has completed.
-    return this.#runHandler(run, scope).then((returned) => {
-      if (run !== this.#runs) throw new TransactionLost();
-      return returned;
-    });
-  }
-
-  #runHandler(run: number, scope: OnceScope): Promise<unknown> {
     const span = this.#span;
-    if (run > 1) return this.#handleAgain(scope);
+    if (this.#runs > 1) return this.#handleAgain(scope);
     if (span === undefined) return this.#callHandler(this.#validated.event, scope);
     return span.within(() => this.#callHandler(this.#validated.event, scope));
   }

@@ -100,7 +100,7 @@ export function timeLeft(deadline: Deadline): number {
 
 /** Over a connection that is dead without a word there is no answer; another one may still be in time. */
 function responseTimeoutOf({ deadline, lockTimeoutMs }: TransactionLimits): number {
-  return Math.max(MIN_TIMEOUT_MS, Math.min(responseTimeout(lockTimeoutMs), deadline - performance.now()));
+  return Math.min(responseTimeout(lockTimeoutMs), timeLeft(deadline));
 }
 
 /** Near the deadline the lock timeout is the time left. */
