@@ -1,3 +1,4 @@
+import { LinkedList } from "../../domain/index.ts";
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 
@@ -20,47 +21,39 @@ const LOOK_EVERY_MS = 20;
 
 /** Tasks in order of arrival. One that has left is not kept, also where others always wait. */
 class TaskList {
-  #tasks: (WriterTask | undefined)[] = [];
-  #first = 0;
-
-  get length(): number {
-    return this.#tasks.length - this.#first;
-  }
+  #tasks = new LinkedList<WriterTask>();
+  length = 0;
 
   get first(): WriterTask | undefined {
-    return this.#tasks[this.#first];
+    return this.#tasks.first;
   }
 
   add(task: WriterTask): void {
-    this.#tasks.push(task);
+    this.#tasks.add(task);
+    this.length += 1;
   }
 
   removeFirst(): void {
-    this.#tasks[this.#first] = undefined;
-    this.#first += 1;
-    if (this.#first * 2 < this.#tasks.length) return;
-    // In place: V8 may keep what stood in a former array alive for long (decision 0068).
-    this.#tasks.splice(0, this.#first);
-    this.#first = 0;
+    this.#tasks.removeFirst();
+    this.length -= 1;
   }
 
   putBack(tasks: readonly WriterTask[]): void {
-    this.#tasks = [...tasks, ...this.#waiting()];
-    this.#first = 0;
+    this.#replace([...tasks, ...this.#tasks]);
   }
 
   /** Takes out those that match. */
   remove(matches: (task: WriterTask) => boolean): WriterTask[] {
-    const waiting = this.#waiting();
+    const waiting = [...this.#tasks];
     const removed = waiting.filter(matches);
-    if (removed.length === 0) return removed;
-    this.#tasks = waiting.filter((task) => !matches(task));
-    this.#first = 0;
+    if (removed.length > 0) this.#replace(waiting.filter((task) => !matches(task)));
     return removed;
   }
 
-  #waiting(): WriterTask[] {
-    return this.#tasks.slice(this.#first) as WriterTask[];
+  #replace(tasks: readonly WriterTask[]): void {
+    this.#tasks = new LinkedList();
+    this.length = 0;
+    for (const task of tasks) this.add(task);
   }
 }
 
