@@ -57,11 +57,23 @@ export function parseObject(
     value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
     const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(body) : undefined;
-    if (exact !== undefined) value = parse(exact);
+    if (exact !== undefined) value = withNumbersOf(value, parse(exact));
   } catch {
     return refused(parseJson(text) !== undefined ? "body_forbidden_key" : "body_not_json");
   }
   return isJsonObject(value) ? { object: value } : refused("body_not_object");
+}
+
+/** The texts of the envelope: a number there is refused, and its digits must not make a text of it. */
+const TEXTS = ["event_id", "event_type"];
+
+function withNumbersOf(plain: JsonValue, exact: JsonValue): JsonValue {
+  if (!isJsonObject(plain) || !isJsonObject(exact)) return exact;
+  for (const name of TEXTS) {
+    const value = plain[name];
+    if (typeof value === "number") exact[name] = value;
+  }
+  return exact;
 }
 
 function parse(text: string): JsonValue {

