@@ -94,6 +94,15 @@ describe("the documentation", () => {
     expect(readme.split("\n").length).toBeLessThan(130);
   });
 
+  it.each(globSync(["*.md", "docs/**/*.md"]))("each link of %s to a section leads to one", (file) => {
+    const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+    const dead = links.filter(([, path = "", section = ""]) => {
+      const target = path === "" ? file : join(dirname(file), path);
+      return target.endsWith(".md") && !sectionsOf(target).has(section);
+    });
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+
   it.each(globSync(["*.md", "docs/**/*.md"]))("the page %s has no dead link", (file) => {
     const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) =>
       String(link),
@@ -119,3 +128,16 @@ describe("the documentation", () => {
     expect(named.length).toBeGreaterThan(5);
   });
 });
+
+/** The anchors that GitHub makes of a page's headings. */
+function sectionsOf(file: string): ReadonlySet<string> {
+  const headings = readFileSync(file, "utf8").matchAll(/^#+ (.+)$/gm);
+  return new Set(
+    Array.from(headings, ([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
