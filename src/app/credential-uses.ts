@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import type { Config, JwtConfig } from "../config/index.ts";
+import type { AuthMethod, Config, JwtConfig } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Credential } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
@@ -9,6 +9,7 @@ import { pemKeysOf } from "./platform.ts";
 const RECORD_EVERY_MS = 60_000;
 
 export interface ConfiguredSecret extends Credential {
+  readonly method: AuthMethod;
   readonly fingerprint: string;
   readonly isPrevious: boolean;
   readonly count: number;

@@ -38,6 +38,7 @@ export function redirectRoute(
         method: request.method,
         headers: request.message.headersDistinct,
         body: request.body,
+        target: request.url,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
         bodyReservation: request.bodyReservation,

@@ -72,6 +72,8 @@ function callbackRoute(
     const callback = {
       source,
       version: version === "by_header" ? versionOf(headers) : version,
+      method: request.method,
+      target: request.url,
       headers,
       body,
       deadline: startedAt + timeLimitMs,

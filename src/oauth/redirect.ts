@@ -27,6 +27,8 @@ import type { Platform } from "./platform.ts";
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
   readonly method: string;
+  /** Path and query, as they were sent. */
+  readonly target: string;
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly query: string;

@@ -36,6 +36,9 @@ export interface Callback {
   readonly source: Source;
   /** From the path or `X-API-Version` (SPEC 9). */
   readonly version: Version;
+  readonly method: string;
+  /** Path and query, as they were sent. */
+  readonly target: string;
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly deadline: Deadline;

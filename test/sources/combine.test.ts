@@ -12,6 +12,7 @@ import {
   type SignedRequest,
   signHmac,
 } from "../../src/sources/index.ts";
+import { POSTED } from "../support/posted.ts";
 
 const SECRET = "a-signing-secret-of-some-length";
 const TOKEN = "the-callback-token-of-now";
@@ -35,7 +36,7 @@ const NAMED = { "x-callback-token": [TOKEN] };
 
 describe("a token", () => {
   const verify = (...values: string[]) =>
-    token.verify({ body: BODY, headers: { "x-callback-token": values } });
+    token.verify({ ...POSTED, body: BODY, headers: { "x-callback-token": values } });
 
   it.each([
     [TOKEN, 0],
@@ -58,7 +59,8 @@ describe("a token", () => {
 
   it("a token in `Authorization` is a bearer token", () => {
     const bearer = createTokenScheme({ tokens: [TOKEN], header: "Authorization" });
-    const under = (value: string) => bearer.verify({ body: BODY, headers: { authorization: [value] } });
+    const under = (value: string) =>
+      bearer.verify({ ...POSTED, body: BODY, headers: { authorization: [value] } });
     expect(under(`bearer ${TOKEN}`)).toHaveProperty("verified");
     expect(under(TOKEN)).toMatchObject({ code: "token_missing" });
     expect(bearer.challenge).toBe('Bearer realm="callbacks"');
@@ -70,31 +72,37 @@ describe("two schemes", () => {
   const any = anyOf([hmac, token]);
 
   it("must both accept where all are asked for", async () => {
-    expect(await all.verify({ body: BODY, headers: { ...SIGNED, ...NAMED } })).toEqual({
+    expect(await all.verify({ ...POSTED, body: BODY, headers: { ...SIGNED, ...NAMED } })).toEqual({
       verified: [
         { method: "hmac", index: 0 },
         { method: "token", index: 0 },
       ],
     });
-    expect(await all.verify({ body: BODY, headers: SIGNED })).toMatchObject({ code: "token_missing" });
-    expect(await all.verify({ body: BODY, headers: NAMED })).toMatchObject({ code: "signature_missing" });
+    expect(await all.verify({ ...POSTED, body: BODY, headers: SIGNED })).toMatchObject({
+      code: "token_missing",
+    });
+    expect(await all.verify({ ...POSTED, body: BODY, headers: NAMED })).toMatchObject({
+      code: "signature_missing",
+    });
   });
 
   it("need not both accept where one is enough", async () => {
-    expect(await any.verify({ body: BODY, headers: SIGNED })).toHaveProperty("verified");
-    expect(await any.verify({ body: BODY, headers: NAMED })).toHaveProperty("verified");
-    expect(await any.verify({ body: BODY, headers: {} })).toMatchObject({ kind: "refused" });
+    expect(await any.verify({ ...POSTED, body: BODY, headers: SIGNED })).toHaveProperty("verified");
+    expect(await any.verify({ ...POSTED, body: BODY, headers: NAMED })).toHaveProperty("verified");
+    expect(await any.verify({ ...POSTED, body: BODY, headers: {} })).toMatchObject({ kind: "refused" });
   });
 
   it("refuse for the reason of the credential that was there", async () => {
-    expect(await any.verify({ body: BODY, headers: { "x-callback-token": ["wrong"] } })).toMatchObject({
+    expect(
+      await any.verify({ ...POSTED, body: BODY, headers: { "x-callback-token": ["wrong"] } }),
+    ).toMatchObject({
       code: "token_mismatch",
     });
   });
 
   it("refuse for the time of a signature that was there, rather than for a token that was not", async () => {
     const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 60, clock: systemClock });
-    const verdict = await anyOf([token, timed]).verify({ body: BODY, headers: SIGNED });
+    const verdict = await anyOf([token, timed]).verify({ ...POSTED, body: BODY, headers: SIGNED });
     expect(verdict).toMatchObject({ code: "timestamp_missing" });
     expect(isCredentialMissing(verdict)).toBe(false);
   });
@@ -104,7 +112,7 @@ describe("two schemes", () => {
     ["one that is right", SIGNED, false, false],
     ["one that is wrong", { "x-signature": ["0".repeat(64)] }, false, false],
   ])("say whether a credential was there: %s", async (_title, headers, inAny, inAll) => {
-    const request: SignedRequest = { body: BODY, headers };
+    const request: SignedRequest = { ...POSTED, body: BODY, headers };
     expect(isCredentialMissing(await any.verify(request))).toBe(inAny);
     expect(isCredentialMissing(await all.verify(request))).toBe(inAll);
   });
@@ -125,11 +133,11 @@ describe("two schemes", () => {
       const header = Buffer.from('{"alg":"ES256"}').toString("base64url");
       const authorization = [`Bearer ${header}.e30.AAAA`];
       const forged = { authorization, "x-signature": ["0".repeat(64)] };
-      expect(await both.verify({ body: BODY, headers: forged })).toMatchObject({
+      expect(await both.verify({ ...POSTED, body: BODY, headers: forged })).toMatchObject({
         code: "signature_mismatch",
       });
       expect(looked).toBe(0);
-      await both.verify({ body: BODY, headers: { ...SIGNED, authorization } });
+      await both.verify({ ...POSTED, body: BODY, headers: { ...SIGNED, authorization } });
       expect(looked).toBe(1);
     },
   );
@@ -142,7 +150,7 @@ describe("two schemes", () => {
       const either = anyOf(order.map((name) => (name === "jwt" ? jwt : token)));
       const header = Buffer.from('{"alg":"ES256"}').toString("base64url");
       const headers = { authorization: [`Bearer ${header}.e30.AAAA`], "x-callback-token": ["wrong"] };
-      expect(await either.verify({ body: BODY, headers })).toMatchObject({
+      expect(await either.verify({ ...POSTED, body: BODY, headers })).toMatchObject({
         kind: "failed",
         code: "keys_unavailable",
       });

@@ -25,7 +25,11 @@ const TOKEN = "the-token-the-platform-sends";
 
 function requestOf({ headers = {}, body = BODY }: Partial<RefusedCase>) {
   const distinct = Object.entries(headers).map(([name, value]) => [name, [value].flat()]);
-  return { headers: Object.fromEntries(distinct) as Record<string, string[]>, body: Buffer.from(body) };
+  return {
+    ...POSTED,
+    headers: Object.fromEntries(distinct) as Record<string, string[]>,
+    body: Buffer.from(body),
+  };
 }
 
 /** The diagnosis of a request that the scheme itself refuses. */

@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
 import { createHmacScheme, signHmac } from "../../src/sources/index.ts";
+import { POSTED } from "../support/posted.ts";
 
 const SECRET = "It's a Secret to Everybody";
 const scheme = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
 const CURRENT = { verified: [{ method: "hmac", index: 0 }] };
 const verify = (body: Uint8Array, ...signatures: string[]) =>
-  scheme.verify({ body, headers: { "x-signature": signatures } });
+  scheme.verify({ ...POSTED, body, headers: { "x-signature": signatures } });
 
 describe("the HMAC scheme", () => {
   it("computes GitHub's published example, which has our form", () => {
@@ -96,6 +97,6 @@ describe("the HMAC scheme", () => {
     const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 300, clock });
     const headers = { "x-signature": [signHmac(SECRET, Buffer.of())], "x-timestamp": timestamps };
     const expected = code === undefined ? CURRENT : { kind: "refused", code };
-    expect(timed.verify({ body: Buffer.of(), headers })).toMatchObject(expected);
+    expect(timed.verify({ ...POSTED, body: Buffer.of(), headers })).toMatchObject(expected);
   });
 });

@@ -11,6 +11,7 @@ import {
   secretKeys,
 } from "../../src/sources/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
+import { POSTED } from "../support/posted.ts";
 
 const read = (name: string) => JSON.parse(readFileSync(`test/vectors/wycheproof-${name}.json`, "utf8"));
 
@@ -49,7 +50,11 @@ describe("Project Wycheproof", () => {
     const wrong = cases.filter(({ key, msg, tag, tagBits, result }) => {
       const secrets = [Buffer.from(key, "hex")];
       const scheme = createHmacScheme({ secrets, toleranceSeconds: null, clock: systemClock });
-      const verdict = scheme.verify({ body: Buffer.from(msg, "hex"), headers: { "x-signature": [tag] } });
+      const verdict = scheme.verify({
+        ...POSTED,
+        body: Buffer.from(msg, "hex"),
+        headers: { "x-signature": [tag] },
+      });
       return "verified" in verdict !== (result === "valid" && tagBits === 256);
     });
     process.stdout.write(`Wycheproof HMAC-SHA256: ${cases.length} cases, ${wrong.length} disagree\n`);
@@ -104,7 +109,7 @@ function under(algorithm: string, keys: JwtKeys): Scheme {
 
 /** The payloads are no claims sets, which is looked at once the signature is known to be right. */
 async function signatureIsValid(scheme: Scheme, jws: string): Promise<boolean> {
-  const verdict = await scheme.verify({ body: Buffer.of(), headers: { "x-token": [jws] } });
+  const verdict = await scheme.verify({ ...POSTED, body: Buffer.of(), headers: { "x-token": [jws] } });
   if ("verified" in verdict || verdict.kind !== "refused")
     throw new Error(`unexpected: ${JSON.stringify(verdict)}`);
   return verdict.code === "jwt_claims";

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
 import { createJwtScheme, type HeldBody, type JwtOptions, secretKeys } from "../../src/sources/index.ts";
+import { POSTED } from "./posted.ts";
 
 export const NOW = new Date("2026-03-04T12:00:00Z");
 export const SECRET = "a-shared-secret-of-32-bytes-or-so";
@@ -32,6 +33,7 @@ export const verify = (
   bodyReservation?: HeldBody,
 ) =>
   createJwtScheme({ ...OPTIONS, ...over }).verify({
+    ...POSTED,
     body: BODY,
     headers: headers ?? { authorization: [`Bearer ${jwt}`] },
     bodyReservation,

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Diagnosis, diagnosisOf, type Finding, parseJson } from "../../domain/index.ts";
-import type { DistinctHeaders, SignedRequest } from "../schemes/scheme.ts";
+import type { DistinctHeaders, SignedBody } from "../schemes/scheme.ts";
 import { type ClaimedDigest, offeredSignature } from "./offered-signature.ts";
 
 /** A secret that is used for diagnoses alone, and never accepted. */
@@ -44,7 +44,7 @@ const MIN_KEY_BYTES = 8;
  * Why a signature did not verify: compares it with what platforms and proxies are known to do. Compares in constant time and
  * returns no digest.
  */
-export function diagnoseSignature(request: SignedRequest, secrets: KnownSecrets): Diagnosis {
+export function diagnoseSignature(request: SignedBody, secrets: KnownSecrets): Diagnosis {
   const { claims, findings } = offeredSignature(request.headers);
   const [first] = claims;
   if (first === undefined) return diagnosisOf(findings);
@@ -82,7 +82,7 @@ function guessFrom(body: Uint8Array): Finding {
 
 /** Everything that is tried, the likeliest first: some 40 HMACs, and 76 at most with 2 and 16 secrets. */
 export function* candidatesFor(
-  request: SignedRequest,
+  request: SignedBody,
   { accepted, named }: KnownSecrets,
   claims: readonly ClaimedDigest[],
 ): Generator<Candidate> {
@@ -128,7 +128,7 @@ function secretFormats(secret: string, index: number): { key: Bytes; finding: Fi
 
 /** The body joined with a timestamp, as other platforms sign it. */
 function* withTimestamp(
-  { headers, body }: SignedRequest,
+  { headers, body }: SignedBody,
   accepted: readonly string[],
   claims: readonly ClaimedDigest[],
 ): Generator<Candidate> {

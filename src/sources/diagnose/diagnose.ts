@@ -7,7 +7,7 @@ import {
   type FaultCode,
   type Refused,
 } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedBody } from "../schemes/scheme.ts";
 import { diagnoseSignature, type KnownSecrets } from "./diagnose-signature.ts";
 
 export interface Expected {
@@ -18,7 +18,7 @@ export interface Expected {
 
 interface RefusedRequest {
   readonly refusal: Refused;
-  readonly request: SignedRequest;
+  readonly request: SignedBody;
   readonly expected: Expected;
   readonly now: Date;
 }

@@ -11,14 +11,20 @@ export interface HeldBody {
 
 /** What a scheme may look at: the bytes exactly as they arrived, never a decoded string. */
 export interface SignedRequest {
+  readonly method: string;
+  /** Path and query as they were sent, such as `/api/billing/callback?a=1`. */
+  readonly target: string;
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly bodyReservation?: HeldBody | undefined;
 }
 
+/** What a body's signature is judged by where the request line says nothing of it. */
+export type SignedBody = Pick<SignedRequest, "headers" | "body">;
+
 /** Which credential was accepted, so that an operator sees when an old one is out of use. */
 export interface Credential {
-  readonly method: "hmac" | "token" | "jwt";
+  readonly method: "hmac" | "token" | "jwt" | "public_key";
   /** Its place among those that are configured: 0 is the current one, all others are on their way out. */
   readonly index: number;
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { identify } from "../../../src/pipeline/identify.ts";
 import { createHmacScheme, signHmac } from "../../../src/sources/index.ts";
+import { POSTED } from "../../support/posted.ts";
 import { SECRET } from "../../support/secrets.ts";
 import { naughtyStrings } from "../hostile/naughty-strings.ts";
 import type { Ran, Round } from "./round.ts";
@@ -73,11 +74,11 @@ function verifies(body: Uint8Array, claims: readonly string[]): void {
   const right = signHmac(SECRET, body);
   for (const { verify } of SCHEMES) {
     const headers = { "x-signature": claims, "x-timestamp": claims };
-    if ("verified" in verify({ headers, body }) && !(claims.length === 1 && claims[0] === right)) {
+    if ("verified" in verify({ ...POSTED, headers, body }) && !(claims.length === 1 && claims[0] === right)) {
       throw new Error(`a forgery was accepted: ${JSON.stringify(claims)}`);
     }
   }
-  const verdict = SCHEMES[0]?.verify({ headers: { "x-signature": [right] }, body });
+  const verdict = SCHEMES[0]?.verify({ ...POSTED, headers: { "x-signature": [right] }, body });
   if (verdict === undefined || !("verified" in verdict)) throw new Error("the right signature was refused");
 }
 

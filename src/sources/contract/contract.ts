@@ -1,0 +1,49 @@
+import type { JsonObject, Outcome, Refused } from "../../domain/index.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+
+/** What a platform gets to read, whole. */
+export interface PlatformResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** An event that a verified callback carries, in the one form that every later step knows: the envelope of SPEC 2.1. */
+export interface EventContent {
+  readonly eventId: string;
+  readonly eventType: string;
+  /** `event_id`, `event_type`, `timestamp` in seconds, `data`, and `headers` where the contract names some. */
+  readonly json: JsonObject;
+  /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
+  readonly body: Uint8Array;
+  /** SHA-256 of what was signed, lowercase hex: of the body, or of one item's text in a batch. */
+  readonly bodySha256: string;
+}
+
+/** What a verified callback turned out to be. */
+export type ReadCallback =
+  | { readonly kind: "event"; readonly event: EventContent }
+  /** Several events in one callback, each with a record of its own; none is left out and none stands twice. */
+  | { readonly kind: "batch"; readonly events: readonly EventContent[] }
+  /** No event: the platform asks whether this address is ours, or whether it is alive. */
+  | { readonly kind: "handshake"; readonly respond: () => PlatformResponse | Promise<PlatformResponse> };
+
+/** How a source's callbacks are read and answered, once its scheme has verified them. */
+export interface Contract {
+  /** POST, and where the platform asks with them, GET and HEAD. */
+  readonly methods: readonly string[];
+  /** An event type without a handler: 400, or success that is counted and listed. */
+  readonly unhandled: "refuse" | "ignore";
+  /** False where the id stands in an unsigned header: the hash of the signed bytes is a second key then. */
+  readonly isIdSigned: boolean;
+  /**
+   * Asked before the signature: a challenge that is unsigned by the platform's design. It may change nothing.
+   * @returns undefined for a request that has to be verified
+   */
+  readonly challenge?: (request: SignedRequest) => PlatformResponse | Refused | undefined;
+  /** Reads a verified request. It throws nothing. */
+  readonly read: (request: SignedRequest) => ReadCallback | Refused;
+  /** The response that the platform wants for an outcome; undefined where the common one will do. */
+  readonly respond?: (outcome: Outcome) => PlatformResponse | undefined;
+}
