@@ -5,6 +5,7 @@ import { createMask } from "../../src/observability/index.ts";
 import { candidatesFor } from "../../src/sources/diagnose/diagnose-signature.ts";
 import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
 import { createHmacScheme, diagnose, isDiagnosable } from "../../src/sources/index.ts";
+import { POSTED } from "../support/posted.ts";
 import {
   BODY,
   CURRENT,
