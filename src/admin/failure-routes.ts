@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { EventKey, JsonObject, Outcome } from "../domain/index.ts";
+import type { EventKey, JsonObject, AttemptOutcome } from "../domain/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
@@ -98,7 +98,7 @@ function shortened(sql: string): string {
 
 /** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
-  ending: Outcome,
+  ending: AttemptOutcome,
   { describe, mask }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {

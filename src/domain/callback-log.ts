@@ -1,5 +1,6 @@
 import type { Diagnosis } from "./diagnosis.ts";
-import { FAULTS, type FaultCode } from "./faults.ts";
+import { FAULTS } from "./faults.ts";
+import type { OutcomeName } from "./outcome.ts";
 
 /** One row for each callback, masked (SPEC 1.8), in the store and as one line on standard output. */
 export interface CallbackLogEntry {
@@ -17,7 +18,7 @@ export interface CallbackLogEntry {
   readonly requestHeaders: string;
   /** The masked JSON text, or a note that says why there is none. */
   readonly requestBody: string;
-  readonly outcome: "success" | "already_processed" | FaultCode;
+  readonly outcome: OutcomeName;
   readonly responseStatus: number;
   readonly responseBody: string;
   /** Milliseconds from arrival; for a success, to just before its COMMIT, which holds this row. */

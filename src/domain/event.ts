@@ -2,6 +2,12 @@
 export const VERSIONS = ["v1", "v2"] as const;
 export type Version = (typeof VERSIONS)[number];
 
+/** The source of the specification's own platform. */
+export const PLATFORM = "platform";
+
+/** The source of the events that OAuth redirects bring; the platform's handlers receive them. */
+export const OAUTH = "oauth";
+
 /** What makes an event one event: the same id from another source is another event. */
 export interface EventKey {
   readonly source: string;
@@ -17,6 +23,8 @@ export interface CallbackEvent<Data = JsonObject> {
   /** Seconds since the Unix epoch. */
   readonly timestamp: number;
   readonly data: Data;
+  /** What the source's contract shows of the request's headers, names in lower case; undefined where it names none. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One text for a key, for maps and encryption contexts; the separator cannot stand in either part. */

@@ -79,6 +79,10 @@ export const FAULTS = {
     jwt_body_mismatch:
       "The hash in `JWT_BODY_CLAIM` is not the body's: the body was changed, or the token belongs to another one.",
   }),
+  ...faults(403, "challenge refused", {
+    challenge_refused:
+      "A platform's challenge without the verification token that this source expects: compare the token that is configured here with the one at the platform.",
+  }),
   ...faults(401, "invalid state", {
     state_unknown:
       "An OAuth redirect that is neither signed nor carries a state that was registered and has not expired.",
@@ -145,6 +149,8 @@ export const FAULTS = {
     internal: "An unexpected error; the log has its stack.",
   }),
   ...faults(503, "temporarily unavailable", {
+    handshake_failed:
+      "The platform's check of this address could not be answered: an address that it names could not be visited, or a secret that it gave could not be stored. The log has the cause.",
     keys_unavailable:
       "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused. Or the bodies that wait for these keys hold half of `MAX_UNVERIFIED_BYTES` already.",
     platform_unavailable:

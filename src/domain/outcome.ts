@@ -2,7 +2,10 @@ import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
-export type Outcome = Success | AlreadyProcessed | Refused | Failed;
+export type Outcome = AttemptOutcome | Ignored | Handshake;
+
+/** How an attempt can end: of a callback's event, a retry or a replay. */
+export type AttemptOutcome = Success | AlreadyProcessed | Refused | Failed;
 
 /** The handler ran and its transaction committed. */
 export interface Success {
@@ -19,6 +22,16 @@ export interface AlreadyProcessed {
   readonly result: JsonObject | null;
   /** False where another body came under the same id. */
   readonly isSameBody: boolean;
+}
+
+/** No handler receives events of this type, and the source ignores such types: nothing ran and nothing was recorded. */
+export interface Ignored {
+  readonly kind: "ignored";
+}
+
+/** The platform asked something of the address, such as whether it is ours: there was no event. */
+export interface Handshake {
+  readonly kind: "handshake";
 }
 
 /** The callback itself is at fault (4xx): asking again will not help, and nothing was changed. */
@@ -62,6 +75,8 @@ export function isRefused(value: object | string): value is Refused {
 }
 
 /** What logs, metrics and traces call an ending. */
+export type OutcomeName = ReturnType<typeof outcomeName>;
+
 export function outcomeName(outcome: Outcome) {
   return "code" in outcome ? outcome.code : outcome.kind;
 }

@@ -1,10 +1,11 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonValue, VERSIONS } from "../domain/index.ts";
+import { type JsonValue, PLATFORM, VERSIONS } from "../domain/index.ts";
 import type { Handler, HandlerDefinition } from "./handler.ts";
 
 /** Event types stand in a header and in metric labels, so they keep to one plain word. */
-const TYPE = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
-const KEYS = ["type", "versions", "data", "migrations", "prepare", "handle"];
+const TYPE = /^(?:[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}|[A-Za-z0-9][A-Za-z0-9._:/-]{0,126}[._:/-]\*|\*)$/;
+const SOURCE = /^[a-z][a-z0-9_-]{0,62}$/;
+const KEYS = ["source", "type", "versions", "data", "migrations", "prepare", "handle"];
 
 /** What `defineHandler<Tables>()` returns. */
 export type DefineHandler<Tables> = <
@@ -30,21 +31,29 @@ export function defineHandler(...given: unknown[]): unknown {
 
 function declare(definition: unknown): Handler {
   check(definition);
-  const { type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
+  const { source = PLATFORM, type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
-  return Object.freeze({ type, versions, migrations, data, prepare, handle }) as unknown as Handler;
+  return Object.freeze({ source, type, versions, migrations, data, prepare, handle }) as unknown as Handler;
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`defineHandler: expected an object with ${KEYS.join(", ")}`);
   }
-  const { type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
+  const { source = PLATFORM, type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
-  if (typeof type !== "string" || !TYPE.test(type)) {
-    optionError("type", `got ${JSON.stringify(type)}, expected up to 128 letters, digits or . _ : / -`);
+  if (typeof source !== "string" || !SOURCE.test(source)) {
+    optionError("source", `got ${JSON.stringify(source)}, expected the name of a source, such as "billing"`);
   }
+  if (typeof type !== "string" || !TYPE.test(type)) {
+    const expected = 'expected up to 128 letters, digits or . _ : / -, a pattern such as "invoice.*", or "*"';
+    optionError("type", `got ${JSON.stringify(type)}, ${expected}`);
+  }
+  // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.
+  if (source === PLATFORM && type.endsWith("*"))
+    optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);
+
   const served: unknown[] = Array.isArray(versions) ? versions : [];
   if (served.length === 0 || served.some((version) => !(VERSIONS as readonly unknown[]).includes(version))) {
     optionError("versions", `got ${JSON.stringify(versions)}, expected a list of ${VERSIONS.join(" and ")}`);

@@ -58,7 +58,9 @@ export interface HandlerDefinition<
   // biome-ignore lint/suspicious/noExplicitAny: a handler without tables of its own may name any
   Tables = any,
 > {
-  /** The event type, as in `X-Event-Type`. */
+  /** The name of the source whose events it receives; `platform` when left out. */
+  readonly source?: string;
+  /** The event type, as in `X-Event-Type`; `invoice.*` for all that begin with `invoice.`, `*` for all without one. */
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
   readonly versions?: readonly Version[];
@@ -83,6 +85,7 @@ export interface HandlerDefinition<
 
 /** A handler as the service runs it, its types erased. */
 export interface Handler {
+  readonly source: string;
   readonly type: string;
   readonly versions: readonly Version[];
   readonly migrations: readonly Migration[];

@@ -1,41 +1,54 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonObject, type Refused, refused, type Version } from "../domain/index.ts";
+import { type JsonObject, OAUTH, PLATFORM, type Refused, refused, type Version } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
 import { withTimeLimit } from "./with-time-limit.ts";
 
 export type Registry = ReturnType<typeof createRegistry>;
 
 /**
- * Finds the handler of a type in a version (SPEC 4.1, 9). A user's handler takes the place of the built-in one of the same type and version.
+ * Finds the handler of a source's type in a version (SPEC 4.1, 9): that of the type itself, else of the longest pattern
+ * that fits. A user's handler takes the place of the built-in one of the same type and version.
  * @throws TypeError when two of the user's handlers claim the same type and version
  */
 export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]) {
   const ofUser = new Map<string, Handler>();
   for (const handler of own) {
     for (const version of handler.versions) {
-      const name = nameOf(version, handler.type);
-      if (ofUser.has(name))
+      const name = nameOf(handler.source, version, handler.type);
+      if (ofUser.has(name)) {
+        const what = handler.source === PLATFORM ? "" : ` of the source ${handler.source}`;
         throw new TypeError(
-          `two handlers are configured for "${handler.type}" in ${version}; keep one of them`,
+          `two handlers are configured for "${handler.type}"${what} in ${version}; keep one of them`,
         );
+      }
       ofUser.set(name, handler);
     }
   }
   const ofUs = builtIn.flatMap((handler) =>
-    handler.versions.map((version) => [nameOf(version, handler.type), handler] as const),
+    handler.versions.map((version) => [nameOf(handler.source, version, handler.type), handler] as const),
   );
   const byName = new Map<string, Handler>([...ofUs, ...ofUser]);
   const handlers: readonly Handler[] = [...new Set(byName.values())];
+  const patterns = [...byName].filter(([, { type }]) => type.endsWith("*"));
+  patterns.sort(([, one], [, other]) => other.type.length - one.type.length);
+  const matching = (source: string, version: Version, type: string) =>
+    patterns.find(
+      ([name, handler]) =>
+        type.startsWith(handler.type.slice(0, -1)) && name === nameOf(source, version, handler.type),
+    )?.[1];
   return {
-    find: (version: Version, type: string) => byName.get(nameOf(version, type)),
-    /** Every type that has a handler in some version; the only values a metric label may take. */
+    find(source: string, version: Version, type: string): Handler | undefined {
+      const name = nameOf(source === OAUTH ? PLATFORM : source, version, type);
+      return byName.get(name) ?? (patterns.length === 0 ? undefined : matching(source, version, type));
+    },
+    /** Every type and pattern that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],
     handlers,
   };
 }
 
-function nameOf(version: Version, type: string): string {
-  return `${version} ${type}`;
+function nameOf(source: string, version: Version, type: string): string {
+  return `${source} ${version} ${type}`;
 }
 
 const MAX_ISSUES = 3;

@@ -36,7 +36,10 @@ export type OnResponse = (
 export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 
 export interface PublicDependencies {
+  /** The specification's platform. */
   readonly source: Source;
+  /** All of them, the platform first. */
+  readonly sources: readonly Source[];
   readonly receiver: Receiver;
   readonly oauth: FlowDependencies & {
     /** Why no flow can start, and what to do; undefined where one can. */
@@ -53,5 +56,7 @@ export interface PublicDependencies {
   readonly capture: CaptureAccess | null;
   /** Counts a callback after its response, wherever callbacks are counted; may not throw. */
   readonly onResponse: OnResponse;
+  /** Notes an event of a batch, whose callback is counted once; may not throw. */
+  readonly onItem: (result: Pick<CallbackResult, "outcome" | "eventId" | "eventType">, source: string) => void;
   readonly tls: boolean;
 }

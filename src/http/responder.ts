@@ -8,7 +8,7 @@ import {
   statusOf,
 } from "../domain/index.ts";
 import type { DroppedCallback, Mask } from "../observability/index.ts";
-import { type BuildLogEntry, type CallbackResult, errorText } from "../pipeline/index.ts";
+import { type BuildLogEntry, type CallbackResult, errorText, type Source } from "../pipeline/index.ts";
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -30,6 +30,9 @@ const RETRY_SOON_SECONDS = 5;
 function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
   const status = statusOf(outcome);
   switch (outcome.kind) {
+    case "ignored":
+    case "handshake":
+      return jsonResponse(status, { status: outcome.kind });
     case "success":
       return jsonResponse(status, { status: "success", data: outcome.result });
     case "already_processed":
@@ -71,6 +74,11 @@ function sendResponse(
   { status, headers, body }: CallbackResponse,
 ): void {
   if (response.headersSent || response.destroyed) return;
+  // RFC 9110 §8.6 and §15.3.5: neither a body nor its length.
+  if (status === 204) {
+    response.writeHead(status, Object.assign(responseHeaders, headers)).end();
+    return;
+  }
   response.writeHead(
     status,
     Object.assign(responseHeaders, {
@@ -98,7 +106,7 @@ export type Render = (
 ) => CallbackResponse;
 
 interface RespondOptions {
-  readonly source?: string;
+  readonly source?: Pick<Source, "name"> & Partial<Source>;
   readonly render?: Render;
 }
 
@@ -111,10 +119,13 @@ export function createResponder(deps: PublicDependencies) {
 
   function responseFor(
     request: RequestContext,
-    { outcome }: CallbackResult,
+    { outcome, response: ofHandshake }: CallbackResult,
     known: RespondOptions | undefined,
   ): CallbackResponse {
-    const response = responseTo(outcome, challenge);
+    const { scheme, contract } = known?.source ?? {};
+    const wanted = ofHandshake ?? contract?.respond?.(outcome);
+    if (wanted !== undefined) return wanted;
+    const response = responseTo(outcome, scheme?.challenge ?? challenge);
     return known?.render?.(request, outcome, response) ?? response;
   }
 
@@ -125,17 +136,16 @@ export function createResponder(deps: PublicDependencies) {
     response: CallbackResponse,
     known: RespondOptions | undefined,
   ): void {
-    const { outcome, eventId, bodyJson, logEntry } = result;
+    const { outcome, eventId, isVerified, isJson = false, logEntry } = result;
     const processingMs = performance.now() - request.startedAt;
     const trace = request.span?.ids;
-    const isJson = bodyJson !== undefined;
     if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
       // It is in the store already.
       callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
       return;
     }
-    const ended = { source: known?.source ?? null, result, response, processingMs };
-    if (outcome.kind === "success" || eventId !== undefined) {
+    const ended = { source: known?.source?.name ?? null, result, response, processingMs };
+    if (outcome.kind === "success" || eventId !== undefined || isVerified === true) {
       const row = logEntryOf(request, ended, mask);
       callbackLog.writeLine(row, { trace, isJson });
       callbackLog.addEntry(row);
@@ -168,6 +178,11 @@ export function createResponder(deps: PublicDependencies) {
       const processingMs = performance.now() - request.startedAt;
       return logEntryOf(request, { source, result, response, processingMs }, mask);
     },
+    /** An event of a batch: the callback itself gets one response, and a log entry of its own. */
+    logItem(request: RequestContext, result: CallbackResult, known: RespondOptions): void {
+      if (result.outcome.kind === "already_processed") return;
+      writeLog(request, result, responseFor(request, result, known), known);
+    },
     /** @param response where it was made already, for the log entry that committed with the event */
     respond(
       request: RequestContext,
@@ -178,18 +193,18 @@ export function createResponder(deps: PublicDependencies) {
       if (isAuthentic(result)) sendResponse(request, response);
       else respondInTurn(request, response);
       if (request.isCallback) {
-        onResponse(result, response.status, performance.now() - request.startedAt, known?.source);
+        onResponse(result, response.status, performance.now() - request.startedAt, known?.source?.name);
         writeLog(request, result, response, known);
       } else callbackLog.drop("unknown_address", droppedCallback(request, result.outcome));
       const { outcome, eventId, eventType } = result;
-      request.span?.end({ status: response.status, outcome, source: known?.source, eventId, eventType });
+      request.span?.end({ status: response.status, outcome, source: known?.source?.name, eventId, eventType });
     },
   };
 }
 
 /** Without an event id a request was refused before it was known to be authentic, or names no event. */
-function isAuthentic({ outcome, eventId }: CallbackResult): boolean {
-  return eventId !== undefined || outcome.kind === "success";
+function isAuthentic({ outcome, eventId, isVerified }: CallbackResult): boolean {
+  return eventId !== undefined || isVerified === true || outcome.kind === "success";
 }
 
 interface LogEntryInput {
@@ -204,9 +219,8 @@ interface LogEntryInput {
 /** The log entry of one callback (SPEC 1.8), masked before it goes anywhere. */
 function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): CallbackLogEntry {
   const { source, result, response, processingMs, sha256 } = ended;
-  const { outcome, eventId = null, eventType = null, bodyJson } = result;
+  const { outcome, eventId = null, eventType = null, itemBody, isJson = false } = result;
   const error = errorOf(outcome);
-  const isJson = bodyJson !== undefined;
   return {
     requestId: request.requestId,
     receivedAt: request.receivedAt.toISOString(),
@@ -217,7 +231,7 @@ function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): 
     url: mask.url(request.url),
     remoteAddress: request.address,
     requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
-    requestBody: mask.body(request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
+    requestBody: mask.body(itemBody ?? request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
     outcome: outcomeName(outcome),
     responseStatus: response.status,
     responseBody: mask.body(Buffer.from(response.body), { isJson: response.value !== undefined }),
@@ -238,13 +252,14 @@ export type RouteHandler = (request: RequestContext) => void | Promise<void>;
 /** What a callback's route needs of the pipeline's caller: to log a success with its event, and to respond. */
 interface CallbackEnd {
   readonly buildLogEntry: BuildLogEntry;
+  readonly endItem: (result: CallbackResult) => void;
   readonly end: (result: CallbackResult) => void;
 }
 
 export function createRouteHandler(
-  { metrics, isEndpointCheck, receiver }: PublicDependencies,
+  { metrics, isEndpointCheck, receiver, onItem }: PublicDependencies,
   responder: Responder,
-  source: string,
+  source: NonNullable<RespondOptions["source"]>,
   run: (request: RequestContext, end: CallbackEnd) => void,
   render?: Render,
 ): RouteHandler {
@@ -255,7 +270,11 @@ export function createRouteHandler(
     run(request, {
       buildLogEntry(success) {
         response = responder.responseFor(request, success, known);
-        return responder.buildLogEntry(request, success, response, source);
+        return responder.buildLogEntry(request, success, response, source.name);
+      },
+      endItem(result) {
+        onItem(result, source.name);
+        responder.logItem(request, result, known);
       },
       end(result) {
         metrics.inFlight.dec();

@@ -6,6 +6,8 @@ import {
   isRefused,
   type JsonObject,
   type JsonValue,
+  OAUTH,
+  PLATFORM,
   type Refused,
   refused,
 } from "../domain/index.ts";
@@ -42,8 +44,9 @@ type RedirectAuthentication =
   | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
   | { readonly by: "platform" };
 
-const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
+/** Its id comes from a state that this receiver has made, or that the platform has registered. */
+const CONTRACT = { unhandled: "refuse", isIdSigned: true } as const;
 const MAX_QUOTED_LENGTH = 200;
 const REMOVAL_LEASE_MS = 10_000;
 
@@ -72,7 +75,7 @@ export async function processRedirect(
   const { deadline } = redirect;
   const context = new AsyncResource("oncehook.redirect");
   const result = await new Promise<CallbackResult>((end) =>
-    processDelivery({ ...event, deadline, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
+    processDelivery({ ...event, deadline, context, buildLogEntry, end }, deps.receiver),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
@@ -102,7 +105,7 @@ async function authenticate(
   const stateSha256 = sha256Hex(Buffer.from(parameters.get("state") ?? ""));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
   if (verdict !== undefined && "verified" in verdict) {
-    deps.receiver.observer.credentialsUsed(verdict.verified);
+    deps.receiver.observer.credentialsUsed(PLATFORM, verdict.verified);
     const unread = unreadBody(redirect.body);
     if (unread !== undefined) return unread;
     // A signature covers only the body: any client could have added the query.
@@ -138,7 +141,7 @@ async function consume(
 
 /** A failure of another code is kept: any client may have sent a made-up code. */
 async function forgetFailure(
-  { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
+  { key, content }: Pick<Delivery, "key" | "content">,
   { receiver, sparing }: FlowDependencies,
 ): Promise<void> {
   const { store, clock } = receiver;
@@ -148,7 +151,7 @@ async function forgetFailure(
   try {
     const failure = await store.failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return;
-    if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
+    if (failure.bodySha256 === content.bodySha256) await store.failures.remove(key);
     else await store.failureLeases.release(key, lease.owner);
   } catch (error) {
     const message = "the failure of a refused code could not be removed";
@@ -166,11 +169,12 @@ function eventOf(code: string, state: string, authentic: RedirectAuthentication,
   }
   const timestamp = Math.floor(now.getTime() / 1000);
   const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
+  const body = Buffer.from(JSON.stringify(json));
+  const bodySha256 = sha256Hex(Buffer.from(code));
   return {
-    key: { source: SOURCE, eventId },
-    json,
-    body: Buffer.from(JSON.stringify(json)),
-    bodySha256: sha256Hex(Buffer.from(code)),
+    key: { source: OAUTH, eventId },
+    content: { eventId, typeOf: () => EVENT_TYPE, json, body, bodySha256 },
+    contract: CONTRACT,
     version: "v1" as const,
   };
 }

@@ -2,12 +2,12 @@ import { AsyncResource } from "node:async_hooks";
 import {
   type CallbackEvent,
   type CallbackLogEntry,
+  type AttemptOutcome,
   type Failed,
   failed,
   isJsonObject,
   isRefused,
   type JsonObject,
-  type Outcome,
   readableError,
   refused,
   success,
@@ -31,14 +31,14 @@ import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import { validateEvent } from "./validate-event.ts";
 
 /** @param logEntry the entry of the callback log that committed with a success */
-export type AttemptEnded = (outcome: Outcome, logEntry?: CallbackLogEntry) => void;
+export type AttemptEnded = (outcome: AttemptOutcome, logEntry?: CallbackLogEntry) => void;
 
 /**
  * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. The
  * same for every kind of attempt; only what has to wait (an asynchronous schema, `prepare`) is asynchronous.
  */
 export function startAttempt(input: AttemptInput, receiver: Receiver, ended: AttemptEnded): void {
-  const handler = receiver.registry.find(input.version, input.eventType);
+  const handler = receiver.registry.find(input.key.source, input.version, input.eventType);
   if (handler === undefined) {
     const detail = `no handler for "${input.eventType}" in ${input.version}`;
     return ended(refused("event_type_unknown", { detail }));
@@ -47,7 +47,7 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
     receiver.observer.attempted(input.kind, outcome);
     ended(outcome, logEntry);
   };
-  const run = (event: CallbackEvent<unknown> | Outcome): void => {
+  const run = (event: CallbackEvent<unknown> | AttemptOutcome): void => {
     if ("kind" in event) return ended(event);
     if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
     else void runPrepared({ input, handler, event }, receiver, finish);
@@ -67,7 +67,7 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
 }
 
 /** The same as a promise, for a retry, a replay or a dry run. */
-export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Outcome> {
+export function runEvent(input: AttemptInput, receiver: Receiver): Promise<AttemptOutcome> {
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
 }
 
@@ -109,7 +109,8 @@ class Attempt implements PendingEvent {
   #completion: Completion | undefined;
 
   constructor(validated: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded) {
-    const { key, eventType, version, bodySha256, deadline, context } = validated.input;
+    const { key, eventType, version, content, deadline, context } = validated.input;
+    const { bodySha256 } = content;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
     this.#validated = validated;
@@ -191,7 +192,7 @@ class Attempt implements PendingEvent {
   succeed(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(duplicateOutcome(result.record, this.#validated.input.bodySha256, this.#receiver));
+      return this.#ended(duplicateOutcome(result.record, this.#validated.input.content.bodySha256, this.#receiver));
     }
     this.#span?.end();
     this.#ended(success(result.result), this.#completion?.logEntry);
@@ -225,7 +226,7 @@ function storableResult(result: unknown): JsonObject {
   throw new ResultInvalid("the handler must return a JSON object, such as { order_id }");
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown): AttemptOutcome {
   if (isRejected(error)) return refused("rejected", { message: error.message });
   if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
   if (error instanceof ResultInvalid) return failed("result_invalid", error);

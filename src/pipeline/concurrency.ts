@@ -1,4 +1,4 @@
-import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
+import { type EventKey, type Failed, failed, keyText, type AttemptOutcome } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
 /**
@@ -46,7 +46,7 @@ export class EventLock {
   }
 
   /** Holds the lock while `run` is at work. */
-  async run(key: EventKey, deadline: Deadline, run: () => Promise<Outcome>): Promise<Outcome> {
+  async run(key: EventKey, deadline: Deadline, run: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
     const late = await new Promise<Failed | undefined>((resolve) =>
       this.wait(key, deadline, () => resolve(undefined), resolve),
     );

@@ -1,14 +1,16 @@
 import { AsyncResource } from "node:async_hooks";
-import { type Failed, failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
+import { type EventKey, type Failed, failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { VerificationResult } from "../sources/index.ts";
+import type { Contract, EventContent, PlatformResponse, ReadCallback, VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { startAttempt } from "./attempt.ts";
+import { runBatch } from "./batch.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
-import { type IdentifiedEvent, identify, sha256Hex } from "./identify.ts";
 import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
+
+type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 
 /**
  * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
@@ -16,14 +18,23 @@ import { storeFailure } from "./store-failure.ts";
  * look-up, which all callbacks of one turn of the event loop share, and from there to the group that commits it.
  */
 export function processCallback(callback: Callback, receiver: Receiver): void {
+  const { scheme, contract } = callback.source;
+  const challenge = contract.challenge?.(callback);
+  if (challenge !== undefined) return endUnsigned(callback, challenge);
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
-  const verification = callback.source.scheme.verify(callback);
+  const verification = scheme.verify(callback);
   if (!(verification instanceof Promise)) return goOnVerified(callback, verification, span, receiver);
   // A key has to be fetched.
   verification
     .then((found) => goOnVerified(callback, found, span, receiver))
     .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
+}
+
+/** A challenge that no platform signs: it is no event, and changes nothing. */
+function endUnsigned({ end }: Callback, challenge: PlatformResponse | Refused): void {
+  if (isRefused(challenge)) end({ outcome: challenge });
+  else end({ outcome: { kind: "handshake" }, response: challenge });
 }
 
 function goOnVerified(
@@ -35,54 +46,64 @@ function goOnVerified(
   span?.end(verification);
   callback.bodyReservation?.release();
   if (!("verified" in verification)) return callback.end({ outcome: verification });
-  receiver.observer.credentialsUsed(verification.verified);
-  identifyCallback(callback, receiver);
+  receiver.observer.credentialsUsed(callback.source.name, verification.verified);
+  readCallback(callback, receiver);
 }
 
 /** (c) Read the event's id, under which the record is looked up. */
-function identifyCallback(callback: Callback, receiver: Receiver): void {
+function readCallback(callback: Callback, receiver: Receiver): void {
   const span = receiver.tracer?.startSpan("identify");
-  const identified = identify(callback.body, callback.source.name);
-  span?.end(identified);
-  if (isRefused(identified)) return callback.end({ outcome: identified });
-  const { key, json } = identified;
-  const { version, body, deadline, context, buildLogEntry, end } = callback;
-  const delivery = {
-    key,
-    json,
-    bodyJson: json,
-    body,
-    bodySha256: sha256Hex(body),
-    version,
-    deadline,
-    context,
-    buildLogEntry,
-    end,
+  const found = callback.source.contract.read(callback);
+  span?.end(found);
+  if (isRefused(found)) return callback.end({ outcome: found });
+  if (found.kind === "event") return processDelivery(deliveryOf(callback, found.event), receiver);
+  if (found.kind === "batch") return processBatch(callback, found.events, receiver);
+  void endHandshake(callback, found.respond);
+}
+
+async function endHandshake({ end }: Callback, respond: Handshake["respond"]): Promise<void> {
+  try {
+    end({ outcome: { kind: "handshake" }, isVerified: true, response: await respond() });
+  } catch (error) {
+    end({ outcome: failed("handshake_failed", error), isVerified: true });
+  }
+}
+
+function deliveryOf(callback: Callback, content: EventContent): Delivery {
+  const { source, version, deadline, context, buildLogEntry, end } = callback;
+  const { contract } = source;
+  const key = { source: source.name, eventId: content.eventId };
+  return { key, content, contract, isJson: content.isJson, version, deadline, context, buildLogEntry, end };
+}
+
+/** Each event with a record and a transaction of its own, some of them at a time; one response for all of them. */
+function processBatch(callback: Callback, events: readonly EventContent[], receiver: Receiver): void {
+  const start = (event: EventContent, ended: (outcome: Outcome) => void): void => {
+    const ofItem = (result: CallbackResult) => ({ ...result, itemBody: event.body, isJson: true });
+    const end = (result: CallbackResult): void => {
+      callback.endItem(ofItem(result));
+      ended(result.outcome);
+    };
+    const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
+    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, end }, receiver);
   };
-  processDelivery(delivery, () => chooseType(callback, identified, receiver), receiver);
+  runBatch(events, start, (outcome) => callback.end({ outcome, isVerified: true }));
 }
 
 /** An authenticated delivery of an identified event. */
 export interface Delivery
-  extends IdentifiedEvent,
-    Pick<Callback, "body" | "version" | "deadline" | "context" | "buildLogEntry" | "end">,
-    Pick<CallbackResult, "bodyJson"> {
-  /** SHA-256 of what was sent, lowercase hex: tells a duplicate from another event under the same id. */
-  readonly bodySha256: string;
+  extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
+    Pick<CallbackResult, "isJson"> {
+  readonly key: EventKey;
+  readonly content: EventContent;
+  readonly contract: Pick<Contract, "unhandled" | "isIdSigned">;
 }
 
-/**
- * SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect.
- * @param typeOf asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1)
- */
-export function processDelivery(
-  delivery: Delivery,
-  typeOf: () => string | Refused,
-  receiver: Receiver,
-): void {
+/** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
+export function processDelivery(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter();
   if (overloaded !== undefined) return delivery.end({ outcome: overloaded });
-  receiver.store.lookUp(new DeliveryRun(delivery, typeOf, receiver));
+  receiver.store.lookUp(new DeliveryRun(delivery, receiver));
 }
 
 /** A delivery on its way from the look-up to its outcome. */
@@ -92,19 +113,17 @@ class DeliveryRun implements PendingLookup {
   readonly #delivery: Delivery;
   readonly #receiver: Receiver;
   readonly #span: TraceSpan | undefined;
-  readonly #typeOf: () => string | Refused;
   /** The store calls back in the context of another delivery. */
   readonly #context: AsyncResource;
   #eventType: string | undefined;
   #hasLock = false;
 
-  constructor(delivery: Delivery, typeOf: () => string | Refused, receiver: Receiver) {
+  constructor(delivery: Delivery, receiver: Receiver) {
     this.key = delivery.key;
     this.deadline = delivery.deadline;
     this.#delivery = delivery;
     this.#receiver = receiver;
     this.#span = receiver.tracer?.startSpan("once");
-    this.#typeOf = typeOf;
     this.#context = this.#span?.within(() => new AsyncResource("oncehook.delivery")) ?? delivery.context;
   }
 
@@ -121,7 +140,7 @@ class DeliveryRun implements PendingLookup {
     try {
       if (record === undefined) return this.#dispatchLocked();
       this.#eventType = record.eventType;
-      this.#end(duplicateOutcome(record, this.#delivery.bodySha256, this.#receiver));
+      this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
     } catch (error) {
       this.#end(faultOutcome(error));
     }
@@ -141,22 +160,23 @@ class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, json, body, bodySha256, version, deadline, bodyJson, buildLogEntry } = this.#delivery;
-    const eventType = this.#typeOf();
+    const { key, content, contract, version, deadline, isJson, buildLogEntry } = this.#delivery;
+    const eventType = content.typeOf();
     if (isRefused(eventType)) return this.#end(eventType);
     this.#eventType = eventType;
+    const handler = this.#receiver.registry.find(key.source, version, eventType);
+    if (handler === undefined && contract.unhandled === "ignore") return this.#end({ kind: "ignored" });
     const input: AttemptInput = {
       key,
-      json,
-      body,
-      bodySha256,
+      content,
+      isIdSigned: contract.isIdSigned,
       version,
       eventType,
       deadline,
       kind: "inline",
       mode: "commit",
       context: this.#context,
-      buildLogEntry: (outcome) => buildLogEntry({ outcome, eventId: key.eventId, eventType, bodyJson }),
+      buildLogEntry: (outcome) => buildLogEntry({ outcome, eventId: key.eventId, eventType, isJson }),
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
@@ -174,40 +194,7 @@ class DeliveryRun implements PendingLookup {
     if (this.#hasLock) this.#receiver.eventLock.release(this.key);
     this.#receiver.concurrency.leave();
     this.#span?.end(outcome);
-    const { bodyJson, end } = this.#delivery;
-    end({ outcome, eventId: this.key.eventId, eventType: this.#eventType, bodyJson, logEntry });
+    const { isJson, end } = this.#delivery;
+    end({ outcome, eventId: this.key.eventId, eventType: this.#eventType, isJson, logEntry });
   }
-}
-
-const HEADER = "x-event-type";
-
-/**
- * Step (d), SPEC 4.1 rule 1: the type is the header's in the full flow and the body's in the simplified one.
- * The header is not signed, so a disagreement is reported, and refused where the configuration says so.
- */
-function chooseType(
-  callback: Callback,
-  { json, key }: IdentifiedEvent,
-  receiver: Receiver,
-): string | Refused {
-  const { eventTypeFrom, rejectTypeMismatch } = receiver.settings;
-  const headers = callback.headers[HEADER] ?? [];
-  // An empty header names no type, as an absent one does.
-  const header = headers[0] === "" ? undefined : headers[0];
-  const body = json.event_type;
-  if (headers.length > 1)
-    return refused("event_type_mismatch", { message: "X-Event-Type stands more than once" });
-  if (eventTypeFrom === "body" || (eventTypeFrom === "either" && header === undefined)) {
-    return typeof body === "string" && body !== "" ? body : missing("event_type in the body");
-  }
-  if (header === undefined) return missing("the X-Event-Type header");
-  if (typeof body === "string" && body !== header) {
-    if (rejectTypeMismatch) return refused("event_type_mismatch");
-    receiver.observer.typeMismatch(key, header, body);
-  }
-  return header;
-}
-
-function missing(where: string): Refused {
-  return refused("event_type_missing", { message: `the event type is missing: expected ${where}` });
 }

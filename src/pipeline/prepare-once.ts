@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EventKey, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
+import { type EventKey, failed, type JsonValue, keyText, type AttemptOutcome, refused } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
@@ -18,7 +18,7 @@ export const LATE_WORK_MS = 3_000;
 
 export type Preparation =
   | { readonly state: "ready"; readonly value: JsonValue | undefined }
-  | { readonly state: "ended"; readonly outcome: Outcome };
+  | { readonly state: "ended"; readonly outcome: AttemptOutcome };
 
 /**
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
@@ -79,12 +79,12 @@ async function prepareUnderLease(
 
 /** Undefined where its record is gone again. */
 async function completedMeanwhile(
-  { input: { key, deadline, bodySha256 } }: ValidatedAttempt,
+  { input: { key, deadline, content } }: ValidatedAttempt,
   receiver: Receiver,
 ): Promise<Preparation | undefined> {
   const record = await receiver.store.find(key, deadline);
   if (record === undefined) return undefined;
-  return { state: "ended", outcome: duplicateOutcome(record, bodySha256, receiver) };
+  return { state: "ended", outcome: duplicateOutcome(record, content.bodySha256, receiver) };
 }
 
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";

@@ -1,10 +1,10 @@
 import type { AsyncResource } from "node:async_hooks";
 import type {
+  AttemptOutcome,
   CallbackEvent,
   CallbackLogEntry,
   Clock,
   EventKey,
-  JsonObject,
   JsonValue,
   Log,
   Outcome,
@@ -14,15 +14,24 @@ import type {
 import type { Encryptor } from "../encryption/index.ts";
 import type { AttemptKind, Handler, Registry, SharedTimeLimit, UserTokens } from "../handlers/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
-import type { Credential, DistinctHeaders, HeldBody, Scheme } from "../sources/index.ts";
+import type {
+  Contract,
+  Credential,
+  EventContent,
+  HeldBody,
+  PlatformResponse,
+  Scheme,
+  SignedRequest,
+} from "../sources/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
-/** A configured sender, and how its callbacks are recognized. */
+/** A configured sender: how its callbacks are recognized, and what they mean. */
 export interface Source {
   readonly name: string;
   readonly scheme: Scheme;
+  readonly contract: Contract;
 }
 
 /** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
@@ -32,21 +41,18 @@ export interface BodyReservation extends HeldBody {
 }
 
 /** One request of a platform, as it arrived. */
-export interface Callback {
+export interface Callback extends SignedRequest {
   readonly source: Source;
   /** From the path or `X-API-Version` (SPEC 9). */
   readonly version: Version;
-  readonly method: string;
-  /** Path and query, as they were sent. */
-  readonly target: string;
-  readonly headers: DistinctHeaders;
-  readonly body: Uint8Array;
   readonly deadline: Deadline;
   /** The asynchronous context in which its handler runs. */
   readonly context: AsyncResource;
   /** Released once its authentication is known, whatever came of it. */
   readonly bodyReservation?: BodyReservation | undefined;
   readonly buildLogEntry: BuildLogEntry;
+  /** Called for each event of a batch, with how it ended. */
+  readonly endItem: (result: CallbackResult) => void;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;
 }
@@ -54,10 +60,16 @@ export interface Callback {
 /** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
 export interface CallbackResult {
   readonly outcome: Outcome;
+  /** Set where the sender is known although no event is named. */
+  readonly isVerified?: true;
+  /** What a handshake responds with. */
+  readonly response?: PlatformResponse | undefined;
   readonly eventId?: string | undefined;
   readonly eventType?: string | undefined;
-  /** The body, where it is JSON of an event. */
-  readonly bodyJson?: JsonObject | undefined;
+  /** The part of the body that is this event, where the callback brought several. */
+  readonly itemBody?: Uint8Array | undefined;
+  /** Whether the body is JSON; undefined where it was not parsed. */
+  readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
 }
@@ -81,8 +93,8 @@ interface RetryTiming {
 
 /** Receives what happens; none of it may throw. */
 export interface Observer {
-  attempted(kind: AttemptKind, outcome: Outcome): void;
-  credentialsUsed(credentials: readonly Credential[]): void;
+  attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
+  credentialsUsed(source: string, credentials: readonly Credential[]): void;
   bodyMismatch(key: EventKey): void;
   typeMismatch(key: EventKey, header: string, body: string): void;
 }
@@ -90,6 +102,7 @@ export interface Observer {
 /** What the sequence works with; made once at the start. */
 export interface Receiver {
   readonly store: Store;
+  readonly sources: ReadonlyMap<string, Source>;
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
@@ -114,13 +127,15 @@ export interface Receiver {
 /** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
 export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry;
 
+/** An event's envelope and the bytes that a retry will find it in. */
+export type AttemptContent = Pick<EventContent, "json" | "body" | "bodySha256">;
+
 /** An identified event that is about to be run: from a callback, the retry loop or an operator. */
 export interface AttemptInput {
   readonly key: EventKey;
-  readonly json: JsonObject;
-  /** The bytes that were signed. */
-  readonly body: Uint8Array;
-  readonly bodySha256: string;
+  readonly content: AttemptContent;
+  /** False where the same signed bytes may come again under another id. */
+  readonly isIdSigned: boolean;
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;
@@ -131,7 +146,7 @@ export interface AttemptInput {
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
   /** The log entry that commits with a success, where a callback started the attempt. */
-  readonly buildLogEntry?: (outcome: Outcome) => CallbackLogEntry;
+  readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry;
 }
 
 /** An attempt whose handler was found and whose event is valid. */

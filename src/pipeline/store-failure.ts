@@ -1,4 +1,4 @@
-import { type EventKey, type Failed, keyText, nextAttemptAt, type Outcome } from "../domain/index.ts";
+import { type EventKey, type Failed, keyText, nextAttemptAt, type AttemptOutcome } from "../domain/index.ts";
 import { EncryptionKeyMissing } from "../encryption/index.ts";
 import { StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
@@ -17,7 +17,7 @@ function handlerStarted({ code, cause }: Failed): boolean {
  * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
  * another configuration must not end its retries.
  */
-export function isInconclusive(outcome: Outcome): boolean {
+export function isInconclusive(outcome: AttemptOutcome): boolean {
   if (outcome.kind === "refused") return outcome.code === "event_type_unknown";
   if (outcome.kind !== "failed") return false;
   // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
@@ -28,7 +28,8 @@ export function isInconclusive(outcome: Outcome): boolean {
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function storeFailure(input: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!handlerStarted(outcome)) return;
-  const { key, eventType, version, body, bodySha256 } = input;
+  const { key, eventType, version, content } = input;
+  const { body, bodySha256 } = content;
   const isUnknown = outcome.code === "commit_unknown";
   // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
   if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;

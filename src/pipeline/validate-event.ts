@@ -5,6 +5,7 @@ import {
   failed,
   isJsonObject,
   isRefused,
+  PLATFORM,
   type JsonObject,
   type Refused,
   refused,
@@ -38,11 +39,11 @@ type Validated = CallbackEvent<unknown> | Refused | Failed;
  * schema is asynchronous, or refuses numbers that it may have wanted in digits.
  */
 export function validateEvent(
-  { json, eventType, body }: Pick<AttemptInput, "json" | "eventType" | "body">,
+  { key, content, eventType }: Pick<AttemptInput, "key" | "content" | "eventType">,
   handler: Handler,
   { clock, settings }: Pick<Receiver, "clock" | "settings">,
 ): Validated | Promise<Validated> {
-  const { event_id, event_type, timestamp, data } = json;
+  const { event_id, event_type, timestamp, data, headers } = content.json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
   if (!Number.isSafeInteger(timestamp)) {
     return invalid("timestamp", "expected an integer, seconds since the Unix epoch", timestamp);
@@ -59,17 +60,20 @@ export function validateEvent(
   const own = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
     if (isRefused(validated)) {
-      const numbers = inexactNumbers(body);
+      const numbers = inexactNumbers(content.body);
       if (numbers.length === 0) return validated;
       const validate = (data: JsonObject) => validateData(handler.data, data, settings.handlerTimeoutMs);
-      return tryShortNumbers(numbers, validated, body, validate);
+      return tryShortNumbers(numbers, validated, content.body, validate);
     }
-    return {
+    const event = {
       event_id: event_id as string,
       event_type: eventType,
       timestamp: timestamp as number,
       data: validated.value,
     };
+    // In the platform's own envelope it would be a field like any other.
+    if (key.source === PLATFORM || !isJsonObject(headers)) return event;
+    return { ...event, headers: headers as Record<string, string> };
   };
   const validated = validateData(handler.data, own, settings.handlerTimeoutMs);
   return validated instanceof Promise ? validated.then(finish) : finish(validated);

@@ -1,4 +1,4 @@
-import type { EventKey, Outcome } from "../domain/index.ts";
+import type { EventKey, AttemptOutcome } from "../domain/index.ts";
 import { DryRun, type Receiver } from "../pipeline/index.ts";
 import { newLease, recoverInterrupted, runFailure, runStored } from "./run-failure.ts";
 
@@ -7,7 +7,7 @@ export type ReplayResult =
   | "absent"
   /** The retry loop, or another operator, is running it right now. */
   | "leased"
-  | Outcome;
+  | AttemptOutcome;
 
 /**
  * Runs a failure now, on an operator's word, whatever its schedule says.
@@ -49,7 +49,7 @@ export async function discard(key: EventKey, receiver: Receiver): Promise<"disca
 
 /** How a dry run ended, and what it did until then. */
 export interface DryRunResult {
-  readonly outcome: Outcome;
+  readonly outcome: AttemptOutcome;
   readonly dryRun: DryRun;
 }
 

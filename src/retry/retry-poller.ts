@@ -1,4 +1,4 @@
-import type { Outcome } from "../domain/index.ts";
+import type { AttemptOutcome } from "../domain/index.ts";
 import { isInconclusive, type Receiver } from "../pipeline/index.ts";
 import { createPoller } from "../poller/index.ts";
 import type { StoredFailure } from "../store/index.ts";
@@ -83,7 +83,7 @@ export function createRetryPoller(receiver: Receiver) {
   };
 }
 
-function report({ log }: Receiver, fields: object, outcome: Outcome): void {
+function report({ log }: Receiver, fields: object, outcome: AttemptOutcome): void {
   if (outcome.kind !== "refused" && outcome.kind !== "failed")
     return log.info({ ...fields, outcome: outcome.kind }, "retry ended");
   const { code } = outcome;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
+import { failed, isRefused, keyText, nextAttemptAt, type AttemptOutcome, type Version } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type AttemptInput,
@@ -27,7 +27,7 @@ export interface FailureRun {
 }
 
 /** Runs a leased failure once more and stores the outcome: removed after success, otherwise put off, rescheduled or exhausted. */
-export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
+export async function runFailure(run: FailureRun, receiver: Receiver): Promise<AttemptOutcome> {
   const { failure, kind, bulkReplayId } = run;
   const startedAt = receiver.clock.now();
   const startTick = performance.now();
@@ -48,7 +48,7 @@ export async function runStored(
   failure: StoredFailure,
   { kind, mode, dryRun }: Pick<AttemptInput, "mode" | "dryRun"> & Pick<FailureRun, "kind">,
   receiver: Receiver,
-): Promise<Outcome> {
+): Promise<AttemptOutcome> {
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + receiver.settings.retry.timeLimitMs;
   const span = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
@@ -65,7 +65,9 @@ export async function runStored(
         return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
       const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
-      const event = { key, json: parsed.object, body, bodySha256, version, eventType, deadline };
+      const content = { json: parsed.object, body, bodySha256 };
+      const isIdSigned = receiver.sources.get(key.source)?.contract.isIdSigned ?? true;
+      const event = { key, content, isIdSigned, version, eventType, deadline };
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
@@ -73,7 +75,7 @@ export async function runStored(
 }
 
 /** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
-export function isTransient(outcome: Outcome): boolean {
+export function isTransient(outcome: AttemptOutcome): boolean {
   if (outcome.kind !== "failed" || !isInconclusive(outcome)) return false;
   return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
 }
@@ -81,7 +83,7 @@ export function isTransient(outcome: Outcome): boolean {
 const PAUSE_MS = 500;
 
 /** An outcome that is not stored would look as if the process had ended during the attempt. */
-async function storeUntilLeaseEnds(run: FailureRun, outcome: Outcome, receiver: Receiver): Promise<void> {
+async function storeUntilLeaseEnds(run: FailureRun, outcome: AttemptOutcome, receiver: Receiver): Promise<void> {
   for (;;) {
     try {
       await storeOutcome(run, outcome, receiver);
@@ -95,7 +97,7 @@ async function storeUntilLeaseEnds(run: FailureRun, outcome: Outcome, receiver: 
 
 async function storeOutcome(
   { failure, owner, kind, bulkReplayId }: FailureRun,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   receiver: Receiver,
 ): Promise<void> {
   const { failures, failureLeases } = receiver.store;
@@ -130,7 +132,7 @@ async function storeOutcome(
  */
 async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,
-  ended: Outcome,
+  ended: AttemptOutcome,
   { store, log, describe }: Receiver,
 ): Promise<void> {
   if (ended.kind === "already_processed" || isInconclusive(ended)) return;

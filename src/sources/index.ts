@@ -1,3 +1,4 @@
+export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";

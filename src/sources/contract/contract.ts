@@ -12,13 +12,16 @@ export interface PlatformResponse {
 /** An event that a verified callback carries, in the one form that every later step knows: the envelope of SPEC 2.1. */
 export interface EventContent {
   readonly eventId: string;
-  readonly eventType: string;
+  /** Asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
+  readonly typeOf: () => string | Refused;
   /** `event_id`, `event_type`, `timestamp` in seconds, `data`, and `headers` where the contract names some. */
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
   /** SHA-256 of what was signed, lowercase hex: of the body, or of one item's text in a batch. */
   readonly bodySha256: string;
+  /** Whether the callback's body is one JSON text. */
+  readonly isJson?: boolean;
 }
 
 /** What a verified callback turned out to be. */

@@ -1,0 +1,37 @@
+import type { Outcome } from "../domain/index.ts";
+
+/** As many as fill a group; more would keep other callbacks waiting. */
+const MAX_AT_WORK = 32;
+
+/**
+ * Runs the items of one callback, some at a time, and ends with one outcome for all: a failure of ours where there was
+ * one, so that the platform sends the callback again. Items that the handler rejected are not worth that: their callback
+ * is refused only where nothing in it could be used.
+ */
+export function runBatch<Item>(
+  items: readonly Item[],
+  start: (item: Item, ended: (outcome: Outcome) => void) => void,
+  ended: (outcome: Outcome) => void,
+): void {
+  let next = 0;
+  let left = items.length;
+  let worst: Outcome = { kind: "ignored" };
+  const startNext = (): void => {
+    const item = items[next];
+    next += 1;
+    if (item === undefined) return;
+    start(item, (outcome) => {
+      worst = left === items.length ? outcome : worse(worst, outcome);
+      left -= 1;
+      if (left === 0) ended(worst);
+      else startNext();
+    });
+  };
+  for (let count = Math.min(MAX_AT_WORK, items.length); count > 0; count -= 1) startNext();
+}
+
+const RANKS: readonly Outcome["kind"][] = ["refused", "ignored", "handshake", "already_processed", "success", "failed"];
+
+function worse(one: Outcome, other: Outcome): Outcome {
+  return RANKS.indexOf(other.kind) > RANKS.indexOf(one.kind) ? other : one;
+}
