@@ -12,7 +12,7 @@ const FOLDERS = {
   store: ["domain", "files"],
   handlers: ["domain", "store", "encryption"],
   pipeline: ["domain", "sources", "handlers", "store", "encryption", TRACING],
-  retry: ["domain", "poller", "handlers", "pipeline", "store", TRACING],
+  retry: ["domain", "poller", "sources", "handlers", "pipeline", "store", TRACING],
   outbox: ["domain", "poller", "store", TRACING],
   alerts: ["domain", "poller", "store"],
   oauth: ["domain", "http-client", "sources", "encryption", "handlers", "pipeline", "store", TRACING],
@@ -21,7 +21,7 @@ const FOLDERS = {
   admin: ["domain", "sources", "store", "observability", "pipeline", "retry", "oauth"],
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],
-  config: ["domain", "files", "store", TRACING],
+  config: ["domain", "files", "sources", "store", TRACING],
   app: [
     "domain",
     "http-client",
@@ -67,7 +67,7 @@ module.exports = {
         pathNot: [
           "^src/$1/",
           "^src/[^/]+/index\\.ts$",
-          "^src/(store/(sqlite|postgres)|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
+          "^src/(store/(sqlite|postgres)|sources/presets|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
         ],
       },
     },

@@ -1,7 +1,7 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import { type Clock, createSparingLog, type Log } from "../domain/index.ts";
+import { type Clock, createSparingLog, type Log, PLATFORM } from "../domain/index.ts";
 import {
   type AdmissionSettings,
   type CaptureAccess,
@@ -34,8 +34,12 @@ export function publicListener(
   services: Services,
 ): Listener {
   const { receiver, source, mask, metrics, callbackLog } = services;
+  const sourcePaths = services.configured.map(({ name, definition }) => ({
+    source: name,
+    path: definition.settings.path,
+  }));
   const options = {
-    addresses: endpointPaths(config.basePath, config.redirect.scopePath, startsFlows(config)),
+    addresses: endpointPaths(config.basePath, config.redirect.scopePath, { startsFlows: startsFlows(config), sources: sourcePaths }),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
     maxUnverifiedBytes: config.maxUnverifiedBytes,
@@ -50,7 +54,7 @@ export function publicListener(
     ...{ receiver, source, platform, redirectUri, responseMode },
     sparing: createSparingLog(log, clock),
     // Refused before the user consents, and not when the browser comes back.
-    startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
+    startRefusal: unhandledSignIn(receiver.registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined),
     successUrl: successUrl ?? options.addresses.done,
   };
   const deps = {
@@ -75,6 +79,7 @@ export function publicListener(
     capture:
       captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
     onResponse: services.onResponse,
+    onItem: services.onItem,
     tls: tls !== null,
   };
   return createPublicListener(options, deps);

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
+import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnResponse } from "../http/index.ts";
@@ -22,10 +22,10 @@ import {
   errorText,
   type Observer,
   type Receiver,
-  type Source,
 } from "../pipeline/index.ts";
-import type { Credential, NamedSecret, Scheme } from "../sources/index.ts";
+import type { Credential, NamedSecret, PlatformRules, Scheme } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
+import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
@@ -36,6 +36,10 @@ interface Dependencies {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly scheme: Scheme;
+  /** None beside the platform when left out. */
+  readonly configuredSources?: readonly ConfiguredSource[];
+  /** Protocol and host under which platforms reach the public listener. */
+  readonly origin?: () => string;
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
@@ -74,23 +78,24 @@ export function createServices(dependencies: Dependencies) {
     metrics,
   });
   const describe = (error: unknown) => mask.text(errorText(error));
-  const { eventTypeFrom, rejectTypeMismatch, handlerTimeoutMs } = config;
-  const source: Source = { name: "platform", scheme };
+  const { handlerTimeoutMs } = config;
+  const { configuredSources: configured = [], origin = () => config.baseUrl } = dependencies;
+  const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
+  const sources = createSourceMap(config, { scheme, configured, clock, origin, typeMismatch });
   const receiver: Receiver = {
     store,
+    sourcesByName: sources,
     registry,
     encryptor,
     clock,
     log: logger,
     describe,
     settings: {
-      eventTypeFrom,
-      rejectTypeMismatch,
       handlerTimeoutMs,
       retry: retrySettings(config),
       recordRetentionDays: config.retention.recordDays,
     },
-    observer: createObserver(metrics, noteCredential, logger),
+    observer,
     tracer,
     eventLock: new EventLock(),
     handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
@@ -99,8 +104,11 @@ export function createServices(dependencies: Dependencies) {
     unsavedPreparations: new Map(),
     tokens,
   };
+  const source = sources.get(PLATFORM);
+  if (source === undefined) throw new TypeError("the specification's platform is always a source");
   return {
     source,
+    configured,
     receiver,
     mask,
     metrics,
@@ -130,12 +138,13 @@ function retrySettings(config: Config): Receiver["settings"]["retry"] {
 function createCounters(metrics: Metrics, { registry, store, clock, logger }: Dependencies) {
   const arrivals = createArrivalCounts(registry.types);
   const rollupCounts = createRollupCounts();
+  const onItem = (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result);
   const onResponse: OnResponse = (result, status, ms, source) => {
     metrics.callback(result, status, ms / 1_000);
     rollupCounts.note(source ?? "", result.outcome, ms);
     if (source !== undefined) arrivals.note(source, result);
   };
-  return { arrivals, rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger), onResponse };
+  return { arrivals, rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger), onResponse, onItem };
 }
 
 /** A database server's disk is its own business. */
@@ -153,10 +162,11 @@ function createObserver(
   metrics: Metrics,
   noteCredential: (credential: Credential) => void,
   log: Log,
-): Observer {
+): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
-    credentialsUsed(credentials) {
+    credentialsUsed(source, credentials) {
+      if (source !== PLATFORM) return;
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
         metrics.credentialUsed(credential.method, secret);

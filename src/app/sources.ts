@@ -1,7 +1,7 @@
 import type { EndpointCheckView, Sources, SourcesView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
-import { VERSIONS } from "../domain/index.ts";
+import { PLATFORM, VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { StoredCredentialUse } from "../store/index.ts";
 import { type ConfiguredSecret, secretName } from "./credential-uses.ts";
@@ -32,8 +32,8 @@ export function createSources(
   const baseUrl = () => (config.isBaseUrlGiven ? config.baseUrl : origins.public);
   const addresses = () => registeredAddresses(config, baseUrl());
   const log: CallbackLogReader = { flush: () => callbackLog.flush(), rows: store.callbacks };
-  const handlesSignIns = registry.find("v1", SIGNED_IN) !== undefined;
-  const { start } = endpointPaths("", redirect.scopePath, startsFlows(config));
+  const handlesSignIns = registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined;
+  const { start } = endpointPaths("", redirect.scopePath, { startsFlows: startsFlows(config) });
 
   function addressesOfSource(name: string): readonly string[] | undefined {
     if (name === source.name) return addresses().map(({ url }) => url);
@@ -42,7 +42,7 @@ export function createSources(
 
   function typesOf(version: RegisteredAddress["version"]): string[] {
     const versions = version === "by_header" ? VERSIONS : [version];
-    return registry.types.filter((type) => versions.some((one) => registry.find(one, type) !== undefined));
+    return registry.types.filter((type) => versions.some((one) => registry.find(PLATFORM, one, type) !== undefined));
   }
 
   let isChecking = false;
@@ -64,7 +64,7 @@ export function createSources(
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: registry.handlers.map((handler) => ({
           event_type: handler.type,
-          versions: VERSIONS.filter((version) => registry.find(version, handler.type) === handler),
+          versions: VERSIONS.filter((version) => registry.find(handler.source, version, handler.type) === handler),
           has_prepare: handler.prepare !== undefined,
           time_limit_ms: config.handlerTimeoutMs,
         })),

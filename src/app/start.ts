@@ -16,6 +16,7 @@ import { adminAccess, createAdminConnections, packageVersion } from "./admin-acc
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
+import { configuredSources } from "./configured-sources.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
 import { configuredChannelNames, notificationChannels } from "./notification-channels.ts";
@@ -108,7 +109,11 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
   const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
   const parts = { config, store, registry, encryptor, scheme, noteCredential };
-  const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
+  const ofSources = {
+    configuredSources: await configuredSources(config),
+    origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
+  };
+  const services = createServices({ ...parts, ...ofSources, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
     async () => captureBuffer?.close(),

@@ -1,5 +1,5 @@
 import type { Config } from "../config/index.ts";
-import type { Log, Version } from "../domain/index.ts";
+import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures, Store } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
@@ -14,7 +14,7 @@ export async function logStartupWarnings(
   await warnUnhandled(store.failures, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
-  const signIn = unhandledSignIn(config.oauth === null || registry.find("v1", SIGNED_IN) !== undefined);
+  const signIn = unhandledSignIn(config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
@@ -29,7 +29,7 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
   try {
     const waiting = await failures.waitingTypes();
     const types = waiting
-      .filter(({ version, eventType }) => registry.find(version as Version, eventType) === undefined)
+      .filter(({ source, version, eventType }) => registry.find(source, version as Version, eventType) === undefined)
       .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
     if (types.length > 0)
       log.warn(

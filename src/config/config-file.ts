@@ -2,11 +2,16 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { PLATFORM } from "../domain/index.ts";
+import type { SourceDefinition } from "../sources/index.ts";
 import type { Migration } from "../store/index.ts";
 import { ConfigError, closestName } from "./read-variables.ts";
+import { sourceProblems } from "./sources.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
 export interface ConfigFile {
+  /** Platforms beside the specification's, by the names of their addresses: `{ billing: stripe({ secret }) }`. */
+  readonly sources?: Readonly<Record<string, SourceDefinition>>;
   readonly handlers?: readonly ConfiguredHandler[];
   /** Tables of the user's own, applied in this order after the handlers'. */
   readonly migrations?: readonly Migration[];
@@ -28,7 +33,7 @@ const LISTS = {
   handlers: { text: "type", method: "handle", expected: "what defineHandler returns" },
   migrations: { text: "name", method: "up", expected: "{ name, up(tx) }" },
 };
-const KEYS = Object.keys(LISTS);
+const KEYS = ["sources", ...Object.keys(LISTS)];
 
 export function defineConfig(file: ConfigFile): ConfigFile {
   return file;
@@ -62,7 +67,7 @@ function problemsOf(file: unknown): string[] {
   return [
     ...unknown.map((key) => {
       const meant = closestName(key, KEYS);
-      const known = meant === undefined ? `there are ${KEYS.join(" and ")}` : `did you mean ${meant}?`;
+      const known = meant === undefined ? `there are ${KEYS.join(", ")}` : `did you mean ${meant}?`;
       return `${key}: no such key; ${known}`;
     }),
     ...Object.entries(LISTS).flatMap(([list, { text, method, expected }]) => {
@@ -74,6 +79,7 @@ function problemsOf(file: unknown): string[] {
         return fits ? [] : [`${list}[${index}]: expected ${expected}`];
       });
     }),
+    ...sourceProblems(content.sources),
     ...repeated(content.handlers),
   ];
 }
@@ -83,10 +89,10 @@ function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];
   const first = new Map<string, number>();
   return handlers.flatMap((handler: unknown, index) => {
-    const { type, versions } = (handler ?? {}) as { type?: unknown; versions?: unknown };
+    const { source, type, versions } = (handler ?? {}) as Record<string, unknown>;
     if (typeof type !== "string" || !Array.isArray(versions)) return [];
     return versions.flatMap((version: unknown) => {
-      const name = `"${type}" in ${String(version)}`;
+      const name = `"${type}"${source === PLATFORM ? "" : ` of ${String(source)}`} in ${String(version)}`;
       const other = first.get(name);
       if (other === undefined) first.set(name, index);
       return other === undefined

@@ -9,6 +9,7 @@ import { oauthOf, redirectOf } from "./oauth.ts";
 import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
 import { checkDistinct, secretTexts } from "./secrets.ts";
 import { serverOf } from "./server.ts";
+import { sourcesOf } from "./sources.ts";
 import { tracingOf } from "./tracing.ts";
 import { VARIABLES } from "./variables.ts";
 
@@ -33,13 +34,13 @@ export interface ConfigUse {
  */
 export function loadConfig(
   env: Environment,
-  file: Pick<ConfigFile, "handlers"> = {},
+  file: Pick<ConfigFile, "handlers" | "sources"> = {},
   { listens = true }: ConfigUse = {},
 ): Config {
   return deepFreeze(readConfig(env, file, listens));
 }
 
-function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listens: boolean) {
+function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sources">, listens: boolean) {
   const reading = readVariables(VARIABLES, env);
   const { values, problems, isSet } = reading;
   const server = serverOf(reading, listens);
@@ -60,6 +61,8 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listen
     ...handling,
     database: databaseOf(reading, env),
     authentication: authenticationOf(reading),
+    /** Beside the specification's platform. */
+    sources: sourcesOf(reading, env, file),
     /** Null: the sandbox platform. */
     oauth: oauthOf(reading),
     redirect: redirectOf(reading, server.baseUrl),
@@ -75,7 +78,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listen
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
     tracing: tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
-    secretValues: secretTexts(env, values),
+    secretValues: [...secretTexts(env, values), ...sourceSecrets(parts.sources)],
     /** What production would refuse, or keeps for a rotation: for the log at start, and for `doctor`. */
     warnings,
   };
@@ -94,6 +97,10 @@ function checkUserAuthorized(
       `OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=${others || "none"}`,
     ["HANDLERS"],
   );
+}
+
+function sourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): string[] {
+  return [...named.map(({ definition }) => definition), ...presets].flatMap(({ secrets }) => secrets);
 }
 
 function required<Value>(name: string, value: Value | undefined): Value {

@@ -4,6 +4,7 @@ import { DATABASE_VARIABLES, ENCRYPTION_VARIABLES } from "./database.ts";
 import { HANDLING_VARIABLES, LOG_VARIABLES } from "./handling.ts";
 import { NOTIFICATION_VARIABLES } from "./notifications.ts";
 import { OAUTH_VARIABLES } from "./oauth.ts";
+import { SOURCE_VARIABLES } from "./sources.ts";
 import { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
 import {
   expectation,
@@ -18,6 +19,7 @@ export const VARIABLES = {
   ...SERVER_VARIABLES,
   ...DATABASE_VARIABLES,
   ...AUTHENTICATION_VARIABLES,
+  ...SOURCE_VARIABLES,
   ...ENCRYPTION_VARIABLES,
   ...LIMIT_VARIABLES,
   ...HANDLING_VARIABLES,
@@ -42,6 +44,7 @@ const SECTIONS: readonly (readonly [heading: string, VariableTable])[] = [
   ["Public listener", SERVER_VARIABLES],
   ["Database", DATABASE_VARIABLES],
   ["Authentication of callbacks", AUTHENTICATION_VARIABLES],
+  ["Other platforms", SOURCE_VARIABLES],
   ["Encryption", ENCRYPTION_VARIABLES],
   ["Limits", LIMIT_VARIABLES],
   ["Handlers and retries", HANDLING_VARIABLES],

@@ -1,4 +1,4 @@
-import { failed, refused } from "../domain/index.ts";
+import { failed, OAUTH, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -30,7 +30,7 @@ export function redirectRoute(
   return createRouteHandler(
     deps,
     responder,
-    "oauth",
+    { name: OAUTH },
     (request, { buildLogEntry, end }) => {
       if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
       const mark = request.url.indexOf("?");

@@ -38,8 +38,6 @@ export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 export interface PublicDependencies {
   /** The specification's platform. */
   readonly source: Source;
-  /** All of them, the platform first. */
-  readonly sources: readonly Source[];
   readonly receiver: Receiver;
   readonly oauth: FlowDependencies & {
     /** Why no flow can start, and what to do; undefined where one can. */

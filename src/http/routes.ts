@@ -1,5 +1,5 @@
-import type { Version } from "../domain/index.ts";
-import { processCallback } from "../pipeline/index.ts";
+import { PLATFORM, type Version } from "../domain/index.ts";
+import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
@@ -30,9 +30,14 @@ export function createRoutes(
   responder: Responder,
 ): ReadonlyMap<string, Route> {
   const served = new Map<string, Route>();
-  const callback = { methods: ["POST"], isCallback: true, isOAuth: false, isConcurrencyLimited: true };
-  for (const { path, version } of callbacks)
-    served.set(path, { ...callback, handle: callbackRoute(version, timeLimitMs, deps, responder) });
+  const callback = { isCallback: true, isOAuth: false, isConcurrencyLimited: true };
+  for (const { source: name, path, version } of callbacks) {
+    const source = deps.receiver.sourcesByName.get(name);
+    if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
+    const { methods } = source.contract;
+    const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
+    served.set(path, { ...callback, methods, handle });
+  }
   const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
   served.set(redirect, {
     ...oauth,
@@ -52,15 +57,20 @@ export function createRoutes(
   return served;
 }
 
-/** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2). */
+interface CallbackRoute {
+  readonly source: Source;
+  readonly version: Version | "by_header";
+  readonly timeLimitMs: number;
+}
+
+/** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2), and the addresses of the other sources. */
 function callbackRoute(
-  version: Version | "by_header",
-  timeLimitMs: number,
+  { source, version, timeLimitMs }: CallbackRoute,
   deps: PublicDependencies,
   responder: Responder,
 ): RouteHandler {
-  const { source, receiver, capture } = deps;
-  return createRouteHandler(deps, responder, source.name, (request, { buildLogEntry, end }) => {
+  const { receiver, capture } = deps;
+  return createRouteHandler(deps, responder, source, (request, { buildLogEntry, endItem, end }) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
     // Captured unchanged, before any decision: the listening process verifies it itself.
@@ -80,15 +90,26 @@ function callbackRoute(
       bodyReservation: request.bodyReservation,
       context: request.context,
       buildLogEntry,
+      endItem,
       end,
     };
     processCallback(callback, receiver);
   });
 }
 
+export interface CallbackPath {
+  /** The source's name. */
+  readonly source: string;
+  readonly path: string;
+  readonly version: Version | "by_header";
+}
+
+/** A source other than the platform, and the path that was chosen for it. */
+export type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
+
 /** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
 export interface EndpointPaths {
-  readonly callbacks: readonly { readonly path: string; readonly version: Version | "by_header" }[];
+  readonly callbacks: readonly CallbackPath[];
   readonly redirect: string;
   /** Absent where the platform has no address at which a flow could start. */
   readonly start?: string;
@@ -97,19 +118,28 @@ export interface EndpointPaths {
   readonly capture: string;
 }
 
-export function endpointPaths(basePath: string, oauthScopePath: string, startsFlows = true): EndpointPaths {
+export function endpointPaths(
+  basePath: string,
+  oauthScopePath: string,
+  { startsFlows = true, sources = [] }: { startsFlows?: boolean; sources?: readonly SourcePath[] } = {},
+): EndpointPaths {
   const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
   return {
-    callbacks: [
-      { path: `${basePath}/api/platform/callback`, version: "by_header" },
-      { path: `${basePath}/api/v1/platform/callback`, version: "v1" },
-      { path: `${basePath}/api/v2/platform/callback`, version: "v2" },
-    ],
+    callbacks: [{ source: PLATFORM }, ...sources].flatMap((one) => callbackPaths(basePath, one)),
     redirect: `${oauth}callback`,
     done: `${oauth}done`,
     capture: `${basePath}/_oncehook/captured`,
     ...(startsFlows ? { start: `${oauth}start` } : {}),
   };
+}
+
+function callbackPaths(basePath: string, { source, path }: SourcePath): CallbackPath[] {
+  if (path !== undefined) return [{ source, path: `${basePath}${path}`, version: "by_header" }];
+  return [
+    { source, path: `${basePath}/api/${source}/callback`, version: "by_header" },
+    { source, path: `${basePath}/api/v1/${source}/callback`, version: "v1" },
+    { source, path: `${basePath}/api/v2/${source}/callback`, version: "v2" },
+  ];
 }
 
 /** SPEC 9.2: the value `v2` selects version 2, anything else or nothing version 1. */

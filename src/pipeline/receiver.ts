@@ -76,8 +76,6 @@ export interface CallbackResult {
 
 /** The rules of the sequence that configuration sets. */
 export interface PipelineSettings {
-  readonly eventTypeFrom: "header" | "body" | "either";
-  readonly rejectTypeMismatch: boolean;
   readonly handlerTimeoutMs: number;
   readonly retry: RetryPolicy & RetryTiming;
   /** Set where records are deleted: older events can no longer be told from duplicates. */
@@ -96,13 +94,12 @@ export interface Observer {
   attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
   credentialsUsed(source: string, credentials: readonly Credential[]): void;
   bodyMismatch(key: EventKey): void;
-  typeMismatch(key: EventKey, header: string, body: string): void;
 }
 
 /** What the sequence works with; made once at the start. */
 export interface Receiver {
   readonly store: Store;
-  readonly sources: ReadonlyMap<string, Source>;
+  readonly sourcesByName: ReadonlyMap<string, Source>;
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly clock: Clock;

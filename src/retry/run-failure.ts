@@ -7,10 +7,10 @@ import {
   failureContext,
   isInconclusive,
   lookUpRecord,
-  parseEvent,
   type Receiver,
   runEvent,
 } from "../pipeline/index.ts";
+import { parseEvent } from "../sources/index.ts";
 import type { NewAttempt, StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
@@ -66,7 +66,7 @@ export async function runStored(
       const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
-      const isIdSigned = receiver.sources.get(key.source)?.contract.isIdSigned ?? true;
+      const isIdSigned = receiver.sourcesByName.get(key.source)?.contract.isIdSigned ?? true;
       const event = { key, content, isIdSigned, version, eventType, deadline };
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);

@@ -1,4 +1,7 @@
 export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
+export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
+export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
+export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
@@ -11,6 +14,7 @@ export {
   pemKeys,
   secretKeys,
 } from "./schemes/jwt-keys.ts";
+export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export {
   allOf,
   anyOf,
@@ -23,4 +27,5 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
+export type { PlatformFacts, SourceDefinition, SourceEnvironment, SourceSettings } from "./source-definition.ts";
 export { createTokenScheme, type TokenOptions } from "./schemes/token.ts";

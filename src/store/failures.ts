@@ -59,6 +59,7 @@ export interface FailureFilter {
 }
 
 export interface WaitingType {
+  readonly source: string;
   readonly eventType: string;
   readonly version: string;
   readonly count: number;
@@ -145,8 +146,8 @@ export class Failures extends Area {
   }
 
   waitingTypes(): Promise<readonly WaitingType[]> {
-    return this.read`SELECT event_type, version, count(*) AS count FROM oncehook_failures
-      WHERE state = 'waiting' GROUP BY event_type, version ORDER BY event_type, version`;
+    return this.read`SELECT source, event_type, version, count(*) AS count FROM oncehook_failures
+      WHERE state = 'waiting' GROUP BY source, event_type, version ORDER BY source, event_type, version`;
   }
 
   /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */

@@ -39,8 +39,8 @@ describe("the registry", () => {
 
   it("puts a user's handler in the place of the built-in one of the same type and version", () => {
     const registry = createRegistry([builtIn], [own]);
-    expect(registry.find("v1", "shipped")).toBe(builtIn);
-    expect(registry.find("v2", "shipped")).toBe(own);
+    expect(registry.find("platform", "v1", "shipped")).toBe(builtIn);
+    expect(registry.find("platform", "v2", "shipped")).toBe(own);
     expect(registry.types).toEqual(["shipped"]);
   });
 
@@ -51,7 +51,7 @@ describe("the registry", () => {
   });
 
   it("knows no handler that was not given", () => {
-    expect(createRegistry([builtIn], []).find("v1", "toString")).toBeUndefined();
+    expect(createRegistry([builtIn], []).find("platform", "v1", "toString")).toBeUndefined();
   });
 });
 

@@ -61,9 +61,8 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };
   const input = (deadline: number) => ({
     key: KEY,
-    json,
-    body: Buffer.from(JSON.stringify(json)),
-    bodySha256: "a".repeat(64),
+    content: { json, body: Buffer.from(JSON.stringify(json)), bodySha256: "a".repeat(64) },
+    isIdSigned: true,
     version: "v1" as const,
     deadline,
   });
@@ -71,9 +70,12 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     runEvent({ ...input(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
   const deliver = async (typeOf: () => string | Refused) => {
     const context = new AsyncResource("test");
-    const delivery = { ...input(performance.now() + 5_000), context, buildLogEntry: () => logRow() };
+    const attempt = input(performance.now() + 5_000);
+    const content = { ...attempt.content, eventId: KEY.eventId, typeOf };
+    const contract = { unhandled: "refuse", isIdSigned: true } as const;
+    const delivery = { ...attempt, content, contract, context, buildLogEntry: () => logRow() };
     const { outcome } = await new Promise<CallbackResult>((end) =>
-      processDelivery({ ...delivery, end }, typeOf, receiver),
+      processDelivery({ ...delivery, end }, receiver),
     );
     return outcome;
   };

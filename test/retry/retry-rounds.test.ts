@@ -45,7 +45,7 @@ describe("a round of retries", () => {
       const { encryptor } = inner.receiver;
       const stuck = Array.from({ length: 100 }, (_, index) => {
         const key = { source: "platform", eventId: `stuck-${index}` };
-        const encryptedBody = encryptor.encrypt(inputOf(key.eventId).body, failureContext(key));
+        const encryptedBody = encryptor.encrypt(inputOf(key.eventId).content.body, failureContext(key));
         return newFailure(key, new Date(T0), { eventType: "no_handler", encryptedBody });
       });
       await Promise.all(stuck.map((failure) => store.failures.record(failure, new Date(T0))));

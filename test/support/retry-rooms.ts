@@ -77,9 +77,8 @@ export function inputOf(eventId: string) {
   const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };
   return {
     key: { source: "platform", eventId },
-    json,
-    body: Buffer.from(JSON.stringify(json)),
-    bodySha256: "a".repeat(64),
+    content: { json, body: Buffer.from(JSON.stringify(json)), bodySha256: "a".repeat(64) },
+    isIdSigned: true,
     version: "v1",
     eventType: "unreliable",
     deadline: performance.now() + 5_000,

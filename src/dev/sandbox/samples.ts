@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { isJsonObject, type JsonObject, VERSIONS, type Version } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, PLATFORM, VERSIONS, type Version } from "../../domain/index.ts";
 import { type Registry, validateData } from "../../handlers/index.ts";
 import { sampleOfSchema } from "./sample-of-schema.ts";
 
@@ -17,7 +17,7 @@ export async function samplesOf({ types, find }: Registry, now: Date): Promise<S
   const samples: Sample[] = [];
   for (const type of types.toSorted()) {
     for (const version of VERSIONS) {
-      const handler = find(version, type);
+      const handler = find(PLATFORM, version, type);
       if (handler === undefined) continue;
       const data = await dataFor(type, handler.data);
       const timestamp = Math.floor(now.getTime() / 1000);

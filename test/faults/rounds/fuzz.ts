@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { identify } from "../../../src/pipeline/identify.ts";
+import { identify } from "../../support/identify.ts";
 import { createHmacScheme, signHmac } from "../../../src/sources/index.ts";
 import { POSTED } from "../../support/posted.ts";
 import { SECRET } from "../../support/secrets.ts";
@@ -83,9 +83,9 @@ function verifies(body: Uint8Array, claims: readonly string[]): void {
 }
 
 function identifies(body: Uint8Array): void {
-  const found = identify(body, "platform");
+  const found = identify(body);
   if ("kind" in found) return;
-  const { eventId } = found.key;
+  const { eventId } = found;
   if (
     eventId === "" ||
     Buffer.byteLength(eventId) > 255 ||

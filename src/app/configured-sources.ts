@@ -1,0 +1,56 @@
+import { type Config, ConfigError } from "../config/index.ts";
+import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
+import type { Source } from "../pipeline/index.ts";
+import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
+
+export interface ConfiguredSource {
+  readonly name: string;
+  readonly definition: SourceDefinition;
+}
+
+/**
+ * The sources beside the platform, in the order of the configuration file and then of SOURCES.
+ * @throws ConfigError where a preset cannot be made with its secret
+ */
+export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
+  const named = sources.named.map(({ name, definition }) => ({ name, definition: definition as SourceDefinition }));
+  if (sources.presets.length === 0) return named;
+  // Loaded by those who name presets in the environment, and not at every start.
+  const { PRESETS } = await import("../sources/presets/index.ts");
+  const presets = sources.presets.map(({ name, secrets }) => {
+    try {
+      return { name, definition: PRESETS[name]({ secret: secrets }) };
+    } catch (cause) {
+      throw new ConfigError([`SOURCES: ${name} cannot be used: ${errorReason(cause)}`]);
+    }
+  });
+  return [...named, ...presets];
+}
+
+interface SourceParts {
+  /** How the specification's platform authenticates. */
+  readonly scheme: Scheme;
+  readonly configured: readonly ConfiguredSource[];
+  readonly clock: Clock;
+  readonly origin: () => string;
+  readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
+}
+
+/** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
+export function createSourceMap(
+  { eventTypeFrom, rejectTypeMismatch }: Config,
+  { scheme, configured, clock, origin, typeMismatch }: SourceParts,
+): ReadonlyMap<string, Source> {
+  const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
+  const platform: Source = { name: PLATFORM, scheme, contract: createPlatformContract(PLATFORM, rules) };
+  const others = configured.map(({ name, definition }): [string, Source] => {
+    const environment = { name, clock, origin };
+    try {
+      const contract = definition.createContract(environment);
+      return [name, { name, scheme: definition.createScheme(environment), contract }];
+    } catch (cause) {
+      throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
+    }
+  });
+  return new Map([[PLATFORM, platform], ...others]);
+}

@@ -1,0 +1,91 @@
+import { OAUTH, PLATFORM } from "../domain/index.ts";
+import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
+import type { ConfigFile } from "./config-file.ts";
+import { type Environment, type Problems, type Reading, closestName } from "./read-variables.ts";
+import { list, type VariableTable } from "./variable.ts";
+
+export const SOURCE_VARIABLES = {
+  SOURCES: {
+    schema: list("names of presets, separated by commas, such as stripe,github", (one) => one !== ""),
+    default: "",
+    meaning:
+      "Platforms beside the specification's: each name is a preset, <NAME>_SECRET its secret, <NAME>_SECRET_PREVIOUS the one before",
+  },
+} satisfies VariableTable;
+
+/** A source of the environment: its preset is loaded at the start. */
+export interface PresetSource {
+  readonly name: PresetName;
+  /** The current one first. */
+  readonly secrets: readonly string[];
+}
+
+/** A source of the configuration file. */
+export interface NamedSource {
+  readonly name: string;
+  readonly definition: SourceDefinition;
+}
+
+/** The sources beside the specification's platform. */
+export function sourcesOf(
+  { values, problems }: Reading<typeof SOURCE_VARIABLES>,
+  env: Environment,
+  { sources = {} }: Pick<ConfigFile, "sources">,
+) {
+  const named: NamedSource[] = Object.entries(sources).map(([name, definition]) => ({ name, definition }));
+  const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));
+  for (const { name } of presets) {
+    if (named.some((other) => other.name === name))
+      problems.add(["SOURCES"], `names ${name}, which oncehook.config.ts configures already; leave it out here`);
+  }
+  return { named, presets };
+}
+
+function presetSource(name: string, env: Environment, problems: Problems): PresetSource[] {
+  if (!isPresetName(name)) {
+    const meant = closestName(name, PRESET_NAMES);
+    const hint = meant === undefined ? "docs/platforms.md lists them" : `did you mean ${meant}?`;
+    problems.add(["SOURCES"], `got ${JSON.stringify(name)}, for which there is no preset; ${hint}`);
+    return [];
+  }
+  const [current, previous] = secretVariables(name);
+  const secrets = [current, previous].flatMap((variable) => env[variable]?.replace(/\r?\n$/, "") || []);
+  if (!env[current]) problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
+  return [{ name, secrets }];
+}
+
+function isPresetName(name: string): name is PresetName {
+  return (PRESET_NAMES as readonly string[]).includes(name);
+}
+
+/** `standard-webhooks` has `STANDARD_WEBHOOKS_SECRET`. */
+export function secretVariables(name: string): [current: string, previous: string] {
+  const variable = `${name.toUpperCase().replaceAll("-", "_")}_SECRET`;
+  return [variable, `${variable}_PREVIOUS`];
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+const RESERVED = [PLATFORM, OAUTH, "v1", "v2"];
+const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+
+/** What is wrong with the `sources` of a configuration file. */
+export function sourceProblems(sources: unknown): string[] {
+  if (sources === undefined) return [];
+  if (typeof sources !== "object" || sources === null || Array.isArray(sources))
+    return ["sources: expected an object, such as { billing: stripe({ secret }) }"];
+  const paths = new Map<string, string>();
+  return Object.entries(sources).flatMap(([name, definition]: [string, unknown]) => {
+    if (!NAME.test(name))
+      return [`sources.${name}: expected a name of up to 63 lowercase letters, digits and -, beginning with a letter`];
+    if (RESERVED.includes(name)) return [`sources.${name}: the name is taken; choose another one`];
+    const { createScheme, settings } = (definition ?? {}) as Partial<SourceDefinition>;
+    if (typeof createScheme !== "function" || settings === undefined)
+      return [`sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`];
+    const { path } = settings;
+    if (path === undefined) return [];
+    const other = paths.get(path);
+    paths.set(path, name);
+    if (!PATH.test(path)) return [`sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe`];
+    return other === undefined ? [] : [`sources.${name}: path: ${path} is the path of ${other} as well`];
+  });
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "../domain/index.ts";
+import type { Contract } from "./contract/contract.ts";
+import type { Scheme } from "./schemes/scheme.ts";
+
+/** What a source is made with, at the start. */
+export interface SourceEnvironment {
+  readonly name: string;
+  readonly clock: Clock;
+  /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
+  readonly origin: () => string;
+}
+
+/** What is known of a platform, for `doctor`, the page and the docs. */
+export interface PlatformFacts {
+  /** Such as `Stripe`. */
+  readonly title: string;
+  /** Its own page on how it signs. */
+  readonly docs: string;
+  /** What its preset was tested with: its SDK that signs, one that verifies or a published vector, or neither. */
+  readonly proof: "signs" | "verifies" | "documented" | "own";
+  /** How long it waits for a response. */
+  readonly deadlineSeconds?: number;
+  /** How long it sends a callback again; 0 where it never does. */
+  readonly retryHours?: number;
+  /** After which responses it disables or deletes an endpoint. */
+  readonly disables?: string;
+  /** Whether a retry has a new signed timestamp; left out where that is not documented. */
+  readonly renewsTimestamp?: boolean;
+  /** Its largest body. */
+  readonly maxBodyBytes?: number;
+}
+
+/** What a source's address and bounds are, whatever its platform. */
+export interface SourceSettings {
+  /** Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. */
+  readonly path?: string;
+}
+
+/** A source as a preset describes it, before the start gives it a name. */
+export interface SourceDefinition {
+  /** The preset's name, such as `stripe`. */
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  readonly settings: SourceSettings;
+  /** The texts that no log may show. */
+  readonly secrets: readonly string[];
+  readonly createScheme: (environment: SourceEnvironment) => Scheme;
+  readonly createContract: (environment: SourceEnvironment) => Contract;
+}
