@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { EventKey, JsonObject, AttemptOutcome } from "../domain/index.ts";
+import type { AttemptOutcome, EventKey, JsonObject } from "../domain/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";

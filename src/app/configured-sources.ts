@@ -13,7 +13,10 @@ export interface ConfiguredSource {
  * @throws ConfigError where a preset cannot be made with its secret
  */
 export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
-  const named = sources.named.map(({ name, definition }) => ({ name, definition: definition as SourceDefinition }));
+  const named = sources.named.map(({ name, definition }) => ({
+    name,
+    definition: definition as SourceDefinition,
+  }));
   if (sources.presets.length === 0) return named;
   // Loaded by those who name presets in the environment, and not at every start.
   const { PRESETS } = await import("../sources/presets/index.ts");

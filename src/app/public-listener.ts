@@ -39,7 +39,10 @@ export function publicListener(
     path: definition.settings.path,
   }));
   const options = {
-    addresses: endpointPaths(config.basePath, config.redirect.scopePath, { startsFlows: startsFlows(config), sources: sourcePaths }),
+    addresses: endpointPaths(config.basePath, config.redirect.scopePath, {
+      startsFlows: startsFlows(config),
+      sources: sourcePaths,
+    }),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
     maxUnverifiedBytes: config.maxUnverifiedBytes,

@@ -144,7 +144,12 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: De
     rollupCounts.note(source ?? "", result.outcome, ms);
     if (source !== undefined) arrivals.note(source, result);
   };
-  return { arrivals, rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger), onResponse, onItem };
+  return {
+    arrivals,
+    rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
+    onResponse,
+    onItem,
+  };
 }
 
 /** A database server's disk is its own business. */

@@ -42,7 +42,9 @@ export function createSources(
 
   function typesOf(version: RegisteredAddress["version"]): string[] {
     const versions = version === "by_header" ? VERSIONS : [version];
-    return registry.types.filter((type) => versions.some((one) => registry.find(PLATFORM, one, type) !== undefined));
+    return registry.types.filter((type) =>
+      versions.some((one) => registry.find(PLATFORM, one, type) !== undefined),
+    );
   }
 
   let isChecking = false;
@@ -64,7 +66,9 @@ export function createSources(
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: registry.handlers.map((handler) => ({
           event_type: handler.type,
-          versions: VERSIONS.filter((version) => registry.find(handler.source, version, handler.type) === handler),
+          versions: VERSIONS.filter(
+            (version) => registry.find(handler.source, version, handler.type) === handler,
+          ),
           has_prepare: handler.prepare !== undefined,
           time_limit_ms: config.handlerTimeoutMs,
         })),

@@ -14,7 +14,9 @@ export async function logStartupWarnings(
   await warnUnhandled(store.failures, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
-  const signIn = unhandledSignIn(config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
+  const signIn = unhandledSignIn(
+    config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined,
+  );
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
@@ -29,7 +31,10 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
   try {
     const waiting = await failures.waitingTypes();
     const types = waiting
-      .filter(({ source, version, eventType }) => registry.find(source, version as Version, eventType) === undefined)
+      .filter(
+        ({ source, version, eventType }) =>
+          registry.find(source, version as Version, eventType) === undefined,
+      )
       .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
     if (types.length > 0)
       log.warn(

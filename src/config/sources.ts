@@ -1,7 +1,7 @@
 import { OAUTH, PLATFORM } from "../domain/index.ts";
 import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { type Environment, type Problems, type Reading, closestName } from "./read-variables.ts";
+import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
 import { list, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
@@ -36,7 +36,10 @@ export function sourcesOf(
   const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));
   for (const { name } of presets) {
     if (named.some((other) => other.name === name))
-      problems.add(["SOURCES"], `names ${name}, which oncehook.config.ts configures already; leave it out here`);
+      problems.add(
+        ["SOURCES"],
+        `names ${name}, which oncehook.config.ts configures already; leave it out here`,
+      );
   }
   return { named, presets };
 }
@@ -76,16 +79,21 @@ export function sourceProblems(sources: unknown): string[] {
   const paths = new Map<string, string>();
   return Object.entries(sources).flatMap(([name, definition]: [string, unknown]) => {
     if (!NAME.test(name))
-      return [`sources.${name}: expected a name of up to 63 lowercase letters, digits and -, beginning with a letter`];
+      return [
+        `sources.${name}: expected a name of up to 63 lowercase letters, digits and -, beginning with a letter`,
+      ];
     if (RESERVED.includes(name)) return [`sources.${name}: the name is taken; choose another one`];
     const { createScheme, settings } = (definition ?? {}) as Partial<SourceDefinition>;
     if (typeof createScheme !== "function" || settings === undefined)
-      return [`sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`];
+      return [
+        `sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`,
+      ];
     const { path } = settings;
     if (path === undefined) return [];
     const other = paths.get(path);
     paths.set(path, name);
-    if (!PATH.test(path)) return [`sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe`];
+    if (!PATH.test(path))
+      return [`sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe`];
     return other === undefined ? [] : [`sources.${name}: path: ${path} is the path of ${other} as well`];
   });
 }

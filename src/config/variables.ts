@@ -4,8 +4,8 @@ import { DATABASE_VARIABLES, ENCRYPTION_VARIABLES } from "./database.ts";
 import { HANDLING_VARIABLES, LOG_VARIABLES } from "./handling.ts";
 import { NOTIFICATION_VARIABLES } from "./notifications.ts";
 import { OAUTH_VARIABLES } from "./oauth.ts";
-import { SOURCE_VARIABLES } from "./sources.ts";
 import { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
+import { SOURCE_VARIABLES } from "./sources.ts";
 import {
   expectation,
   type SecretKind,

@@ -40,7 +40,14 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`defineHandler: expected an object with ${KEYS.join(", ")}`);
   }
-  const { source = PLATFORM, type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
+  const {
+    source = PLATFORM,
+    type,
+    versions = VERSIONS,
+    data,
+    prepare,
+    handle,
+  } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
   if (typeof source !== "string" || !SOURCE.test(source)) {

@@ -197,7 +197,13 @@ export function createResponder(deps: PublicDependencies) {
         writeLog(request, result, response, known);
       } else callbackLog.drop("unknown_address", droppedCallback(request, result.outcome));
       const { outcome, eventId, eventType } = result;
-      request.span?.end({ status: response.status, outcome, source: known?.source?.name, eventId, eventType });
+      request.span?.end({
+        status: response.status,
+        outcome,
+        source: known?.source?.name,
+        eventId,
+        eventType,
+      });
     },
   };
 }

@@ -1,8 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import {
+  type AttemptOutcome,
   type CallbackEvent,
   type CallbackLogEntry,
-  type AttemptOutcome,
   type Failed,
   failed,
   isJsonObject,
@@ -192,7 +192,9 @@ class Attempt implements PendingEvent {
   succeed(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(duplicateOutcome(result.record, this.#validated.input.content.bodySha256, this.#receiver));
+      return this.#ended(
+        duplicateOutcome(result.record, this.#validated.input.content.bodySha256, this.#receiver),
+      );
     }
     this.#span?.end();
     this.#ended(success(result.result), this.#completion?.logEntry);

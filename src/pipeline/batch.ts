@@ -30,7 +30,14 @@ export function runBatch<Item>(
   for (let count = Math.min(MAX_AT_WORK, items.length); count > 0; count -= 1) startNext();
 }
 
-const RANKS: readonly Outcome["kind"][] = ["refused", "ignored", "handshake", "already_processed", "success", "failed"];
+const RANKS: readonly Outcome["kind"][] = [
+  "refused",
+  "ignored",
+  "handshake",
+  "already_processed",
+  "success",
+  "failed",
+];
 
 function worse(one: Outcome, other: Outcome): Outcome {
   return RANKS.indexOf(other.kind) > RANKS.indexOf(one.kind) ? other : one;

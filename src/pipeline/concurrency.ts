@@ -1,4 +1,4 @@
-import { type EventKey, type Failed, failed, keyText, type AttemptOutcome } from "../domain/index.ts";
+import { type AttemptOutcome, type EventKey, type Failed, failed, keyText } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
 /**

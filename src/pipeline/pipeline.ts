@@ -1,7 +1,20 @@
 import { AsyncResource } from "node:async_hooks";
-import { type EventKey, type Failed, failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
+import {
+  type EventKey,
+  type Failed,
+  failed,
+  isRefused,
+  type Outcome,
+  type Refused,
+} from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { Contract, EventContent, PlatformResponse, ReadCallback, VerificationResult } from "../sources/index.ts";
+import type {
+  Contract,
+  EventContent,
+  PlatformResponse,
+  ReadCallback,
+  VerificationResult,
+} from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { startAttempt } from "./attempt.ts";
 import { runBatch } from "./batch.ts";

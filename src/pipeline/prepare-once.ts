@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EventKey, failed, type JsonValue, keyText, type AttemptOutcome, refused } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  type EventKey,
+  failed,
+  type JsonValue,
+  keyText,
+  refused,
+} from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";

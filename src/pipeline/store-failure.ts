@@ -1,4 +1,4 @@
-import { type EventKey, type Failed, keyText, nextAttemptAt, type AttemptOutcome } from "../domain/index.ts";
+import { type AttemptOutcome, type EventKey, type Failed, keyText, nextAttemptAt } from "../domain/index.ts";
 import { EncryptionKeyMissing } from "../encryption/index.ts";
 import { StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";

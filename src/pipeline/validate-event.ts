@@ -5,8 +5,8 @@ import {
   failed,
   isJsonObject,
   isRefused,
-  PLATFORM,
   type JsonObject,
+  PLATFORM,
   type Refused,
   refused,
 } from "../domain/index.ts";

@@ -1,4 +1,4 @@
-import type { EventKey, AttemptOutcome } from "../domain/index.ts";
+import type { AttemptOutcome, EventKey } from "../domain/index.ts";
 import { DryRun, type Receiver } from "../pipeline/index.ts";
 import { newLease, recoverInterrupted, runFailure, runStored } from "./run-failure.ts";
 

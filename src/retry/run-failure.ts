@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { failed, isRefused, keyText, nextAttemptAt, type AttemptOutcome, type Version } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  failed,
+  isRefused,
+  keyText,
+  nextAttemptAt,
+  type Version,
+} from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type AttemptInput,
@@ -83,7 +90,11 @@ export function isTransient(outcome: AttemptOutcome): boolean {
 const PAUSE_MS = 500;
 
 /** An outcome that is not stored would look as if the process had ended during the attempt. */
-async function storeUntilLeaseEnds(run: FailureRun, outcome: AttemptOutcome, receiver: Receiver): Promise<void> {
+async function storeUntilLeaseEnds(
+  run: FailureRun,
+  outcome: AttemptOutcome,
+  receiver: Receiver,
+): Promise<void> {
   for (;;) {
     try {
       await storeOutcome(run, outcome, receiver);

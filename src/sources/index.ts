@@ -4,7 +4,19 @@ export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
+export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
+export {
+  type HmacData,
+  type KeyFormat,
+  type MacAlgorithm,
+  platformHmac,
+  type SignatureEncoding,
+  type SignatureFields,
+  type SignaturePlace,
+  type TimestampRule,
+  type TimestampUnit,
+} from "./schemes/hmac-data.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";
 export {
   fixedKeys,
@@ -14,7 +26,6 @@ export {
   pemKeys,
   secretKeys,
 } from "./schemes/jwt-keys.ts";
-export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export {
   allOf,
   anyOf,
@@ -27,5 +38,17 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
-export type { PlatformFacts, SourceDefinition, SourceEnvironment, SourceSettings } from "./source-definition.ts";
-export { createTokenScheme, type TokenOptions } from "./schemes/token.ts";
+export { type HmacRequest, signHmacRequest } from "./schemes/sign-hmac.ts";
+export {
+  type BasicCredentials,
+  type BasicOptions,
+  createBasicScheme,
+  createTokenScheme,
+  type TokenOptions,
+} from "./schemes/token.ts";
+export type {
+  PlatformFacts,
+  SourceDefinition,
+  SourceEnvironment,
+  SourceSettings,
+} from "./source-definition.ts";
