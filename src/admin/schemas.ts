@@ -49,7 +49,7 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
 });
 
 export const CALLBACK = view(
-  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",
+  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md.",
   {
     id: z.int(),
     request_id: z.string(),
@@ -101,7 +101,9 @@ export const FAILURE = view("A failed event, waiting for its retry or with retri
 });
 
 export const REPLAY = z.strictObject({
-  outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
+  outcome: z
+    .string()
+    .describe("`success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md."),
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
@@ -157,7 +159,9 @@ export const NOTIFICATION = z.strictObject({
 });
 
 const runFields = {
-  outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
+  outcome: z
+    .string()
+    .describe("`success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md."),
   error: z.string().nullable().describe("With its stack, secrets masked."),
   duration_ms: z.number(),
 };

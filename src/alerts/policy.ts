@@ -2,7 +2,7 @@
  * When an alert starts and when it resolves, as pure functions. docs/alerts.md states the rules; decision 0058 gives the
  * reasons for their numbers.
  */
-import { FAULTS, type FaultCode } from "../domain/index.ts";
+import { FAULTS, type OutcomeName } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
 
 export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
@@ -111,14 +111,16 @@ function isRestored({ authentic, refused, usual }: Window): boolean {
 }
 
 /** Outcomes that only a callback with a valid signature can have. */
-const AUTHENTIC: ReadonlySet<string> = new Set<FaultCode | "success" | "already_processed">([
+const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
   "success",
   "already_processed",
+  "ignored",
   "body_not_utf8",
   "body_not_json",
   "body_too_deep",
   "body_forbidden_key",
   "body_not_object",
+  "body_malformed",
   "event_id_invalid",
   "event_type_missing",
   "event_type_mismatch",

@@ -1,5 +1,5 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
-import { errorReason, systemClock } from "../domain/index.ts";
+import { errorReason, PLATFORM, systemClock } from "../domain/index.ts";
 import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import {
   createRegistry,
@@ -7,6 +7,7 @@ import {
   type Handler,
   paymentNotify,
   type Registry,
+  storeEvent,
   userAuthorized,
   webhookMessage,
 } from "../handlers/index.ts";
@@ -27,10 +28,20 @@ export function configuredHandlers(
   encryptor: Encryptor,
 ): Registry {
   const builtIn = [userAuthorized(exchange, encryptor), paymentNotify, webhookMessage];
-  return createRegistry(
-    builtIn.filter((handler) => config.builtInHandlers.includes(handler.type)),
-    own,
-  );
+  const ofPlatform = builtIn.filter((handler) => config.builtInHandlers.includes(handler.type));
+  const { named, presets } = config.sources;
+  const others = [...named, ...presets].map(({ name }) => name);
+  const unknown = own.find(({ source }) => source !== PLATFORM && !others.includes(source));
+  if (unknown !== undefined) throw new StartError(unknownSourceMessage(unknown, others));
+  // Without a handler of its own nothing of a source would be kept.
+  const kept = others.filter((name) => !own.some(({ source }) => source === name));
+  return createRegistry([...ofPlatform, ...kept.map(storeEvent)], own);
+}
+
+function unknownSourceMessage({ source, type }: Handler, known: readonly string[]): string {
+  const list =
+    known.length === 0 ? "no source beside the platform is configured" : `there are ${known.join(", ")}`;
+  return `the handler of "${type}" is for the source ${source}, which is not configured: ${list}`;
 }
 
 export const BUILT_IN_TABLES: Readonly<

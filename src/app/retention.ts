@@ -6,7 +6,9 @@ import {
   isWithoutEvent,
   type Log,
   logEntryBytes,
+  OAUTH,
 } from "../domain/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
 import { createPoller } from "../poller/index.ts";
 import type { Store } from "../store/index.ts";
 
@@ -59,17 +61,23 @@ const RECORD_MARGIN_DAYS = 2;
 export function startRetentionJob(
   store: Store,
   retention: Config["retention"],
-  clock: Clock,
-  log: Log,
+  { clock, log, sourcesByName }: Pick<Receiver, "clock" | "log" | "sourcesByName">,
   captureBuffer: CaptureBuffer | null,
 ): () => Promise<void> {
+  const untimed = [...sourcesByName.values()].filter(({ contract }) => !contract.hasSignedTime);
+  const untimedSources = [OAUTH, ...untimed.map(({ name }) => name)];
   const { logDays, recordDays, refusedBytes } = retention;
 
   async function sweep(isStopping: () => boolean): Promise<void> {
     const now = clock.now();
     const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
     const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
-    const limits = { callbacks: daysAgo(logDays), refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
+    const limits = {
+      callbacks: daysAgo(logDays),
+      refusedRowsKept: MAX_REFUSED_ROWS,
+      refusedBytes,
+      untimedSources,
+    };
     const swept = await store.retention.sweep({ ...limits, ...records, now }, isStopping);
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");

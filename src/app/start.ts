@@ -191,9 +191,9 @@ function startUpkeep(
   { start, stops }: Omit<ReturnType<typeof createBackgroundWork>, "runDue">,
 ): void {
   start(options);
-  const { store, encryptor, clock } = receiver;
+  const { store, encryptor } = receiver;
   const { logger, server, tls, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
-  stops.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
+  stops.push(startRetentionJob(store, config.retention, receiver, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
     stops.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (tls !== null) stops.push(reloadOnChange(tls, server, logger));

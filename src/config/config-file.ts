@@ -67,7 +67,10 @@ function problemsOf(file: unknown): string[] {
   return [
     ...unknown.map((key) => {
       const meant = closestName(key, KEYS);
-      const known = meant === undefined ? `there are ${KEYS.join(", ")}` : `did you mean ${meant}?`;
+      const known =
+        meant === undefined
+          ? `there are ${KEYS.slice(0, -1).join(", ")} and ${KEYS.at(-1)}`
+          : `did you mean ${meant}?`;
       return `${key}: no such key; ${known}`;
     }),
     ...Object.entries(LISTS).flatMap(([list, { text, method, expected }]) => {
@@ -89,7 +92,7 @@ function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];
   const first = new Map<string, number>();
   return handlers.flatMap((handler: unknown, index) => {
-    const { source, type, versions } = (handler ?? {}) as Record<string, unknown>;
+    const { source = PLATFORM, type, versions } = (handler ?? {}) as Record<string, unknown>;
     if (typeof type !== "string" || !Array.isArray(versions)) return [];
     return versions.flatMap((version: unknown) => {
       const name = `"${type}"${source === PLATFORM ? "" : ` of ${String(source)}`} in ${String(version)}`;

@@ -105,7 +105,13 @@ export interface CallbackFilter {
 }
 
 /** Every way a row of the log can say that its callback ended. */
-export const OUTCOMES: readonly string[] = ["success", "already_processed", ...Object.keys(FAULTS)];
+export const OUTCOMES: readonly string[] = [
+  "success",
+  "already_processed",
+  "ignored",
+  "handshake",
+  ...Object.keys(FAULTS),
+];
 
 /** The same verdict as the database's on a filter, on a row that is at hand. */
 export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): boolean {

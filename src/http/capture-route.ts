@@ -3,7 +3,8 @@ import type { CaptureBuffer, StartPosition } from "../dev/capture/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { CaptureAccess } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { type CallbackResponse, type RouteHandler, respondInTurn } from "./responder.ts";
+import type { RouteHandler } from "./responder.ts";
+import { type CallbackResponse, respondInTurn } from "./responses.ts";
 
 const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", {
   "www-authenticate": 'Bearer realm="admin"',

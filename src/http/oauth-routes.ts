@@ -2,13 +2,8 @@ import { failed, OAUTH, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import {
-  createRouteHandler,
-  type Render,
-  type Responder,
-  type RouteHandler,
-  respondInTurn,
-} from "./responder.ts";
+import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
+import { respondInTurn } from "./responses.ts";
 
 export function renderFor({ oauth }: PublicDependencies): Render {
   return ({ headers }, outcome, response) => {

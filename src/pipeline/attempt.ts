@@ -16,6 +16,7 @@ import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
+  claimSignedBytes,
   type Deadline,
   type NewRecord,
   type OnceResult,
@@ -90,6 +91,11 @@ class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }
 
+/** The signed bytes of an event whose id is not signed have a record under another id. */
+class BytesAlreadyProcessed extends Error {
+  override readonly name = "BytesAlreadyProcessed";
+}
+
 /** Why a trace shows a handler that ran, and no effect of it. */
 class TransactionLost extends Error {
   override readonly name = "TransactionLost";
@@ -158,7 +164,7 @@ class Attempt implements PendingEvent {
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
     const { handler, prepared, input } = this.#validated;
-    const { key, version, kind, dryRun } = input;
+    const { key, version, kind, dryRun, isIdSigned } = input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
     const context = {
@@ -173,7 +179,14 @@ class Attempt implements PendingEvent {
       now: clock.now(),
       notify: notifier(scope, dryRun),
     };
-    return handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
+    const handle = () => handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
+    return isIdSigned ? handle() : this.#claimBytes(scope, context.now).then(handle);
+  }
+
+  /** A body that was captured and comes under another id must not be handled twice. */
+  async #claimBytes({ tx }: OnceScope, now: Date): Promise<void> {
+    const { key, content } = this.#validated.input;
+    if (!(await claimSignedBytes(tx, key, content.bodySha256, now))) throw new BytesAlreadyProcessed();
   }
 
   complete(returned: unknown): Completion {
@@ -229,6 +242,8 @@ function storableResult(result: unknown): JsonObject {
 }
 
 function outcomeOf(error: unknown): AttemptOutcome {
+  if (error instanceof BytesAlreadyProcessed)
+    return { kind: "already_processed", result: null, isSameBody: true };
   if (isRejected(error)) return refused("rejected", { message: error.message });
   if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
   if (error instanceof ResultInvalid) return failed("result_invalid", error);

@@ -1,20 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
-import {
-  type EventKey,
-  type Failed,
-  failed,
-  isRefused,
-  type Outcome,
-  type Refused,
-} from "../domain/index.ts";
+import { type EventKey, type Failed, failed, isRefused, type Outcome } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type {
-  Contract,
-  EventContent,
-  PlatformResponse,
-  ReadCallback,
-  VerificationResult,
-} from "../sources/index.ts";
+import type { Contract, EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { startAttempt } from "./attempt.ts";
 import { runBatch } from "./batch.ts";
@@ -33,7 +20,7 @@ type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 export function processCallback(callback: Callback, receiver: Receiver): void {
   const { scheme, contract } = callback.source;
   const challenge = contract.challenge?.(callback);
-  if (challenge !== undefined) return endUnsigned(callback, challenge);
+  if (challenge !== undefined) return void endHandshake(callback, () => challenge);
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
   const verification = scheme.verify(callback);
@@ -42,12 +29,6 @@ export function processCallback(callback: Callback, receiver: Receiver): void {
   verification
     .then((found) => goOnVerified(callback, found, span, receiver))
     .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
-}
-
-/** A challenge that no platform signs: it is no event, and changes nothing. */
-function endUnsigned({ end }: Callback, challenge: PlatformResponse | Refused): void {
-  if (isRefused(challenge)) end({ outcome: challenge });
-  else end({ outcome: { kind: "handshake" }, response: challenge });
 }
 
 function goOnVerified(
@@ -71,14 +52,22 @@ function readCallback(callback: Callback, receiver: Receiver): void {
   if (isRefused(found)) return callback.end({ outcome: found });
   if (found.kind === "event") return processDelivery(deliveryOf(callback, found.event), receiver);
   if (found.kind === "batch") return processBatch(callback, found.events, receiver);
-  void endHandshake(callback, found.respond);
+  void endHandshake(callback, found.respond, { isVerified: true });
 }
 
-async function endHandshake({ end }: Callback, respond: Handshake["respond"]): Promise<void> {
+/** What the platform asks of this address is no event; an unsigned question changes nothing. */
+async function endHandshake(
+  { end }: Callback,
+  respond: Handshake["respond"],
+  verified: Pick<CallbackResult, "isVerified"> = {},
+): Promise<void> {
   try {
-    end({ outcome: { kind: "handshake" }, isVerified: true, response: await respond() });
+    const response = await respond();
+    end(
+      isRefused(response) ? { outcome: response } : { outcome: { kind: "handshake" }, ...verified, response },
+    );
   } catch (error) {
-    end({ outcome: failed("handshake_failed", error), isVerified: true });
+    end({ outcome: failed("handshake_failed", error), ...verified });
   }
 }
 

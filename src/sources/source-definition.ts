@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { Scheme } from "./schemes/scheme.ts";
+import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
 /** What a source is made with, at the start. */
 export interface SourceEnvironment {
@@ -34,6 +35,8 @@ export interface PlatformFacts {
 export interface SourceSettings {
   /** Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. */
   readonly path?: string;
+  /** An event type without a handler: success that is counted (the default), or 400. */
+  readonly unhandled?: "ignore" | "refuse";
 }
 
 /** A source as a preset describes it, before the start gives it a name. */
@@ -46,4 +49,6 @@ export interface SourceDefinition {
   readonly secrets: readonly string[];
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
+  /** The headers with which the platform would sign this request; left out where only the platform can. */
+  readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
 }

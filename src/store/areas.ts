@@ -17,6 +17,7 @@ import { Records } from "./records.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { Settings } from "./settings.ts";
+import { SignedBytes } from "./signed-bytes.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {
@@ -43,6 +44,7 @@ export function createAreas(database: Database) {
     rateCounters: new RateCounters(database),
     leases: new Leases(database),
     settings: new Settings(database),
+    signedBytes: new SignedBytes(database),
     retention: new Retention(database),
   };
 }

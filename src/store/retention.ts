@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
-import { type EventKey, OVERVIEW_RANGES } from "../domain/index.ts";
+import { type EventKey, OAUTH, OVERVIEW_RANGES } from "../domain/index.ts";
 import { Area, ROWS_PER_STEP, type TableName } from "./database.ts";
 
 export interface RetentionLimits {
@@ -8,6 +8,8 @@ export interface RetentionLimits {
   readonly callbacks: Date;
   /** Older records go; without it they are kept for ever. */
   readonly records?: Date;
+  /** Sources whose records stay: their events have no signed time by which an old one would be refused. Default: `oauth`. */
+  readonly untimedSources?: readonly string[];
   /** How many rows of the callback log may belong to no event: any client can send such requests. */
   readonly refusedRowsKept: number;
   /** How many bytes they may take; without it there is no such bound. */
@@ -28,11 +30,12 @@ const PREPARATION_MS = 7 * 86_400_000;
 /** An operator may need the audit log long after the action. */
 const AUDIT_MS = 365 * 86_400_000;
 
-/**
- * A redirect carries no time, so that its record alone detects a replay: the records of `oauth` stay. Other events whose record may
- * be deleted are refused by their timestamp.
- */
-const NOT_OAUTH = sql`AND source <> 'oauth'`;
+/** Of these sources a record alone detects a replay. Other events whose record may be deleted are refused by their timestamp. */
+const notOf = (sources: readonly string[]) =>
+  sql.join(
+    sources.map((source) => sql`AND source <> ${source}`),
+    sql` `,
+  );
 
 /**
  * Notifications with a delivery that waits or has failed stay. The count keeps PostgreSQL from joining the two whole tables; it
@@ -65,7 +68,8 @@ export class Retention extends Area {
     const { callbacks, now } = limits;
     const kept = { isStopping, keepsNewest: true };
     const old = await this.alongIds("oncehook_callbacks", "received_at", callbacks, kept);
-    const ofRecords = { ...kept, and: NOT_OAUTH, first: indexCallbacks, passed: this.passedRecords };
+    const timed = notOf(limits.untimedSources ?? [OAUTH]);
+    const ofRecords = { ...kept, and: timed, first: indexCallbacks, passed: this.passedRecords };
     const records =
       limits.records === undefined
         ? 0
@@ -90,6 +94,10 @@ export class Retention extends Area {
       ...kept,
       and: sql`AND ended_at IS NOT NULL`,
     });
+    if (limits.records !== undefined) {
+      const expired = sql`created_at < ${limits.records} ${timed}`;
+      stale += await this.deleteInSteps("oncehook_signed_bytes", expired, "created_at", { isStopping });
+    }
     stale += await this.sweepRollups(now, isStopping);
     const refused =
       (await this.sweepRefused(limits.refusedRowsKept, isStopping)) +

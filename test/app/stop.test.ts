@@ -16,7 +16,12 @@ it("a stop ends a sweep of the retention job after the step under way", () =>
   withStore("sqlite", async (store, target) => {
     await store.appendCallbacks(Array.from({ length: 2_500 }, () => logRow()));
     const limits = { logDays: 1, recordDays: null, refusedBytes: 1_048_576 };
-    await startRetentionJob(store, limits, systemClock, recordedLog(), null)();
+    await startRetentionJob(
+      store,
+      limits,
+      { clock: systemClock, log: recordedLog(), sourcesByName: new Map() },
+      null,
+    )();
     expect(await countOf(target, "oncehook_callbacks")).toBe(1_500);
   }));
 

@@ -101,7 +101,7 @@ describe("oncehook.config.ts", () => {
   it.each([
     ["export const x = 1;", "expected a default export: defineConfig({ handlers: […] })"],
     ["export default { handlrs: [] };", "handlrs: no such key; did you mean handlers?"],
-    ["export default { plugins: [] };", "plugins: no such key; there are handlers and migrations"],
+    ["export default { plugins: [] };", "plugins: no such key; there are sources, handlers and migrations"],
     ["export default { handlers: {} };", "handlers: expected a list"],
     ["export default { handlers: [{}] };", "handlers[0]: expected what defineHandler returns"],
     ["export default { migrations: [{ name: 'x' }] };", "migrations[0]: expected { name, up(tx) }"],

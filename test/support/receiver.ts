@@ -2,6 +2,7 @@ import { type RunningReceiver, start } from "../../src/app/index.ts";
 import { type Config, loadConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
+import type { SourceDefinition } from "../../src/sources/index.ts";
 import type { Migration } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { type CallbackResponse, postCallback, toCallbackResponse } from "../../src/testing/post-callback.ts";
@@ -35,6 +36,8 @@ export interface TestReceiver extends RunningReceiver {
 
 export interface ReceiverOptions {
   readonly env?: Record<string, string>;
+  /** Platforms beside the specification's. */
+  readonly sources?: Readonly<Record<string, SourceDefinition>>;
   readonly handlers?: readonly Handler[];
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
@@ -56,16 +59,21 @@ const ENVIRONMENT = {
 };
 
 /** The configuration of a receiver on this database. */
-export function testConfig(target: Target, env: Record<string, string> = {}): Config {
+export function testConfig(
+  target: Target,
+  env: Record<string, string> = {},
+  file: Parameters<typeof loadConfig>[1] = {},
+): Config {
   const key = env.APP_ENV === "production" ? { ENCRYPTION_KEY: KEY } : {};
-  return loadConfig({ ...ENVIRONMENT, ...key, DATABASE_URL: target.url, ...env });
+  return loadConfig({ ...ENVIRONMENT, ...key, DATABASE_URL: target.url, ...env }, file);
 }
 
 /** Starts a receiver on a database that may be shared with others. */
 export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
-  const config = testConfig(target, options.env);
+  const { sources = {} } = options;
+  const config = testConfig(target, options.env, { sources });
   const { logger, lines } = capturedLog(config);
-  const { env: _env, ...parts } = options;
+  const { env: _env, sources: _sources, ...parts } = options;
   // Tests that want a round of retries run one; the loop itself looks up rarely.
   const running = await start(config, {
     retryPollMs: 3_600_000,

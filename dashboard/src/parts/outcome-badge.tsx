@@ -15,10 +15,10 @@ export function OutcomeBadge({ outcome, status }: Props) {
   );
 }
 
-/** Green: handled; grey: had been; orange: rejected; red: failed, the sender retries. */
+/** Green: handled; grey: nothing was to be done; orange: rejected; red: failed, the sender retries. */
 export function colorOf(outcome: string, status?: number): string {
   if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
-  if (outcome === "already_processed") return "gray";
+  if (outcome === "already_processed" || outcome === "ignored" || outcome === "handshake") return "gray";
   if (status !== undefined) return status >= 500 ? "red" : "orange";
   return outcome === "refused" || outcome === "waiting" || outcome === "paused" ? "orange" : "red";
 }

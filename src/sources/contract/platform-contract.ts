@@ -18,6 +18,7 @@ export function createPlatformContract(source: string, rules: PlatformRules): Co
     methods: ["POST"],
     unhandled: "refuse",
     isIdSigned: true,
+    hasSignedTime: true,
     read: (request) => readEvent(request, source, rules),
   };
 }

@@ -54,6 +54,18 @@ CREATE TABLE oncehook_preparations (
 );
 CREATE INDEX oncehook_preparations_created ON oncehook_preparations (created_at);
 
+-- Only events whose id is not signed have a row here: their signed bytes are a second key.
+CREATE TABLE oncehook_signed_bytes (
+  sha256 text NOT NULL, source text NOT NULL, event_id {eventId} NOT NULL, created_at {time} NOT NULL,
+  PRIMARY KEY (sha256, source)
+);
+CREATE INDEX oncehook_signed_bytes_created ON oncehook_signed_bytes (created_at);
+-- Secrets that platforms chose when their addresses were registered; the newest first in use.
+CREATE TABLE oncehook_source_secrets (
+  source text NOT NULL, fingerprint text NOT NULL, encrypted_secret {bytes} NOT NULL, learnt_at {time} NOT NULL,
+  PRIMARY KEY (source, fingerprint)
+);
+
 -- diagnosis, refused_bytes and left_out come last: only refused callbacks name them (decisions 0036 and 0038). An index holds
 -- the outcomes that are rare, so that no fresh callback writes to it (decision 0017).
 CREATE TABLE oncehook_callbacks (
@@ -211,4 +223,4 @@ CREATE TABLE oncehook_alert_turns (
 );
 `;
 
-export const initialSchema: SchemaStep = { number: 18, name: "schema", text: FIRST_RELEASE };
+export const initialSchema: SchemaStep = { number: 19, name: "schema", text: FIRST_RELEASE };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createHmacScheme, createHmacScheme, platformHmac, signHmac, signHmac } from "../../../src/sources/index.ts";
+import { createHmacScheme, platformHmac, signHmac } from "../../../src/sources/index.ts";
 import { identify } from "../../support/identify.ts";
 import { POSTED } from "../../support/posted.ts";
 import { SECRET } from "../../support/secrets.ts";

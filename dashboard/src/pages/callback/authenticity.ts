@@ -15,6 +15,9 @@ type Authenticity =
 export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   success: "verified",
   already_processed: "verified",
+  ignored: "verified",
+  // Some are unsigned by the platform's design.
+  handshake: "unknown",
 
   address_not_allowed: "unchecked",
   https_required: "unchecked",
@@ -52,6 +55,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   body_too_deep: "verified",
   body_forbidden_key: "verified",
   body_not_object: "verified",
+  body_malformed: "verified",
   event_id_invalid: "verified",
   event_type_missing: "verified",
   event_type_mismatch: "verified",
@@ -67,9 +71,11 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   commit_unknown: "verified",
   event_in_progress: "verified",
 
+  handshake_invalid: "unknown",
   redirect_invalid: "unknown",
   internal: "unknown",
   platform_unavailable: "unknown",
+  handshake_failed: "unknown",
   store_unavailable: "unknown",
   overloaded: "unknown",
 };

@@ -126,6 +126,8 @@ export const CALLBACK_FILTER_FIELDS: readonly FilterField[] = [
     suggestions: [
       "success",
       "already_processed",
+      "ignored",
+      "handshake",
       "rejected",
       "event_invalid",
       "event_type_unknown",

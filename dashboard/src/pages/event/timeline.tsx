@@ -85,6 +85,7 @@ function attemptNumber(entries: readonly TimelineEntry[], at: number): number {
 function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {
     case "delivery":
+      if (moment.outcome === "ignored") return "Ignored, no handler for its type";
       return moment.outcome === "already_processed"
         ? "Duplicate, not processed again"
         : "Callback, handler not run";

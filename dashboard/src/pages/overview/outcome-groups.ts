@@ -2,10 +2,11 @@ import type { Bucket } from "../../views.ts";
 
 type Outcomes = Bucket["outcomes"];
 
-/** Outcomes in four groups: a chart of forty codes says nothing. */
+/** Outcomes in five groups: a chart of forty codes says nothing. */
 export interface Groups {
   readonly handled: number;
   readonly duplicates: number;
+  readonly ignored: number;
   readonly refused: number;
   readonly failed: number;
 }
@@ -22,30 +23,33 @@ const FAILED = new Set([
   "keys_unavailable",
   "platform_unavailable",
   "prefetch_refused",
+  "handshake_failed",
   "store_unavailable",
   "overloaded",
   "event_in_progress",
 ]);
 
-/** The receiver's own request to itself: no callback of a platform. */
-const ENDPOINT_CHECK = "endpoint_check";
+/** Requests without an event: the receiver's own to itself, and a platform's question of the address. */
+const WITHOUT_EVENT = new Set(["endpoint_check", "handshake"]);
 
 export const GROUPS = [
   { name: "handled", label: "Handled", color: "green.7" },
   { name: "duplicates", label: "Duplicates", color: "gray.6" },
+  { name: "ignored", label: "Ignored", color: "blue.6" },
   { name: "refused", label: "Refused", color: "orange.7" },
   { name: "failed", label: "Failed", color: "red.7" },
 ] as const;
 
 export function groupsOf(outcomes: Outcomes): Groups {
-  const groups = { handled: 0, duplicates: 0, refused: 0, failed: 0 };
+  const groups = { handled: 0, duplicates: 0, ignored: 0, refused: 0, failed: 0 };
   for (const [outcome, count] of Object.entries(outcomes))
-    if (outcome !== ENDPOINT_CHECK) groups[groupOf(outcome)] += count;
+    if (!WITHOUT_EVENT.has(outcome)) groups[groupOf(outcome)] += count;
   return groups;
 }
 
 function groupOf(outcome: string): keyof Groups {
   if (outcome === "success") return "handled";
   if (outcome === "already_processed") return "duplicates";
+  if (outcome === "ignored") return "ignored";
   return FAILED.has(outcome) ? "failed" : "refused";
 }

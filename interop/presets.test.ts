@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { isRefused } from "../src/domain/index.ts";
+import type { Contract, SignedRequest, SourceDefinition, VerificationResult } from "../src/sources/index.ts";
+import type { PlatformProof, ProofEvent, ProofRequest } from "./platform-proof.ts";
+import { PROOFS } from "./proofs/index.ts";
+
+const ORIGIN = "https://callbacks.example";
+const NOW = new Date("2026-06-15T12:00:00Z");
+
+function eventOf({ preset, secrets }: PlatformProof, over: Partial<ProofEvent> = {}): ProofEvent {
+  return {
+    secret: secrets[0],
+    id: "evt-of-a-proof-1",
+    now: NOW,
+    url: `${ORIGIN}/api/${preset}/callback`,
+    ...over,
+  };
+}
+
+function signedRequest(request: ProofRequest, url: string): SignedRequest {
+  const { method = "POST", query = "", headers, body } = request;
+  const distinct = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
+  const target = url.slice(ORIGIN.length) + query;
+  return { method, target, headers: Object.fromEntries(distinct), body };
+}
+
+/** The scheme and the contract of a source, at a time of one's choice. */
+function opened(definition: SourceDefinition, name: string, now: Date) {
+  const environment = { name, clock: { now: () => now }, origin: () => ORIGIN };
+  return { scheme: definition.createScheme(environment), contract: definition.createContract(environment) };
+}
+
+async function verified(
+  proof: PlatformProof,
+  request: ProofRequest,
+  { secrets = [proof.secrets[0]] as readonly string[], now = NOW, url = eventOf(proof).url } = {},
+): Promise<VerificationResult> {
+  const { scheme } = opened(await proof.source(secrets), proof.preset, now);
+  return scheme.verify(signedRequest(request, url));
+}
+
+function withFlippedBit(bytes: Uint8Array, at: number): Uint8Array {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}
+
+async function idsOf(proof: PlatformProof, contract: Contract, event: ProofEvent): Promise<string[]> {
+  const found = contract.read(signedRequest(await proof.callback(event), event.url));
+  if (isRefused(found)) throw new Error(`the contract refuses it: ${found.message}`);
+  if (found.kind === "handshake") throw new Error("the contract takes it for a handshake");
+  const events = found.kind === "event" ? [found.event] : found.events;
+  return events.map(({ eventId }) => eventId);
+}
+
+describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset %s", (_preset, proof) => {
+  it("a callback that the platform signs is authentic", async () => {
+    expect(await verified(proof, await proof.callback(eventOf(proof)))).toHaveProperty("verified");
+  });
+
+  it.each([0, 1, 2])("during a rotation the secret at place %i of three verifies", async (place) => {
+    const request = await proof.callback(eventOf(proof, { secret: proof.secrets[place] as string }));
+    expect(await verified(proof, request, { secrets: proof.secrets })).toMatchObject({
+      verified: [{ index: place }],
+    });
+  });
+
+  it("a callback that is signed with another secret is refused", async () => {
+    const request = await proof.callback(eventOf(proof, { secret: proof.secrets[1] }));
+    expect(await verified(proof, request)).toMatchObject({ kind: "refused" });
+  });
+
+  it.runIf(proof.signsBody !== false)(
+    "a body with a flipped bit is refused, wherever the bit is",
+    async () => {
+      const request = await proof.callback(eventOf(proof));
+      for (let at = 0; at < request.body.length; at += Math.ceil(request.body.length / 12)) {
+        const changed = { ...request, body: withFlippedBit(request.body, at) };
+        expect(await verified(proof, changed), `the byte ${at}`).toMatchObject({ kind: "refused" });
+      }
+    },
+  );
+
+  it("a callback without its signature is refused", async () => {
+    const { headers, body } = await proof.callback(eventOf(proof));
+    const contentType = headers["content-type"];
+    const bare = { headers: contentType === undefined ? {} : { "content-type": contentType }, body };
+    const result = await verified(
+      proof,
+      proof.signsBody === false ? { ...bare, body: Buffer.from("{}") } : bare,
+    );
+    expect(result).toMatchObject({ kind: "refused" });
+  });
+
+  it.runIf(proof.toleranceSeconds !== null)("a callback older than the tolerance is refused", async () => {
+    const request = await proof.callback(eventOf(proof));
+    const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+    const tolerance = proof.toleranceSeconds as number;
+    expect(await verified(proof, request, { now: at(tolerance - 1) })).toHaveProperty("verified");
+    expect(await verified(proof, request, { now: at(tolerance + 2) })).toMatchObject({ kind: "refused" });
+  });
+
+  it.runIf(proof.toleranceSeconds === null)("a retry a day later is not refused", async () => {
+    const request = await proof.callback(eventOf(proof));
+    const now = new Date(NOW.getTime() + 86_400_000);
+    expect(await verified(proof, request, { now })).toHaveProperty("verified");
+  });
+
+  it("each event has an id of its own, and a repeated one the same", async () => {
+    const { contract } = opened(await proof.source([proof.secrets[0]]), proof.preset, NOW);
+    const [first, again, other] = [
+      await idsOf(proof, contract, eventOf(proof)),
+      await idsOf(proof, contract, eventOf(proof)),
+      await idsOf(proof, contract, eventOf(proof, { id: "evt-of-a-proof-2" })),
+    ];
+    expect(first).toHaveLength(1);
+    expect(again).toEqual(first);
+    expect(other).not.toEqual(first);
+  });
+
+  it.each([[""], ["\n"], ["a secret that ends in a newline\n"]])(
+    "the secret %j is refused at the start",
+    async (secret) => {
+      await expect(async () => {
+        const definition = await proof.source([secret]);
+        opened(definition, proof.preset, NOW);
+      }).rejects.toThrow(TypeError);
+    },
+  );
+
+  it("the bytes 0xff and 0xfe are told apart", async () => {
+    const definition = await proof.source([proof.secrets[0]]);
+    const { sign } = definition;
+    if (sign === undefined) return;
+    const { url, id } = eventOf(proof);
+    const headers = (await proof.callback(eventOf(proof))).headers;
+    const target = url.slice(ORIGIN.length);
+    const signed = sign({ body: Buffer.of(0xff), headers, target, origin: ORIGIN, now: NOW });
+    const request = { headers: { ...headers, ...lowerCased(signed) }, body: Buffer.of(0xff) };
+    expect(id).not.toBe("");
+    expect(await verified(proof, request)).toHaveProperty("verified");
+    expect(await verified(proof, { ...request, body: Buffer.of(0xfe) })).toMatchObject({ kind: "refused" });
+  });
+
+  it.runIf(proof.accepts !== undefined)(
+    "the platform's SDK takes what the preset signs for its own",
+    async () => {
+      const event = eventOf(proof, { now: new Date() });
+      const request = await proof.callback(event);
+      expect(await proof.accepts?.(request, event)).toBe(true);
+      expect(await proof.accepts?.({ ...request, body: withFlippedBit(request.body, 1) }, event)).toBe(false);
+    },
+  );
+
+  it.runIf(proof.vector !== undefined)("the platform's published vector is authentic", async () => {
+    const { secret, now, request, url } = (proof.vector as NonNullable<typeof proof.vector>)();
+    const result = await verified(proof, request, {
+      secrets: [secret],
+      now,
+      ...(url !== undefined && { url }),
+    });
+    expect(result).toHaveProperty("verified");
+  });
+
+  it.each((proof.handshakes ?? []).map((handshake) => [handshake.title, handshake] as const))(
+    "the platform's question is answered: %s",
+    async (_title, handshake) => {
+      const event = eventOf(proof);
+      const request = signedRequest(await handshake.request(event), event.url);
+      const { scheme, contract } = opened(await proof.source([proof.secrets[0]]), proof.preset, NOW);
+      const unsigned = await contract.challenge?.(request);
+      const response = unsigned ?? (await afterVerification(contract, await scheme.verify(request), request));
+      expect(response).toMatchObject(handshake.response);
+    },
+  );
+});
+
+async function afterVerification(contract: Contract, result: VerificationResult, request: SignedRequest) {
+  if (!("verified" in result)) throw new Error(`the question is not authentic: ${JSON.stringify(result)}`);
+  const found = contract.read(request);
+  if (isRefused(found) || found.kind !== "handshake") throw new Error("the contract takes it for an event");
+  return found.respond();
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,93 @@
+import { type CallbackLogEntry, type Outcome, outcomeName } from "../domain/index.ts";
+import type { DroppedCallback, Mask } from "../observability/index.ts";
+import { type CallbackResult, errorText } from "../pipeline/index.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { CallbackResponse } from "./responses.ts";
+
+/** Step (g) of SPEC 1.7 where the entry did not commit with the event. */
+export function createRequestLog({
+  mask,
+  callbackLog,
+  diagnoser,
+}: Pick<PublicDependencies, "mask" | "callbackLog" | "diagnoser">) {
+  function dropped({ address, url }: RequestContext, outcome: Outcome): DroppedCallback {
+    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => mask.url(url) };
+  }
+
+  return {
+    dropped,
+    /** Runs after the response, so that no caller waits for the log of a request that was refused or failed. */
+    write(
+      request: RequestContext,
+      result: CallbackResult,
+      response: CallbackResponse,
+      source: string | null = null,
+    ): void {
+      const { outcome, eventId, isVerified, isJson = false, logEntry } = result;
+      const processingMs = performance.now() - request.startedAt;
+      const trace = request.span?.ids;
+      if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
+        // It is in the store already.
+        callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
+        return;
+      }
+      const ended = { source, result, response, processingMs };
+      if (outcome.kind === "success" || eventId !== undefined || isVerified === true) {
+        const row = logEntryOf(request, ended, mask);
+        callbackLog.writeLine(row, { trace, isJson });
+        callbackLog.addEntry(row);
+        return;
+      }
+      // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
+      const short = dropped(request, outcome);
+      if (!callbackLog.admitRefused(short)) return;
+      callbackLog.addRefused({
+        ...short,
+        body: request.body,
+        trace,
+        diagnosis: diagnoser.start(request, outcome),
+        entry: (sha256) => logEntryOf(request, { ...ended, sha256 }, mask),
+      });
+    },
+  };
+}
+
+interface LogEntryInput {
+  readonly source: string | null;
+  readonly result: CallbackResult;
+  readonly response: CallbackResponse;
+  readonly processingMs: number;
+  /** Of a long body that was hashed already. */
+  readonly sha256?: string | undefined;
+}
+
+/** The log entry of one callback (SPEC 1.8), masked before it goes anywhere. */
+export function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: Mask): CallbackLogEntry {
+  const { source, result, response, processingMs, sha256 } = ended;
+  const { outcome, eventId = null, eventType = null, itemBody, isJson = false } = result;
+  const error = errorOf(outcome);
+  return {
+    requestId: request.requestId,
+    receivedAt: request.receivedAt.toISOString(),
+    source,
+    eventId,
+    eventType,
+    method: request.method,
+    url: mask.url(request.url),
+    remoteAddress: request.address,
+    requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
+    requestBody: mask.body(itemBody ?? request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
+    outcome: outcomeName(outcome),
+    responseStatus: response.status,
+    responseBody: mask.body(Buffer.from(response.body), { isJson: response.value !== undefined }),
+    processingMs,
+    error: error === null ? null : mask.text(error),
+  };
+}
+
+function errorOf(outcome: Outcome): string | null {
+  if (outcome.kind === "failed") return errorText(outcome.cause);
+  if (outcome.kind === "refused") return `${outcome.code}: ${outcome.detail ?? outcome.message}`;
+  return null;
+}

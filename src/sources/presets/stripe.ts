@@ -1,0 +1,34 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
+ * Source: stripe-node `src/Webhooks.ts`; https://docs.stripe.com/webhooks/signature. The SDK accepts times in the
+ * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each.
+ */
+export const stripe = hmacPreset({
+  preset: "stripe",
+  facts: {
+    title: "Stripe",
+    docs: "https://docs.stripe.com/webhooks/signature",
+    proof: "signs",
+    // Not documented: Stripe asks for a response before any complex logic.
+    deadlineSeconds: 10,
+    retryHours: 72,
+    renewsTimestamp: true,
+  },
+  scheme: {
+    signature: {
+      header: "Stripe-Signature",
+      encoding: "hex",
+      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
+    },
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
+  },
+  contract: {
+    id: "body.id",
+    type: "body.type",
+    timestamp: { at: "body.created", unit: "seconds" },
+    hasSignedTime: true,
+  },
+});
