@@ -1,7 +1,21 @@
-export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
+export type {
+  Contract,
+  EventContent,
+  HandshakeResponse,
+  PlatformResponse,
+  ReadCallback,
+} from "./contract/contract.ts";
+export {
+  type ContractData,
+  type ContractEnvironment,
+  createEventContract,
+} from "./contract/event-contract.ts";
+export type { Handshake } from "./contract/handshakes.ts";
 export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
+export type { TextPlace } from "./contract/locate.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
+export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
@@ -38,11 +52,7 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
-export { type HmacRequest, signHmacRequest } from "./schemes/sign-hmac.ts";
 export {
-  type BasicCredentials,
-  type BasicOptions,
-  createBasicScheme,
   createTokenScheme,
   type TokenOptions,
 } from "./schemes/token.ts";

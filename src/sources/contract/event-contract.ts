@@ -164,9 +164,7 @@ class Envelope implements EventContent {
     return this.json.event_id as string;
   }
 
-  typeOf(): string {
-    return this.json.event_type as string;
-  }
+  readonly typeOf = (): string => this.json.event_type as string;
 
   get body(): Uint8Array {
     this.#body ??= Buffer.from(JSON.stringify(this.json));
