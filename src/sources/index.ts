@@ -52,7 +52,9 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
+export { signHmacRequest } from "./schemes/sign-hmac.ts";
 export {
+  createBasicScheme,
   createTokenScheme,
   type TokenOptions,
 } from "./schemes/token.ts";
