@@ -1,15 +1,9 @@
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
+export { jwksKeys, keysById } from "./schemes/jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";
-export {
-  fixedKeys,
-  type JwtAlgorithm,
-  type JwtKeys,
-  jwksKeys,
-  pemKeys,
-  secretKeys,
-} from "./schemes/jwt-keys.ts";
+export { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from "./schemes/jwt-keys.ts";
 export {
   allOf,
   anyOf,

@@ -1,6 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { CryptoKey, createLocalJWKSet, createRemoteJWKSet } from "jose";
+import type { CryptoKey } from "jose";
 import {
   fromCanonicalBase64url,
   isJsonObject,
@@ -8,7 +7,6 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import { boundedFetch } from "../../http-client/index.ts";
 import type { HeldBody } from "./scheme.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
@@ -35,11 +33,6 @@ export interface JwtKeys {
    * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
   refreshed(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
-}
-
-/** The platform's keys cannot be had just now, so nothing can be said about a token. */
-export class KeysUnavailable extends Error {
-  override readonly name = "KeysUnavailable";
 }
 
 /** HS256: the current secret first. */
@@ -145,133 +138,4 @@ function keyMismatch(key: KeyObject, algorithm: JwtAlgorithm): string | undefine
   return [type, namedCurve, modulusLength === undefined ? undefined : `${modulusLength} bits`]
     .filter((part) => part !== undefined)
     .join(" ");
-}
-
-/** The shortest time between requests: forged tokens must not cause one each. */
-const COOLDOWN_MS = 2_000;
-/** How long a failure is remembered: an address in trouble is not asked for each callback. */
-const FAILURE_MS = 5_000;
-const FRESH_MS = 600_000;
-/** Up to here the last keys serve at once while new ones are fetched; past it, a key that was withdrawn might. */
-const AGEING_MS = 3_600_000;
-/** How long they serve while the address does not answer. */
-const STALE_MS = 86_400_000;
-const TIMEOUT_MS = 3_000;
-const MAX_CANDIDATES = 8;
-
-type LocalSet = ReturnType<typeof createLocalJWKSet>;
-
-/**
- * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
- * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
- * @param now milliseconds of a clock that never goes back
- */
-export function jwksKeys(url: string, now: () => number = () => performance.now()): JwtKeys {
-  return new PublishedKeys(url, now);
-}
-
-class PublishedKeys implements JwtKeys {
-  readonly #url: string;
-  readonly #now: () => number;
-  /** One set for each key, so that a key which cannot be used does not take others with it. */
-  #keys: readonly LocalSet[] = [];
-  #fetchedAt = Number.NEGATIVE_INFINITY;
-  #remote: ReturnType<typeof createRemoteJWKSet> | undefined;
-  #failure: { readonly at: number; readonly cause: unknown } | undefined;
-  #renewal: Promise<void> | undefined;
-
-  constructor(url: string, now: () => number) {
-    this.#url = url;
-    this.#now = now;
-  }
-
-  async candidates(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    await this.#refreshIfStale(body);
-    return matchingKeys(this.#keys, header);
-  }
-
-  async refreshed(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    const isKnown = (await matchingKeys(this.#keys, header)).length > 0;
-    // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
-    if (isKnown && this.#age() < COOLDOWN_MS) return [];
-    assertMayWait(body);
-    this.#renewal ??= this.#renew().finally(() => {
-      this.#renewal = undefined;
-    });
-    await this.#renewal;
-    return matchingKeys(this.#keys, header);
-  }
-
-  #age(): number {
-    return this.#now() - this.#fetchedAt;
-  }
-
-  /** A key may have been published since the last look, however short ago that was. */
-  async #renew(): Promise<void> {
-    const early = COOLDOWN_MS - this.#age();
-    if (early > 0) await sleep(early);
-    await this.#reload();
-  }
-
-  /** Fetches what is too old. @throws KeysUnavailable when nothing that may still serve is at hand */
-  async #refreshIfStale(body: HeldBody | undefined): Promise<void> {
-    const old = this.#age();
-    if (old < FRESH_MS) return;
-    const isDown = this.#failure !== undefined && old < STALE_MS;
-    const mustWait = !isDown && old >= AGEING_MS;
-    if (mustWait) assertMayWait(body);
-    const reloading = this.#reload().catch((error: unknown) => {
-      // A failure is kept, and reported where a key is needed that only the address knows.
-      if (old >= STALE_MS) throw error;
-    });
-    if (mustWait) await reloading;
-  }
-
-  /** Fetches, once for all who ask at the same time. @throws KeysUnavailable, at once where it just failed */
-  async #reload(): Promise<void> {
-    const now = this.#now();
-    if (this.#failure !== undefined && now - this.#failure.at < FAILURE_MS)
-      throw unavailable(this.#failure.cause);
-    const jose = await import("jose");
-    this.#remote ??= jose.createRemoteJWKSet(new URL(this.#url), {
-      timeoutDuration: TIMEOUT_MS,
-      [jose.customFetch]: boundedFetch,
-    });
-    try {
-      await this.#remote.reload();
-    } catch (cause) {
-      this.#failure = { at: this.#now(), cause };
-      throw unavailable(cause);
-    }
-    this.#failure = undefined;
-    this.#fetchedAt = this.#now();
-    this.#keys = (this.#remote.jwks()?.keys ?? []).map((jwk) => jose.createLocalJWKSet({ keys: [jwk] }));
-  }
-}
-
-/** Forged tokens name unknown keys at will: their bodies must not take the room of those whose key is known. */
-function assertMayWait(body: HeldBody | undefined): void {
-  if (body?.mayWait() !== false) return;
-  throw new KeysUnavailable(
-    "JWT_JWKS_URL: the bodies that wait for its keys hold half of MAX_UNVERIFIED_BYTES already",
-  );
-}
-
-function unavailable(cause: unknown): KeysUnavailable {
-  return new KeysUnavailable(`JWT_JWKS_URL: the keys cannot be fetched: ${String(cause)}`, { cause });
-}
-
-/** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
-async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promise<KeyCandidate[]> {
-  const found: KeyCandidate[] = [];
-  const { errors } = await import("jose");
-  for (const keyOf of keys) {
-    try {
-      found.push({ key: await keyOf({ ...header }), index: 0 });
-    } catch (fault) {
-      if (!(fault instanceof errors.JWKSNoMatchingKey)) found.push({ fault });
-    }
-    if (found.length === MAX_CANDIDATES) break;
-  }
-  return found;
 }

@@ -1,13 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
-import {
-  type JwtAlgorithm,
-  type JwtKeys,
-  type KeyCandidate,
-  KeysUnavailable,
-  parseJwsHeader,
-} from "./jwt-keys.ts";
+import { KeysUnavailable } from "./fetched-keys.ts";
+import { type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
 import type { HeldBody, Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
 
