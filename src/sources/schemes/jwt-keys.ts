@@ -7,6 +7,7 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
+import { expectedKey, type KeyKind, keyMismatch } from "./public-keys.ts";
 import type { HeldBody } from "./scheme.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
@@ -81,14 +82,14 @@ function malformed(detail: string): Refused {
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
 const BOUNDARY = /-----(BEGIN|END)/g;
 const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
-/** RFC 7518 §3.3 and §3.5. */
-const MIN_RSA_BITS = 2_048;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
 export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
+  const kind = KINDS[algorithm];
+  if (kind === undefined) throw new TypeError(`${algorithm} has no public keys`);
   if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
   const blocks = [...text.matchAll(BLOCK)];
   // A key that was cut off would be left out in silence, and what it signed be refused.
@@ -98,10 +99,10 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
   if (blocks.length === 0) throw new Error("holds no PEM block; expected a public key or a certificate");
   return blocks.map(([block, label = ""], index) => {
     const key = read(block, label, index);
-    const got = keyMismatch(key, algorithm);
+    const got = keyMismatch(key, kind);
     if (got === undefined) return key;
     throw new Error(
-      `block ${index + 1}: got ${got}, expected ${expectedWith(algorithm)} for JWT_ALGORITHM=${algorithm}`,
+      `block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for JWT_ALGORITHM=${algorithm}`,
     );
   });
 }
@@ -115,27 +116,10 @@ function read(block: string, label: string, index: number): KeyObject {
   }
 }
 
-function expectedWith(algorithm: JwtAlgorithm): string {
-  if (algorithm === "ES256") return "an EC key on P-256";
-  if (algorithm === "EdDSA") return "an Ed25519 key";
-  return `an RSA key of at least ${MIN_RSA_BITS} bits`;
-}
-
-/** What a key is, where it is not one of the algorithm's. */
-function keyMismatch(key: KeyObject, algorithm: JwtAlgorithm): string | undefined {
-  const { asymmetricKeyType: type = "a secret", asymmetricKeyDetails = {} } = key;
-  const { namedCurve, modulusLength } = asymmetricKeyDetails;
-  // WebCrypto, which verifies, takes no key of the type rsa-pss.
-  const isRsa = type === "rsa" && (modulusLength ?? 0) >= MIN_RSA_BITS;
-  const fits = {
-    HS256: false,
-    RS256: isRsa,
-    PS256: isRsa,
-    ES256: type === "ec" && namedCurve === "prime256v1",
-    EdDSA: type === "ed25519",
-  }[algorithm];
-  if (fits) return undefined;
-  return [type, namedCurve, modulusLength === undefined ? undefined : `${modulusLength} bits`]
-    .filter((part) => part !== undefined)
-    .join(" ");
-}
+const KINDS: Readonly<Record<JwtAlgorithm, KeyKind | undefined>> = {
+  HS256: undefined,
+  RS256: "rsa",
+  PS256: "rsa",
+  ES256: "p256",
+  EdDSA: "ed25519",
+};
