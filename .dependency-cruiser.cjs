@@ -12,7 +12,7 @@ const FOLDERS = {
   store: ["domain", "files"],
   handlers: ["domain", "store", "encryption"],
   pipeline: ["domain", "sources", "handlers", "store", "encryption", TRACING],
-  retry: ["domain", "poller", "handlers", "pipeline", "store", TRACING],
+  retry: ["domain", "poller", "sources", "handlers", "pipeline", "store", TRACING],
   outbox: ["domain", "poller", "store", TRACING],
   alerts: ["domain", "poller", "store"],
   oauth: ["domain", "http-client", "sources", "encryption", "handlers", "pipeline", "store", TRACING],

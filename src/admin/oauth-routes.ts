@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { sha256Hex } from "../pipeline/index.ts";
+import { sha256Hex } from "../sources/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { NO_NUL } from "./request-parameters.ts";

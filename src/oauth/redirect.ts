@@ -15,11 +15,9 @@ import {
   type BuildLogEntry,
   type CallbackResult,
   type Delivery,
-  parseObject,
   processDelivery,
-  sha256Hex,
 } from "../pipeline/index.ts";
-import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
+import { type DistinctHeaders, isCredentialMissing, parseObject, sha256Hex } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 import { browserOf, type Flow, type FlowDependencies, openFlow } from "./flow.ts";
 import type { Platform } from "./platform.ts";

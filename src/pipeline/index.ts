@@ -2,7 +2,7 @@ export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
 export { errorText } from "./error-text.ts";
-export { type IdentifiedEvent, parseEvent, parseObject, sha256Hex } from "./identify.ts";
+export type { IdentifiedEvent } from "./identify.ts";
 export { type Delivery, processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export type {

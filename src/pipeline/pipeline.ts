@@ -1,12 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import { type Failed, failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { VerificationResult } from "../sources/index.ts";
+import { sha256Hex, type VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
-import { type IdentifiedEvent, identify, sha256Hex } from "./identify.ts";
+import { type IdentifiedEvent, identify } from "./identify.ts";
 import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
 

@@ -10,7 +10,7 @@ import {
   refused,
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
-import { inexactNumbers, withShortNumbers } from "./json-numbers.ts";
+import { inexactNumbers, withShortNumbers } from "../sources/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 const NUMBERS_SHOWN = 3;

@@ -7,10 +7,10 @@ import {
   failureContext,
   isInconclusive,
   lookUpRecord,
-  parseEvent,
   type Receiver,
   runEvent,
 } from "../pipeline/index.ts";
+import { parseEvent } from "../sources/index.ts";
 import type { NewAttempt, StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {

@@ -1,3 +1,6 @@
+export { idFault } from "./contract/event-id.ts";
+export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
+export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";

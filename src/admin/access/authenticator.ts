@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { type Clock, createWindowLimit, type Log, WindowMap } from "../../domain/index.ts";
 import { cookieOf, type Identity, type SignIn } from "../../oauth/index.ts";
-import { sha256Hex } from "../../pipeline/index.ts";
+import { sha256Hex } from "../../sources/index.ts";
 import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
 import { HttpError } from "../operation.ts";
 
