@@ -1,14 +1,17 @@
 import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
 import type { CryptoKey } from "jose";
 import {
+  type Clock,
   fromCanonicalBase64url,
   isJsonObject,
   parseJson,
   type Refused,
   refused,
 } from "../../domain/index.ts";
+import { decodeExactly } from "./encoding.ts";
 import { expectedKey, type KeyKind, keyMismatch } from "./public-keys.ts";
 import type { HeldBody } from "./scheme.ts";
+import { type ChainTrust, verifyChain } from "./x5c-chain.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
@@ -23,11 +26,12 @@ export type KeyCandidate =
 
 export interface JwtKeys {
   /**
-   * Those that fit a token's header; the current one first. A header chooses among configured keys only.
+   * Those that fit a token's header; the current one first. A header chooses among configured keys only, or brings a
+   * chain of certificates to a configured root.
    * @param body asked before it is held for a fetch
    * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
-  candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
+  candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[] | Refused>;
   /**
    * Asked when none of them made the signature: those that fit after another look, none where a look is not due.
    * @param body asked before it is held for a fetch
@@ -50,33 +54,64 @@ export function fixedKeys(keys: readonly KeyObject[]): JwtKeys {
 export interface JwsHeader {
   readonly alg: string;
   readonly kid?: string;
+  /** As it was sent; read where a root is configured, and nowhere else. */
+  readonly x5c?: unknown;
 }
 
 const MAX_TOKEN_LENGTH = 8_192;
 const MAX_KID_LENGTH = 256;
+const MAX_X5C = 4;
 
 /**
  * The header of a compact JWS (RFC 7515 §7.1). Stricter than base64url decoders are: three parts of the alphabet
  * alone, each the one encoding of its bytes. `crit` is refused whatever it lists, since no extension is understood
  * (§4.1.11); `jku`, `x5u` and `jwk` are never looked at.
  */
-export function parseJwsHeader(token: string): JwsHeader | Refused {
-  const parts = token.split(".");
-  if (token.length > MAX_TOKEN_LENGTH) return malformed("longer than 8192 characters");
+export function parseJwsHeader(token: string, maxLength = MAX_TOKEN_LENGTH): JwsHeader | Refused {
+  if (token.length > maxLength) return malformed(`longer than ${maxLength} characters`);
+  const parts = token.split(".", 4);
   const [first, ...rest] = parts.length === 3 ? parts.map(fromCanonicalBase64url) : [];
   if (first === undefined || rest.includes(undefined)) return malformed("not three parts of base64url");
   const header = parseJson(first.toString("utf8"));
   if (!isJsonObject(header)) return malformed("the header is not a JSON object");
-  const { alg, kid } = header;
+  const { alg, kid, x5c } = header;
   if ("crit" in header) return malformed("crit: no extension is understood");
   if (typeof alg !== "string") return malformed("alg: missing");
-  if (kid === undefined) return { alg };
+  if (kid === undefined) return { alg, x5c };
   if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("kid: expected a string");
-  return { alg, kid };
+  return { alg, kid, x5c };
 }
 
 function malformed(detail: string): Refused {
   return refused("jwt_malformed", { detail });
+}
+
+/**
+ * The key of the certificate in a token's own header, where its chain leads to a configured root (RFC 7515 §4.1.6;
+ * Apple). The index is the root's.
+ */
+export function x5cKeys(trust: ChainTrust, clock: Clock): JwtKeys {
+  return {
+    async candidates({ x5c }) {
+      const chain = Array.isArray(x5c) ? x5c.slice(0, MAX_X5C + 1).map(readX5c) : [];
+      const certificates = chain.filter((one) => one !== undefined);
+      if (chain.length === 0 || chain.length > MAX_X5C || certificates.length < chain.length)
+        return malformed(`x5c: expected 1 to ${MAX_X5C} certificates in base64`);
+      const verdict = verifyChain(certificates, trust, clock.now());
+      if (typeof verdict === "string") return refused("jwt_signature", { detail: `x5c: ${verdict}` });
+      return [{ key: verdict.key, index: verdict.root }];
+    },
+    refreshed: async () => [],
+  };
+}
+
+function readX5c(text: unknown): X509Certificate | undefined {
+  const der = typeof text === "string" ? decodeExactly(text, "base64") : undefined;
+  try {
+    return der && new X509Certificate(der);
+  } catch {
+    return undefined;
+  }
 }
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
