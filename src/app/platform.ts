@@ -16,6 +16,7 @@ import {
   type JwtKeys,
   jwksKeys,
   pemKeys,
+  platformHmac,
   type Scheme,
   secretKeys,
 } from "../sources/index.ts";
@@ -62,7 +63,8 @@ export async function createPlatformScheme({ authentication }: Config, clock: Cl
   const { methods, signing, token, jwt } = authentication;
   const keys = jwt === null ? undefined : await keysOf(jwt);
   const scheme = (method: AuthMethod): Scheme => {
-    if (method === "hmac") return createHmacScheme({ ...signing, clock });
+    if (method === "hmac")
+      return createHmacScheme(platformHmac(signing.toleranceSeconds), { secrets: signing.secrets, clock });
     if (method === "token") return createTokenScheme(token);
     if (jwt === null || keys === undefined)
       throw new TypeError("the configuration lets no jwt pass without its keys");

@@ -4,6 +4,17 @@ export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
+export {
+  type HmacData,
+  type KeyFormat,
+  type MacAlgorithm,
+  platformHmac,
+  type SignatureEncoding,
+  type SignatureFields,
+  type SignaturePlace,
+  type TimestampRule,
+  type TimestampUnit,
+} from "./schemes/hmac-data.ts";
 export { jwksKeys, keysById } from "./schemes/jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";
 export { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from "./schemes/jwt-keys.ts";
@@ -19,4 +30,11 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
-export { createTokenScheme, type TokenOptions } from "./schemes/token.ts";
+export { type HmacRequest, signHmacRequest } from "./schemes/sign-hmac.ts";
+export {
+  type BasicCredentials,
+  type BasicOptions,
+  createBasicScheme,
+  createTokenScheme,
+  type TokenOptions,
+} from "./schemes/token.ts";

@@ -14,7 +14,7 @@ import {
   processDelivery,
   runEvent,
 } from "../../src/pipeline/index.ts";
-import { createHmacScheme } from "../../src/sources/index.ts";
+import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { PendingLookup, Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
@@ -51,7 +51,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     store,
     registry: createRegistry([], [handler]),
     encryptor: createEncryptor(Buffer.alloc(32, 7)),
-    scheme: createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock: systemClock }),
+    scheme: createHmacScheme(platformHmac(null), { secrets: ["unused"], clock: systemClock }),
     noteCredential: () => undefined,
     tokens: { for: () => Promise.reject(new Error("no user has authorized us")) },
     clock: systemClock,

@@ -9,6 +9,7 @@ import {
   isCredentialMissing,
   type JwtKeys,
   jwksKeys,
+  platformHmac,
   type SignedRequest,
   signHmac,
 } from "../../src/sources/index.ts";
@@ -18,7 +19,7 @@ const SECRET = "a-signing-secret-of-some-length";
 const TOKEN = "the-callback-token-of-now";
 const OLD = "the-callback-token-of-before";
 const BODY = Buffer.from("{}");
-const hmac = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
+const hmac = createHmacScheme(platformHmac(null), { secrets: [SECRET], clock: systemClock });
 const token = createTokenScheme({ tokens: [TOKEN, OLD], header: "X-Callback-Token" });
 const jwtWith = (keys: JwtKeys) =>
   createJwtScheme({
@@ -101,7 +102,7 @@ describe("two schemes", () => {
   });
 
   it("refuse for the time of a signature that was there, rather than for a token that was not", async () => {
-    const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 60, clock: systemClock });
+    const timed = createHmacScheme(platformHmac(60), { secrets: [SECRET], clock: systemClock });
     const verdict = await anyOf([token, timed]).verify({ ...POSTED, body: BODY, headers: SIGNED });
     expect(verdict).toMatchObject({ code: "timestamp_missing" });
     expect(isCredentialMissing(verdict)).toBe(false);

@@ -4,7 +4,7 @@ import { DIAGNOSES, type Diagnosis, type FaultCode, refused } from "../../src/do
 import { createMask } from "../../src/observability/index.ts";
 import { candidatesFor } from "../../src/sources/diagnose/diagnose-signature.ts";
 import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
-import { createHmacScheme, diagnose, isDiagnosable } from "../../src/sources/index.ts";
+import { createHmacScheme, diagnose, isDiagnosable, platformHmac } from "../../src/sources/index.ts";
 import { POSTED } from "../support/posted.ts";
 import {
   BODY,
@@ -37,7 +37,7 @@ function requestOf({ headers = {}, body = BODY }: Partial<RefusedCase>) {
 function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
   const { accepted = [CURRENT, PREVIOUS] } = one;
   const request = requestOf(one);
-  const scheme = createHmacScheme({ secrets: accepted, toleranceSeconds: null, clock: { now: () => NOW } });
+  const scheme = createHmacScheme(platformHmac(null), { secrets: accepted, clock: { now: () => NOW } });
   const refusal = scheme.verify(request);
   if (refusal instanceof Promise || !("code" in refusal) || refusal.kind !== "refused")
     throw new Error("this request is authentic, so that there is nothing to diagnose");

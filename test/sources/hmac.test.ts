@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
-import { createHmacScheme, signHmac } from "../../src/sources/index.ts";
+import { createHmacScheme, platformHmac, signHmac } from "../../src/sources/index.ts";
 import { POSTED } from "../support/posted.ts";
 
 const SECRET = "It's a Secret to Everybody";
-const scheme = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
+const scheme = createHmacScheme(platformHmac(null), { secrets: [SECRET], clock: systemClock });
 const CURRENT = { verified: [{ method: "hmac", index: 0 }] };
 const verify = (body: Uint8Array, ...signatures: string[]) =>
   scheme.verify({ ...POSTED, body, headers: { "x-signature": signatures } });
@@ -94,7 +94,7 @@ describe("the HMAC scheme", () => {
     [[], "timestamp_missing"],
   ])("accepts one X-Timestamp at most five minutes away, past or future: %j", (timestamps, code) => {
     const clock = { now: () => new Date("2026-01-01T00:00:00Z") };
-    const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 300, clock });
+    const timed = createHmacScheme(platformHmac(300), { secrets: [SECRET], clock });
     const headers = { "x-signature": [signHmac(SECRET, Buffer.of())], "x-timestamp": timestamps };
     const expected = code === undefined ? CURRENT : { kind: "refused", code };
     expect(timed.verify({ ...POSTED, body: Buffer.of(), headers })).toMatchObject(expected);

@@ -7,7 +7,7 @@ import { defineHandler } from "../../src/index.ts";
 import { type Receiver, runEvent } from "../../src/pipeline/index.ts";
 import { storeFailure } from "../../src/pipeline/store-failure.ts";
 import { createRetryPoller } from "../../src/retry/index.ts";
-import { createHmacScheme } from "../../src/sources/index.ts";
+import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { committing, newRecord } from "./effects.ts";
@@ -47,7 +47,7 @@ export function rooms(
   const { logger, lines } = capturedLog(config);
   const registry = createRegistry([], [handler]);
   const encryptor = createEncryptor(config.encryptionKey);
-  const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
+  const scheme = createHmacScheme(platformHmac(null), { secrets: ["unused"], clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
   const { receiver: configured } = createServices({
     config,

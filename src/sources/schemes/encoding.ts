@@ -1,6 +1,5 @@
 import { fromCanonicalBase64url } from "../../domain/index.ts";
-
-export type Encoding = "hex" | "base64" | "base64url";
+import type { SignatureEncoding } from "./hmac-data.ts";
 
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
@@ -9,7 +8,7 @@ const HEX = /^(?:[0-9a-f]{2})+$/;
  * without padding. Node's decoders stop at or skip what is foreign, so that many texts give the same bytes.
  * @returns undefined for any other text, and for an empty one
  */
-export function decodeExactly(text: string, encoding: Encoding): Buffer | undefined {
+export function decodeExactly(text: string, encoding: SignatureEncoding): Buffer | undefined {
   if (text === "") return undefined;
   if (encoding === "hex") return HEX.test(text) ? Buffer.from(text, "hex") : undefined;
   if (encoding === "base64url") return fromCanonicalBase64url(text);

@@ -1,17 +1,20 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
-import { type Clock, type Refused, refused } from "../../domain/index.ts";
-import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
-
-const HEX_DIGEST = /^[0-9a-f]{64}$/;
-const WHOLE_SECONDS = /^\d{1,11}$/;
-const CHALLENGE = 'Signature realm="callbacks", algorithm="hmac-sha256"';
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Clock, isRefused } from "../../domain/index.ts";
+import { compileClaims } from "./claimed-signatures.ts";
+import type { HmacData } from "./hmac-data.ts";
+import { refusalsOf } from "./hmac-refusal.ts";
+import { createDigester, isPlain } from "./keyed-digest.ts";
+import type { Scheme } from "./scheme.ts";
+import { keysOf } from "./secret-keys.ts";
+import { compileContent, type SignedContent } from "./signed-content.ts";
+import { compileTimestamp, type SentTimestamp, type TimestampCheck } from "./timestamp.ts";
 
 export interface HmacOptions {
-  /** The current secret first, then the previous one while it is being rotated out; a text means its UTF-8 bytes. */
+  /** The current secret first, then those that are being rotated out. Bytes are the key, whatever the format. */
   readonly secrets: readonly (string | Uint8Array)[];
-  /** How far `X-Timestamp` may lie from now, both ways; null switches the check off. */
-  readonly toleranceSeconds: number | null;
   readonly clock: Clock;
+  /** Scheme and host that the platform has registered, without a path; asked where `{url}` is signed. */
+  readonly origin?: () => string;
 }
 
 /** The signature `X-Signature` of these bytes: HMAC-SHA256, lowercase hex (SPEC 5.2). */
@@ -19,41 +22,69 @@ export function signHmac(secret: string, body: Uint8Array): string {
   return createHmac("sha256", secret).update(body).digest("hex");
 }
 
-/** The default scheme (SPEC 5.2): the raw bytes are signed, and nothing but the bytes. */
-export function createHmacScheme({ secrets, toleranceSeconds, clock }: HmacOptions): Scheme {
-  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
+/**
+ * Signatures with a shared secret, as the data has them. Everything is compiled here: a callback costs one digest of
+ * each secret up to the one that fits, and each claimed signature is compared with it in constant time.
+ * @throws TypeError for data that contradicts itself, and for a secret that cannot be the key
+ */
+export function createHmacScheme(data: HmacData, { secrets, clock, origin }: HmacOptions): Scheme {
+  const { algorithm = "sha256", signed } = data;
+  const refuse = refusalsOf(data);
+  const readClaims = compileClaims(data, refuse);
+  const content = compileContent(signed, { origin, refuse });
+  const time = compileTimestamp(data, clock, refuse);
+  assertConsistent(data, content, time);
+  const digesters = keysOf(secrets, data.key).map((key) => createDigester(algorithm, key));
+  const signedTime = content.hasTimestamp ? time : undefined;
+  const mismatch = `${[data.signature.header].flat().join(", ")}: made with another secret, or over other than ${signed}`;
   return {
-    challenge: CHALLENGE,
+    challenge: challengeOf(data),
     verify(request) {
-      const claimed = claimedDigest(request);
-      if (!Buffer.isBuffer(claimed)) return claimed;
-      const signer = keys.findIndex((key) => timingSafeEqual(digest(key, request.body), claimed));
-      if (signer === -1) return refused("signature_mismatch");
-      const stale = toleranceSeconds === null ? undefined : staleness(request, toleranceSeconds, clock);
-      return stale ?? { verified: [{ method: "hmac", index: signer }] };
+      const claims = readClaims(request.headers);
+      if ("kind" in claims) return claims;
+      let sent: SentTimestamp | undefined;
+      if (signedTime !== undefined) {
+        const read = signedTime.read(request.headers, claims.timestamp);
+        if ("kind" in read) return read;
+        sent = read;
+      }
+      const bytes = content.read(request, sent?.text);
+      if (isRefused(bytes)) return bytes;
+      const index = digesters.findIndex((digest) => isAmong(claims.digests, digest(bytes)));
+      if (index === -1) return refuse("signature_mismatch", mismatch);
+      if (time?.staleness !== undefined) {
+        const read = sent ?? time.read(request.headers, claims.timestamp);
+        const stale = "kind" in read ? read : time.staleness(read);
+        if (stale !== undefined) return stale;
+      }
+      return { verified: [{ method: "hmac", index }] };
     },
   };
 }
 
-function digest(key: KeyObject, body: Uint8Array): Buffer {
-  return createHmac("sha256", key).update(body).digest();
+/** All are compared, so that the time tells nothing of the place of the right one. */
+function isAmong(digests: readonly Buffer[], right: Buffer): boolean {
+  let isFound = false;
+  for (const one of digests) {
+    if (timingSafeEqual(one, right)) isFound = true;
+  }
+  return isFound;
 }
 
-/** The shape is checked before decoding: `Buffer.from(…, "hex")` silently stops at the first bad digit. */
-function claimedDigest({ headers }: SignedRequest): Buffer | Refused {
-  const values = headers["x-signature"] ?? [];
-  const [value] = values;
-  if (value === undefined || value === "") return missingCredential("signature_missing");
-  if (values.length > 1) return refused("signature_repeated");
-  if (!HEX_DIGEST.test(value)) return refused("signature_malformed");
-  return Buffer.from(value, "hex");
+function assertConsistent(data: HmacData, content: SignedContent, time: TimestampCheck | undefined): void {
+  const { algorithm = "sha256", signed } = data;
+  if (content.hasTimestamp && time === undefined)
+    throw new TypeError(
+      `signed: got {timestamp} in ${JSON.stringify(signed)}, expected \`timestamp\` beside it`,
+    );
+  if (content.holdsKey !== isPlain(algorithm))
+    throw new TypeError(
+      `signed: {secret} must stand in what a plain hash signs, and in nothing else; got ${algorithm}`,
+    );
 }
 
-/** `X-Timestamp` is not signed: this keeps out stale deliveries, while the record keeps out replays. */
-function staleness({ headers }: SignedRequest, tolerance: number, clock: Clock): Refused | undefined {
-  const values = headers["x-timestamp"] ?? [];
-  const [value = ""] = values;
-  if (values.length !== 1 || !WHOLE_SECONDS.test(value)) return refused("timestamp_missing");
-  const distance = Math.abs(clock.now().getTime() / 1000 - Number(value));
-  return distance > tolerance ? refused("timestamp_stale") : undefined;
+function challengeOf({ algorithm = "sha256", signature, isSpecified }: HmacData): string {
+  const name = isPlain(algorithm) ? algorithm : `hmac-${algorithm}`;
+  const challenge = `Signature realm="callbacks", algorithm="${name}"`;
+  return isSpecified ? challenge : `${challenge}, header="${[signature.header].flat().join(" ")}"`;
 }

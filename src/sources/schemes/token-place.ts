@@ -13,20 +13,6 @@ export interface TokenPlace {
   read(request: SignedRequest): string | Refused;
 }
 
-/** A header that holds the token and nothing before it, also where it is `Authorization` (LiveKit, monday). */
-export function bareHeader(name: string): TokenPlace {
-  const key = name.toLowerCase();
-  return {
-    challenge: `Token realm="callbacks", header="${name}"`,
-    read({ headers }) {
-      const values = headers[key] ?? [];
-      const [token = ""] = values;
-      if (values.length > 1) return refused("token_repeated", { detail: `${name}: expected once` });
-      return token === "" ? { ...missingCredential("token_missing"), detail: `${name}: missing` } : token;
-    },
-  };
-}
-
 const CHALLENGE = 'Token realm="callbacks", in="body"';
 const MAX_BODY_TOKEN_LENGTH = 1_048_576;
 

@@ -1,24 +1,62 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Refused, refused } from "../../domain/index.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { assertSecret } from "./secret-keys.ts";
 
 export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
   readonly tokens: readonly string[];
   readonly header: string;
+  /** What precedes the token, to the letter; with an empty text `Authorization` holds the token alone. */
+  readonly prefix?: string;
 }
 
-/** SPEC 5.3: a fixed token in a header. It says who sent the request and nothing of what stands in it. */
-export function createTokenScheme({ tokens, header }: TokenOptions): Scheme {
-  const digests = tokens.map(digest);
-  const { challenge, read } = credentialHeader(header);
+/**
+ * SPEC 5.3: a fixed token in a header. It says who sent the request and nothing of what stands in it.
+ * A token in a query parameter is not read: servers and proxies write addresses to their logs.
+ * @throws TypeError for a token that is empty or has white space around it
+ */
+export function createTokenScheme({ tokens, header, prefix }: TokenOptions): Scheme {
+  const known = tokens.map((token) => assertSecret(token, "token"));
+  return createCredentialScheme(known, credentialHeader(header, prefix));
+}
+
+export interface BasicOptions {
+  /** The current pair first, then those that are being rotated out. */
+  readonly credentials: readonly BasicCredentials[];
+}
+
+export interface BasicCredentials {
+  /** Without a colon, which ends it (RFC 7617 §2). */
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Basic authentication, in UTF-8 (RFC 7617). @throws TypeError for a user or a password that cannot be sent, or none */
+export function createBasicScheme({ credentials }: BasicOptions): Scheme {
+  const known = credentials.map(({ user, password }) => {
+    if (user.includes(":")) throw new TypeError("user: got a text with a colon, expected none");
+    return `${user}:${assertSecret(password, "password")}`;
+  });
+  return createCredentialScheme(known, BASIC_HEADER);
+}
+
+interface CredentialHeader {
+  /** What a 401 says of it. */
+  readonly challenge: string;
+  /** The one credential in it; refused when it is missing or stands more than once. */
+  read(request: SignedRequest): string | Refused;
+}
+
+function createCredentialScheme(known: readonly string[], { challenge, read }: CredentialHeader): Scheme {
+  const digests = known.map(digest);
   return {
     challenge,
     verify(request) {
       const token = read(request);
       if (typeof token !== "string") return token;
       const claimed = digest(token);
-      const matches = digests.map((known) => timingSafeEqual(known, claimed));
+      const matches = digests.map((one) => timingSafeEqual(one, claimed));
       const index = matches.indexOf(true);
       return index === -1 ? refused("token_mismatch") : { verified: [{ method: "token", index }] };
     },
@@ -32,21 +70,40 @@ function digest(token: string): Buffer {
 
 /** RFC 6750 §2.1: the scheme's name in any case, one space, the token. */
 const BEARER = /^bearer ([^\s]+)$/i;
+/** RFC 7617 §2. */
+const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
 
 /** A header that carries a credential: `Authorization` holds `Bearer <token>`, any other one the token itself. */
-export function credentialHeader(name: string) {
+export function credentialHeader(name: string, prefix?: string): CredentialHeader {
   const key = name.toLowerCase();
-  const isBearer = key === "authorization";
+  const isBearer = key === "authorization" && prefix === undefined;
   return {
-    /** What a 401 says of it. */
     challenge: isBearer ? 'Bearer realm="callbacks"' : `Token realm="callbacks", header="${name}"`,
-    /** The one token in it; refused when it is missing or stands more than once. */
-    read({ headers }: SignedRequest): string | Refused {
-      const values = headers[key] ?? [];
-      const [value = ""] = values;
-      if (values.length > 1) return refused("token_repeated");
-      const token = isBearer ? (BEARER.exec(value)?.[1] ?? "") : value;
-      return token === "" ? missingCredential("token_missing") : token;
-    },
+    read: createReader(key, isBearer ? (value) => BEARER.exec(value)?.[1] : (value) => after(prefix, value)),
+  };
+}
+
+const BASIC_HEADER: CredentialHeader = {
+  challenge: 'Basic realm="callbacks", charset="UTF-8"',
+  read: createReader("authorization", (value) => {
+    const encoded = BASIC.exec(value)?.[1];
+    if (encoded === undefined) return undefined;
+    const bytes = Buffer.from(encoded, "base64");
+    // Bytes that are no UTF-8 would become U+FFFD, as others do.
+    const text = bytes.toString("utf8");
+    return Buffer.from(text, "utf8").toString("base64") === encoded ? text : undefined;
+  }),
+};
+
+function after(prefix = "", value: string): string | undefined {
+  return value.startsWith(prefix) ? value.slice(prefix.length) : undefined;
+}
+
+function createReader(key: string, credentialIn: (value: string) => string | undefined) {
+  return ({ headers }: SignedRequest): string | Refused => {
+    const values = headers[key] ?? [];
+    const [value = ""] = values;
+    if (values.length > 1) return refused("token_repeated");
+    return credentialIn(value) || missingCredential("token_missing");
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { identify } from "../../../src/pipeline/identify.ts";
-import { createHmacScheme, signHmac } from "../../../src/sources/index.ts";
+import { createHmacScheme, platformHmac, signHmac } from "../../../src/sources/index.ts";
 import { POSTED } from "../../support/posted.ts";
 import { SECRET } from "../../support/secrets.ts";
 import { naughtyStrings } from "../hostile/naughty-strings.ts";
@@ -8,7 +8,7 @@ import type { Ran, Round } from "./round.ts";
 
 const clock = { now: () => new Date(0) };
 const SCHEMES = [null, 300].map((toleranceSeconds) =>
-  createHmacScheme({ secrets: [SECRET], toleranceSeconds, clock }),
+  createHmacScheme(platformHmac(toleranceSeconds), { secrets: [SECRET], clock }),
 );
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;

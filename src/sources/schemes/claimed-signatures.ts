@@ -1,0 +1,159 @@
+import { isRefused, type Refused } from "../../domain/index.ts";
+import type { HmacData, SignaturePlace } from "./hmac-data.ts";
+import type { Refuse } from "./hmac-refusal.ts";
+import { digestBytes } from "./keyed-digest.ts";
+import type { DistinctHeaders } from "./scheme.ts";
+
+export interface ClaimedSignatures {
+  /** At least one, each as long as the algorithm's digest. */
+  readonly digests: readonly Buffer[];
+  /** The field beside them, where the platform sends it there. */
+  readonly timestamp: string | undefined;
+}
+
+type ReadClaims = (headers: DistinctHeaders) => ClaimedSignatures | Refused;
+
+/** A platform sends as many as it has secrets; each is compared with each of ours. */
+const MAX_SIGNATURES = 16;
+const MAX_HEADER_LENGTH = 4_096;
+
+/** Reads the signatures that a request claims to have; what reads them is chosen here, once. */
+export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
+  const { header, fields } = data.signature;
+  const names = typeof header === "string" ? [header] : header;
+  const read = fields === undefined ? createSingle(data, refuse) : createFields(data, refuse);
+  const [only, ...more] = names;
+  if (only === undefined) throw new TypeError("signature.header: got none, expected at least one");
+  const missing = `${names.join(", ")}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
+  const readHeader = createHeaderReader(read, refuse);
+  if (more.length === 0) {
+    const readOnly = readHeader(only);
+    return (headers) => readOnly(headers) ?? refuse("signature_missing", missing);
+  }
+  return severalHeaders(names.map(readHeader), refuse, missing);
+}
+
+type ReadValue = (value: string, name: string) => ClaimedSignatures | Refused;
+type ReadHeader = (headers: DistinctHeaders) => ClaimedSignatures | Refused | undefined;
+
+function createHeaderReader(read: ReadValue, refuse: Refuse) {
+  return (name: string): ReadHeader => {
+    const key = name.toLowerCase();
+    return (headers) => {
+      const values = headers[key];
+      const value = values?.[0];
+      if (values === undefined || value === undefined || value === "") return undefined;
+      if (values.length > 1)
+        return refuse("signature_repeated", `${name}: stands ${values.length} times, expected once`);
+      return read(value, name);
+    };
+  };
+}
+
+function severalHeaders(readers: readonly ReadHeader[], refuse: Refuse, missing: string): ReadClaims {
+  return (headers) => {
+    const digests: Buffer[] = [];
+    let timestamp: string | undefined;
+    for (const readHeader of readers) {
+      const claims = readHeader(headers);
+      if (claims === undefined) continue;
+      if (isRefused(claims)) return claims;
+      digests.push(...claims.digests);
+      timestamp ??= claims.timestamp;
+      // Each signature would have to be compared under its own one.
+      if (claims.timestamp !== timestamp)
+        return refuse("timestamp_missing", "the headers of signatures hold different timestamps");
+    }
+    if (digests.length > MAX_SIGNATURES) return refuse("signature_malformed", tooMany("the headers"));
+    return digests.length === 0 ? refuse("signature_missing", missing) : { digests, timestamp };
+  };
+}
+
+const tooMany = (place: string) => `${place}: more than ${MAX_SIGNATURES} signatures`;
+
+function createSingle(data: HmacData, refuse: Refuse): ReadValue {
+  const { decode, expected } = createDecoder(data);
+  return (value, name) => {
+    const digest = decode(value);
+    if (digest === undefined) return refuse("signature_malformed", `${name}: expected ${expected}`);
+    return { digests: [digest], timestamp: undefined };
+  };
+}
+
+function createFields(data: HmacData, refuse: Refuse): ReadValue {
+  const { decode, expected } = createDecoder(data);
+  const { separator, assignment, value: wanted, timestamp: clock } = data.signature.fields ?? {};
+  if (separator === undefined || assignment === undefined || separator === "")
+    throw new TypeError("signature.fields.separator: got an empty text");
+  const label = wanted === "" ? "its signatures" : `\`${wanted}\``;
+  return (value, name) => {
+    const malformed = (detail: string) => refuse("signature_malformed", `${name}: ${detail}`);
+    if (value.length > MAX_HEADER_LENGTH) return malformed(`longer than ${MAX_HEADER_LENGTH} characters`);
+    const digests: Buffer[] = [];
+    let timestamp: string | undefined;
+    for (const field of value.split(separator)) {
+      const end = field.indexOf(assignment);
+      // A field of another name is of a scheme to come, or of one that is not accepted here.
+      if (end === -1) continue;
+      const key = field.slice(0, end);
+      const text = field.slice(end + assignment.length);
+      if (key === clock) {
+        if (timestamp !== undefined)
+          return refuse("timestamp_missing", `${name}: \`${clock}\` stands more than once`);
+        timestamp = text;
+      } else if (key === wanted) {
+        const digest = decode(text);
+        if (digest === undefined) return malformed(`expected ${expected} in ${label}`);
+        if (digests.length === MAX_SIGNATURES) return refuse("signature_malformed", tooMany(name));
+        digests.push(digest);
+      }
+    }
+    return digests.length === 0 ? malformed(`holds no field ${label}`) : { digests, timestamp };
+  };
+}
+
+interface Decoder {
+  /** The digest that a text is the canonical form of; undefined for any other text. */
+  decode(text: string): Buffer | undefined;
+  /** That form, for an operator. */
+  readonly expected: string;
+}
+
+function createDecoder({ signature, algorithm = "sha256" }: HmacData): Decoder {
+  const { prefix = "", encoding } = signature;
+  const bytes = digestBytes(algorithm);
+  const bare = encoding === "hex" ? hexDecoder(signature, bytes) : base64Decoder(signature, bytes);
+  if (prefix === "") return bare;
+  return {
+    decode: (text) => (text.startsWith(prefix) ? bare.decode(text.slice(prefix.length)) : undefined),
+    expected: `\`${prefix}\` and ${bare.expected}`,
+  };
+}
+
+/** The shape is checked before decoding: `Buffer.from(…, "hex")` silently stops at the first bad digit. */
+function hexDecoder({ anyCase = false }: SignaturePlace, bytes: number): Decoder {
+  const shape = new RegExp(`^[0-9a-f${anyCase ? "A-F" : ""}]{${bytes * 2}}$`);
+  return {
+    decode: (text) => (shape.test(text) ? Buffer.from(text, "hex") : undefined),
+    expected: `${bytes * 2} ${anyCase ? "" : "lowercase "}hexadecimal digits`,
+  };
+}
+
+/** The last character has bits to spare (RFC 4648 §3.5): of the texts that give the same bytes, one is taken. */
+function base64Decoder({ encoding, padding }: SignaturePlace, bytes: number): Decoder {
+  const base = encoding === "base64url" ? "base64url" : "base64";
+  const length = Math.ceil((bytes * 8) / 6);
+  const pad = "=".repeat(Math.ceil(bytes / 3) * 4 - length);
+  const standard = base === "base64" ? pad : "";
+  const tail = padding === "optional" ? `(?:${pad})?` : standard;
+  const shape = new RegExp(`^[A-Za-z0-9${base === "base64" ? "+/" : "_-"}]{${length}}${tail}$`);
+  const form = padding === "optional" ? "with or without padding" : standard === "" ? "without padding" : "";
+  return {
+    decode(text) {
+      if (!shape.test(text)) return undefined;
+      const decoded = Buffer.from(text, base);
+      return decoded.toString(base).slice(0, length) === text.slice(0, length) ? decoded : undefined;
+    },
+    expected: `${length + standard.length} characters of ${base}${form === "" ? "" : `, ${form}`}`,
+  };
+}

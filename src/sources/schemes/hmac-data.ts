@@ -1,0 +1,78 @@
+/** `plain-…` hashes a text that holds the secret, which is no HMAC: see `signed`. */
+export type MacAlgorithm = "sha1" | "sha256" | "sha512" | "plain-sha1" | "plain-sha256";
+
+/** How a secret's text becomes the key; `whsec` is base64 after an optional `whsec_` (Standard Webhooks). */
+export type KeyFormat = "text" | "hex" | "base64" | "base64url" | "whsec" | ((secret: string) => Uint8Array);
+
+export type SignatureEncoding = "hex" | "base64" | "base64url";
+
+/** How the unit of a timestamp is sent: whole seconds or milliseconds since the epoch, or RFC 3339. */
+export type TimestampUnit = "seconds" | "milliseconds" | "iso";
+
+/** How a platform signs with a shared secret, as data. */
+export interface HmacData {
+  /** Default `sha256`. */
+  readonly algorithm?: MacAlgorithm;
+  /** Default `text`: the UTF-8 bytes. */
+  readonly key?: KeyFormat;
+  readonly signature: SignaturePlace;
+  /**
+   * What is signed, a template: constant text, `{body}` (the raw bytes), `{timestamp}` (the text as it was sent),
+   * `{header.name}` or `{header.a|b}` (the first that is there), `{url}` (the registered origin and the target),
+   * `{method}`, `{target}` (path and query), `{path}`, `{query.name}` (decoded).
+   * A plain hash has `{secret}` too. Its body can be lengthened by a reader of one callback (length extension), so
+   * it is for platforms that offer nothing else.
+   */
+  readonly signed: string;
+  readonly timestamp?: TimestampRule;
+  /** The platform of the specification: docs/errors.md is in its words, so its refusals have no `detail`. */
+  readonly isSpecified?: true;
+}
+
+export interface SignaturePlace {
+  /** One, or several of which each may hold signatures (Box, DocuSign). */
+  readonly header: string | readonly string[];
+  readonly encoding: SignatureEncoding;
+  /** What precedes each signature, such as `sha256=`. */
+  readonly prefix?: string;
+  readonly fields?: SignatureFields;
+  /** Letters of hex in either case. Default: lowercase alone. */
+  readonly anyCase?: boolean;
+  /** Default: base64 with padding, base64url without. `optional` takes both forms of both. */
+  readonly padding?: "optional";
+}
+
+/** A header of fields, such as `t=1,v1=aa,v1=bb`. */
+export interface SignatureFields {
+  readonly separator: string;
+  /** Between a field's name and its text; with an empty one no field has a name, and `value` is empty too. */
+  readonly assignment: string;
+  /** The name of those that hold a signature. */
+  readonly value: string;
+  /** The name of the one that holds the timestamp. */
+  readonly timestamp?: string;
+}
+
+export interface TimestampRule {
+  /** Left out where the timestamp is a field of the signature's header. */
+  readonly header?: string;
+  readonly unit: TimestampUnit;
+  /** How far it may lie from now; null switches the check off. */
+  readonly toleranceSeconds: number | null;
+  /** `past` bounds the age alone, as most platforms' SDKs do. Default `both`. */
+  readonly direction?: "both" | "past";
+}
+
+/**
+ * The scheme of the specification's platform (SPEC 5.2): `X-Signature` over the raw bytes. `X-Timestamp` is not signed:
+ * it keeps out stale deliveries, while the record keeps out replays.
+ * @param toleranceSeconds how far `X-Timestamp` may lie from now, both ways; null switches the check off
+ */
+export function platformHmac(toleranceSeconds: number | null): HmacData {
+  return {
+    signature: { header: "X-Signature", encoding: "hex" },
+    signed: "{body}",
+    timestamp: { header: "X-Timestamp", unit: "seconds", toleranceSeconds },
+    isSpecified: true,
+  };
+}

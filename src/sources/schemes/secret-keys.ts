@@ -1,0 +1,48 @@
+import type { KeyFormat } from "./hmac-data.ts";
+
+/** The key of each secret, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
+export function keysOf(secrets: readonly (string | Uint8Array)[], format: KeyFormat = "text"): Uint8Array[] {
+  if (secrets.length === 0) throw new TypeError("secret: got none, expected at least one");
+  return secrets.map((secret, index) => {
+    const name = secrets.length === 1 ? "secret" : `secret ${index + 1} of ${secrets.length}`;
+    const key = typeof secret === "string" ? decoded(assertSecret(secret, name), format) : secret;
+    if (key === undefined) throw new TypeError(`${name}: ${expectation(format)}`);
+    // An empty key makes signatures that everybody can make.
+    if (key.length === 0) throw new TypeError(`${name}: got an empty key, expected at least one byte`);
+    return key;
+  });
+}
+
+/** @throws TypeError where a text is none, or has what was pasted along with it */
+export function assertSecret(secret: string, name: string): string {
+  if (secret === "") throw new TypeError(`${name}: got an empty text`);
+  if (secret.trim() !== secret)
+    throw new TypeError(`${name}: got a text with white space or a newline around it, expected none`);
+  return secret;
+}
+
+function expectation(format: KeyFormat): string {
+  if (format === "hex") return "expected an even number of hexadecimal digits";
+  if (format === "whsec") return "expected base64, with or without `whsec_` before it";
+  return `expected ${typeof format === "string" ? format : "a key"}`;
+}
+
+const HEX = /^(?:[0-9A-Fa-f]{2})+$/;
+const WHSEC = "whsec_";
+
+function decoded(secret: string, format: KeyFormat): Uint8Array | undefined {
+  if (typeof format === "function") return format(secret);
+  if (format === "text") return Buffer.from(secret, "utf8");
+  if (format === "hex") return HEX.test(secret) ? Buffer.from(secret, "hex") : undefined;
+  if (format === "base64url") return unpadded(secret, "base64url");
+  if (format === "base64") return unpadded(secret, "base64");
+  return unpadded(secret.startsWith(WHSEC) ? secret.slice(WHSEC.length) : secret, "base64");
+}
+
+/** Node's decoder skips what it does not know, so that a text in another format would give some key. */
+function unpadded(text: string, encoding: "base64" | "base64url"): Buffer | undefined {
+  const bytes = Buffer.from(text, encoding);
+  const bare = bytes.toString(encoding).replace(/=+$/, "");
+  const padding = "=".repeat((4 - (bare.length % 4)) % 4);
+  return text === bare || text === bare + padding ? bytes : undefined;
+}

@@ -1,0 +1,54 @@
+import { isRefused } from "../../domain/index.ts";
+import type { HmacData } from "./hmac-data.ts";
+import { refusalsOf } from "./hmac-refusal.ts";
+import { createDigester } from "./keyed-digest.ts";
+import { keysOf } from "./secret-keys.ts";
+import { compileContent } from "./signed-content.ts";
+import { formatTimestamp } from "./timestamp.ts";
+
+export interface HmacRequest {
+  readonly secret: string | Uint8Array;
+  readonly body: Uint8Array;
+  /** Those that the signature covers, in any case of letters. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default `POST`. */
+  readonly method?: string;
+  /** Path and query; default `/`. */
+  readonly target?: string;
+  /** Where `{url}` is signed: scheme and host, without a path. */
+  readonly origin?: string;
+  readonly now: Date;
+}
+
+/**
+ * The headers of signature and timestamp that the platform would send; of several headers for signatures, the first.
+ * @throws TypeError where a header or the origin is signed and was not given
+ */
+export function signHmacRequest(data: HmacData, request: HmacRequest): Record<string, string> {
+  const { algorithm = "sha256", timestamp: rule, signature } = data;
+  const { origin, now, body, method = "POST", target = "/" } = request;
+  const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value]]);
+  const content = compileContent(data.signed, {
+    origin: origin === undefined ? undefined : () => origin,
+    refuse: refusalsOf({}),
+  });
+  const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
+  const bytes = content.read({ method, target, headers: Object.fromEntries(given), body }, time);
+  if (isRefused(bytes)) throw new TypeError(bytes.detail);
+  const [key = Buffer.of()] = keysOf([request.secret], data.key);
+  const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);
+  const [header = ""] = [signature.header].flat();
+  const inField = signature.fields?.timestamp;
+  return {
+    [header]: headerText(signature, encoded, time),
+    ...(inField === undefined && rule?.header !== undefined && time !== undefined && { [rule.header]: time }),
+  };
+}
+
+function headerText({ prefix = "", fields }: HmacData["signature"], encoded: string, time = ""): string {
+  const text = prefix + encoded;
+  if (fields === undefined) return text;
+  const { separator, assignment, value, timestamp } = fields;
+  const named = `${value}${assignment}${text}`;
+  return timestamp === undefined ? named : `${timestamp}${assignment}${time}${separator}${named}`;
+}

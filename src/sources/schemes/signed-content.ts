@@ -1,0 +1,154 @@
+import type { Refused } from "../../domain/index.ts";
+import type { Refuse } from "./hmac-refusal.ts";
+import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
+import type { SignedRequest } from "./scheme.ts";
+
+export interface SignedContent {
+  readonly hasTimestamp: boolean;
+  readonly holdsKey: boolean;
+  /** What the platform has signed. @param timestamp as it was sent, where the template has it */
+  read(request: SignedRequest, timestamp: string | undefined): Content | Refused;
+}
+
+export interface ContentOptions {
+  /** @throws where an address is signed and there is none */
+  readonly origin: (() => string) | undefined;
+  readonly refuse: Refuse;
+}
+
+/** A text as latin1, one character a byte; the body and the secret are put in as they are. */
+type Part = "body" | "secret" | ((request: SignedRequest, timestamp: string) => string | Refused);
+
+const PLACEHOLDER = /\{([^{}]*)\}/;
+/** Of an id, a nonce or the like; more than that is a stranger's. */
+const MAX_TEXT_LENGTH = 2_048;
+/** Node gives headers and target as latin1; another character cannot have been sent. */
+const SENT = /^[\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Compiles a template of `HmacData.signed`, once.
+ * @throws TypeError for a placeholder that is none
+ */
+export function compileContent(template: string, options: ContentOptions): SignedContent {
+  // Odd places hold what stands in braces.
+  const split = template.split(PLACEHOLDER);
+  const parts = split.flatMap((text, place) =>
+    place % 2 === 1 ? [placeholder(text, options)] : text === "" ? [] : [constant(text)],
+  );
+  const hasTimestamp = template.includes("{timestamp}");
+  const holdsKey = template.includes("{secret}");
+  if (parts.length === 1 && parts[0] === "body")
+    return { hasTimestamp, holdsKey, read: (request) => request.body };
+  return { hasTimestamp, holdsKey, read: (request, time) => join(parts, request, time ?? "") };
+}
+
+/** Texts that follow each other are hashed as one. */
+function join(parts: readonly Part[], request: SignedRequest, timestamp: string): Content | Refused {
+  const pieces: Piece[] = [];
+  let text = "";
+  for (const part of parts) {
+    if (typeof part === "function") {
+      const found = part(request, timestamp);
+      if (typeof found !== "string") return found;
+      text += found;
+      continue;
+    }
+    if (text !== "") pieces.push(text);
+    text = "";
+    pieces.push(part === "body" ? request.body : SECRET);
+  }
+  if (text !== "") pieces.push(text);
+  return pieces;
+}
+
+const bytesOf = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
+
+function constant(text: string): Part {
+  if (/[{}]/.test(text))
+    throw new TypeError(`signed: got a brace that is not closed in ${JSON.stringify(text)}`);
+  const bytes = bytesOf(text);
+  return () => bytes;
+}
+
+function placeholder(name: string, options: ContentOptions): Part {
+  const [kind = "", rest] = divided(name, ".");
+  if (rest !== undefined && rest !== "") {
+    if (kind === "header") return headerPart(rest, options.refuse);
+    if (kind === "query") return queryPart(rest, options.refuse);
+  }
+  if (name === "body" || name === "secret") return name;
+  if (name === "timestamp") return (_request, timestamp) => timestamp;
+  if (name === "method") return ({ method }) => method;
+  if (name === "target") return targetPart(options.refuse, (target) => target);
+  if (name === "path") return targetPart(options.refuse, (target) => divided(target, "?")[0]);
+  if (name === "url") return urlPart(options);
+  throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
+}
+
+const KNOWN =
+  "{body}, {timestamp}, {header.name}, {header.a|b}, {url}, {method}, {target}, {path}, {query.name} or {secret}";
+
+function divided(text: string, at: string): [string, string | undefined] {
+  const end = text.indexOf(at);
+  return end === -1 ? [text, undefined] : [text.slice(0, end), text.slice(end + at.length)];
+}
+
+function headerPart(names: string, refuse: Refuse): Part {
+  const wanted = names.split("|").map((name) => ({ name, key: name.toLowerCase() }));
+  const missing = `${names.replaceAll("|", " or ")}: missing, and the signature covers it`;
+  return ({ headers }) => {
+    for (const { name, key } of wanted) {
+      const values = headers[key];
+      const value = values?.[0];
+      if (values === undefined || value === undefined || value === "") continue;
+      if (values.length > 1)
+        return refuse("signature_repeated", `${name}: stands ${values.length} times, and is signed`);
+      if (value.length > MAX_TEXT_LENGTH || !SENT.test(value))
+        return refuse("signature_malformed", `${name}: not a text of at most ${MAX_TEXT_LENGTH} characters`);
+      return value;
+    }
+    return refuse("signature_malformed", missing);
+  };
+}
+
+function targetPart(refuse: Refuse, read: (target: string) => string): Part {
+  return ({ target }) =>
+    SENT.test(target)
+      ? read(target)
+      : refuse("signature_malformed", "the request's target has a character that cannot be sent");
+}
+
+function urlPart({ origin, refuse }: ContentOptions): Part {
+  if (origin === undefined)
+    throw new TypeError("signed: got {url}, expected the origin that the platform has registered");
+  return targetPart(refuse, (target) => bytesOf(origin()) + target);
+}
+
+/** Decoded, since platforms sign the value and not its form (Mercado Pago). */
+function queryPart(name: string, refuse: Refuse): Part {
+  const malformed = (detail: string) => refuse("signature_malformed", `query parameter ${name}: ${detail}`);
+  return ({ target }) => {
+    let found: string | undefined;
+    for (const pair of (divided(target, "?")[1] ?? "").split("&")) {
+      const [key, value = ""] = divided(pair, "=");
+      if (percentDecoded(key) !== name) continue;
+      if (found !== undefined) return malformed("stands more than once, and is signed");
+      found = percentDecoded(value);
+      // Two values that are no UTF-8 would both become U+FFFD, and be one.
+      if (found === undefined || value.length > MAX_TEXT_LENGTH)
+        return malformed(`not UTF-8 of at most ${MAX_TEXT_LENGTH} characters`);
+    }
+    return found === undefined ? malformed("missing, and the signature covers it") : bytesOf(found);
+  };
+}
+
+const ASCII = /^[\x20-\x7e]*$/;
+
+function percentDecoded(text: string): string | undefined {
+  if (!ASCII.test(text)) return undefined;
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Clock, Refused } from "../../domain/index.ts";
+import type { HmacData, TimestampUnit } from "./hmac-data.ts";
+import type { Refuse } from "./hmac-refusal.ts";
+import type { DistinctHeaders } from "./scheme.ts";
+
+export interface SentTimestamp {
+  /** Exactly as it was sent, which is what is signed. */
+  readonly text: string;
+  /** Seconds since the epoch. */
+  readonly seconds: number;
+}
+
+export interface TimestampCheck {
+  /** @param field the one beside the signature, where the platform sends it there */
+  read(headers: DistinctHeaders, field: string | undefined): SentTimestamp | Refused;
+  /** Left out where no age is checked. */
+  readonly staleness?: (sent: SentTimestamp) => Refused | undefined;
+}
+
+/** @returns undefined where the platform sends no timestamp */
+export function compileTimestamp(
+  data: Pick<HmacData, "signature" | "timestamp">,
+  clock: Clock,
+  refuse: Refuse,
+): TimestampCheck | undefined {
+  const { timestamp: rule, signature } = data;
+  if (rule === undefined) return undefined;
+  const { unit, toleranceSeconds, direction = "both" } = rule;
+  const field = signature.fields?.timestamp;
+  const name = field === undefined ? rule.header : `${signature.header}: \`${field}\``;
+  if (name === undefined) throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
+  const parse = createParser(name, unit, refuse);
+  const read: TimestampCheck["read"] =
+    field === undefined ? createHeaderReader(name, parse, refuse) : (_headers, text) => parse(text);
+  if (toleranceSeconds === null) return { read };
+  return {
+    read,
+    staleness({ seconds }) {
+      const age = clock.now().getTime() / 1000 - seconds;
+      const distance = direction === "both" ? Math.abs(age) : age;
+      if (distance <= toleranceSeconds) return undefined;
+      const found = `${Math.round(Math.abs(age))} s ${age > 0 ? "ago" : "ahead"}`;
+      return refuse("timestamp_stale", `${name}: ${found}, expected at most ${toleranceSeconds} s`);
+    },
+  };
+}
+
+type Parse = (text: string | undefined) => SentTimestamp | Refused;
+
+function createParser(name: string, unit: TimestampUnit, refuse: Refuse): Parse {
+  const malformed = `${name}: missing, or not ${FORMS[unit]}`;
+  return (text) => {
+    const seconds = text === undefined ? undefined : PARSERS[unit](text);
+    if (text === undefined || seconds === undefined) return refuse("timestamp_missing", malformed);
+    return { text, seconds };
+  };
+}
+
+function createHeaderReader(name: string, parse: Parse, refuse: Refuse): TimestampCheck["read"] {
+  const key = name.toLowerCase();
+  return (headers) => {
+    const values = headers[key];
+    if (values !== undefined && values.length > 1)
+      return refuse("timestamp_missing", `${name}: stands ${values.length} times, expected once`);
+    return parse(values?.[0]);
+  };
+}
+
+const FORMS: Readonly<Record<TimestampUnit, string>> = {
+  seconds: "whole seconds since the epoch",
+  milliseconds: "whole milliseconds since the epoch",
+  iso: "a time of RFC 3339",
+};
+
+const SECONDS = /^\d{1,11}$/;
+const MILLISECONDS = /^\d{1,14}$/;
+
+const PARSERS: Readonly<Record<TimestampUnit, (text: string) => number | undefined>> = {
+  seconds: (text) => (SECONDS.test(text) ? Number(text) : undefined),
+  milliseconds: (text) => (MILLISECONDS.test(text) ? Number(text) / 1000 : undefined),
+  iso: rfc3339Seconds,
+};
+
+const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+
+/** `Date.parse` takes many other forms, and the thirtieth of February. A fraction has up to nine digits (Twitch). */
+function rfc3339Seconds(text: string): number | undefined {
+  const match = RFC_3339.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second] = match.map(Number) as [number, ...number[]];
+  const [fraction, sign, hours = "0", minutes = "0"] = match.slice(7);
+  if (hour === undefined || minute === undefined || second === undefined) return undefined;
+  // A leap second is the sixtieth (RFC 3339 §5.7), and counts as the one after it.
+  if (hour > 23 || minute > 59 || second > 60 || Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  const midnight = new Date(0);
+  midnight.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day);
+  if (midnight.getUTCMonth() + 1 !== month || midnight.getUTCDate() !== day) return undefined;
+  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === "-" ? -60 : 60);
+  const ofDay = (hour * 60 + minute) * 60 + second + Number(fraction ?? 0);
+  return midnight.getTime() / 1000 + ofDay - offset;
+}
+
+/** A time as the platform would send it. */
+export function formatTimestamp(time: Date, unit: TimestampUnit): string {
+  if (unit === "iso") return time.toISOString();
+  return String(unit === "seconds" ? Math.floor(time.getTime() / 1000) : time.getTime());
+}
