@@ -109,7 +109,7 @@ describe("keys that are fetched by their ids", () => {
       await server.get("known");
       for (let index = 0; index < 300; index += 1) {
         await server.get(`forged ${index}`);
-        server.clock += 1_100;
+        server.clock += 1_250;
       }
       const before = server.asked.length;
       await server.get("known");
@@ -122,7 +122,7 @@ describe("keys that are fetched by their ids", () => {
         server.keys.set(`k${index}`, "key");
         await server.get("k0").catch(() => {});
         await server.get(`k${index}`);
-        server.clock += 1_000;
+        server.clock += 1_250;
       }
       const before = server.asked.length;
       await server.get("k0");
