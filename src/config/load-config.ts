@@ -62,7 +62,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     database: databaseOf(reading, env),
     authentication: authenticationOf(reading),
     /** Beside the specification's platform. */
-    sources: sourcesOf(reading, env, file),
+    sources: sourcesOf(reading, env, file.sources),
     /** Null: the sandbox platform. */
     oauth: oauthOf(reading),
     redirect: redirectOf(reading, server.baseUrl),

@@ -1,6 +1,5 @@
 import { OAUTH, PLATFORM } from "../domain/index.ts";
 import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
-import type { ConfigFile } from "./config-file.ts";
 import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
 import { list, type VariableTable } from "./variable.ts";
 
@@ -30,7 +29,7 @@ export interface NamedSource {
 export function sourcesOf(
   { values, problems }: Reading<typeof SOURCE_VARIABLES>,
   env: Environment,
-  { sources = {} }: Pick<ConfigFile, "sources">,
+  sources: Readonly<Record<string, SourceDefinition>> = {},
 ) {
   const named: NamedSource[] = Object.entries(sources).map(([name, definition]) => ({ name, definition }));
   const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));

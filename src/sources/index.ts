@@ -19,6 +19,20 @@ export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
+export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";
+export {
+  type CertificateKeys,
+  type CertificateOptions,
+  certificateKeys,
+} from "./schemes/certificate-keys.ts";
+export {
+  type AddressPin,
+  FetchedKeys,
+  type FetchedOptions,
+  isPinned,
+  type KeyRequest,
+  requestKeys,
+} from "./schemes/fetched-keys.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
 export {
   type HmacData,
@@ -31,15 +45,25 @@ export {
   type TimestampRule,
   type TimestampUnit,
 } from "./schemes/hmac-data.ts";
+export {
+  createMessageSignatureScheme,
+  type MessageSignatureAlgorithm,
+  type MessageSignatureKey,
+  type MessageSignatureOptions,
+} from "./schemes/http-message-signatures.ts";
+export { jwksKeys, keysById } from "./schemes/jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";
 export {
   fixedKeys,
   type JwtAlgorithm,
   type JwtKeys,
-  jwksKeys,
   pemKeys,
   secretKeys,
+  x5cKeys,
 } from "./schemes/jwt-keys.ts";
+export { createPayPalScheme, type PayPalOptions } from "./schemes/paypal.ts";
+export { createPublicKeyScheme, type PublicKeyData, type PublicKeyOptions } from "./schemes/public-key.ts";
+export type { SignatureAlgorithm } from "./schemes/public-keys.ts";
 export {
   allOf,
   anyOf,
@@ -58,6 +82,8 @@ export {
   createTokenScheme,
   type TokenOptions,
 } from "./schemes/token.ts";
+export { type TokenPlace, tokenInBody } from "./schemes/token-place.ts";
+export { type ChainTrust, readCertificates, verifyChain } from "./schemes/x5c-chain.ts";
 export type {
   PlatformFacts,
   SourceDefinition,

@@ -1,15 +1,17 @@
 import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { CryptoKey, createLocalJWKSet, createRemoteJWKSet } from "jose";
+import type { CryptoKey } from "jose";
 import {
+  type Clock,
   fromCanonicalBase64url,
   isJsonObject,
   parseJson,
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import { boundedFetch } from "../../http-client/index.ts";
+import { decodeExactly } from "./encoding.ts";
+import { expectedKey, type KeyKind, keyMismatch } from "./public-keys.ts";
 import type { HeldBody } from "./scheme.ts";
+import { type ChainTrust, verifyChain } from "./x5c-chain.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
@@ -24,22 +26,18 @@ export type KeyCandidate =
 
 export interface JwtKeys {
   /**
-   * Those that fit a token's header; the current one first. A header chooses among configured keys only.
+   * Those that fit a token's header; the current one first. A header chooses among configured keys only, or brings a
+   * chain of certificates to a configured root.
    * @param body asked before it is held for a fetch
    * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
-  candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
+  candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[] | Refused>;
   /**
    * Asked when none of them made the signature: those that fit after another look, none where a look is not due.
    * @param body asked before it is held for a fetch
    * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
   refreshed(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[]>;
-}
-
-/** The platform's keys cannot be had just now, so nothing can be said about a token. */
-export class KeysUnavailable extends Error {
-  override readonly name = "KeysUnavailable";
 }
 
 /** HS256: the current secret first. */
@@ -56,46 +54,77 @@ export function fixedKeys(keys: readonly KeyObject[]): JwtKeys {
 export interface JwsHeader {
   readonly alg: string;
   readonly kid?: string;
+  /** As it was sent; read where a root is configured, and nowhere else. */
+  readonly x5c?: unknown;
 }
 
 const MAX_TOKEN_LENGTH = 8_192;
 const MAX_KID_LENGTH = 256;
+const MAX_X5C = 4;
 
 /**
  * The header of a compact JWS (RFC 7515 §7.1). Stricter than base64url decoders are: three parts of the alphabet
  * alone, each the one encoding of its bytes. `crit` is refused whatever it lists, since no extension is understood
  * (§4.1.11); `jku`, `x5u` and `jwk` are never looked at.
  */
-export function parseJwsHeader(token: string): JwsHeader | Refused {
-  const parts = token.split(".");
-  if (token.length > MAX_TOKEN_LENGTH) return malformed("longer than 8192 characters");
+export function parseJwsHeader(token: string, maxLength = MAX_TOKEN_LENGTH): JwsHeader | Refused {
+  if (token.length > maxLength) return malformed(`longer than ${maxLength} characters`);
+  const parts = token.split(".", 4);
   const [first, ...rest] = parts.length === 3 ? parts.map(fromCanonicalBase64url) : [];
   if (first === undefined || rest.includes(undefined)) return malformed("not three parts of base64url");
   const header = parseJson(first.toString("utf8"));
   if (!isJsonObject(header)) return malformed("the header is not a JSON object");
-  const { alg, kid } = header;
+  const { alg, kid, x5c } = header;
   if ("crit" in header) return malformed("crit: no extension is understood");
   if (typeof alg !== "string") return malformed("alg: missing");
-  if (kid === undefined) return { alg };
+  if (kid === undefined) return { alg, x5c };
   if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("kid: expected a string");
-  return { alg, kid };
+  return { alg, kid, x5c };
 }
 
 function malformed(detail: string): Refused {
   return refused("jwt_malformed", { detail });
 }
 
+/**
+ * The key of the certificate in a token's own header, where its chain leads to a configured root (RFC 7515 §4.1.6;
+ * Apple). The index is the root's.
+ */
+export function x5cKeys(trust: ChainTrust, clock: Clock): JwtKeys {
+  return {
+    async candidates({ x5c }) {
+      const chain = Array.isArray(x5c) ? x5c.slice(0, MAX_X5C + 1).map(readX5c) : [];
+      const certificates = chain.filter((one) => one !== undefined);
+      if (chain.length === 0 || chain.length > MAX_X5C || certificates.length < chain.length)
+        return malformed(`x5c: expected 1 to ${MAX_X5C} certificates in base64`);
+      const verdict = verifyChain(certificates, trust, clock.now());
+      if (typeof verdict === "string") return refused("jwt_signature", { detail: `x5c: ${verdict}` });
+      return [{ key: verdict.key, index: verdict.root }];
+    },
+    refreshed: async () => [],
+  };
+}
+
+function readX5c(text: unknown): X509Certificate | undefined {
+  const der = typeof text === "string" ? decodeExactly(text, "base64") : undefined;
+  try {
+    return der && new X509Certificate(der);
+  } catch {
+    return undefined;
+  }
+}
+
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
 const BOUNDARY = /-----(BEGIN|END)/g;
 const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
-/** RFC 7518 §3.3 and §3.5. */
-const MIN_RSA_BITS = 2_048;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
 export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
+  const kind = KINDS[algorithm];
+  if (kind === undefined) throw new TypeError(`${algorithm} has no public keys`);
   if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
   const blocks = [...text.matchAll(BLOCK)];
   // A key that was cut off would be left out in silence, and what it signed be refused.
@@ -105,10 +134,10 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
   if (blocks.length === 0) throw new Error("holds no PEM block; expected a public key or a certificate");
   return blocks.map(([block, label = ""], index) => {
     const key = read(block, label, index);
-    const got = keyMismatch(key, algorithm);
+    const got = keyMismatch(key, kind);
     if (got === undefined) return key;
     throw new Error(
-      `block ${index + 1}: got ${got}, expected ${expectedWith(algorithm)} for JWT_ALGORITHM=${algorithm}`,
+      `block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for JWT_ALGORITHM=${algorithm}`,
     );
   });
 }
@@ -122,156 +151,10 @@ function read(block: string, label: string, index: number): KeyObject {
   }
 }
 
-function expectedWith(algorithm: JwtAlgorithm): string {
-  if (algorithm === "ES256") return "an EC key on P-256";
-  if (algorithm === "EdDSA") return "an Ed25519 key";
-  return `an RSA key of at least ${MIN_RSA_BITS} bits`;
-}
-
-/** What a key is, where it is not one of the algorithm's. */
-function keyMismatch(key: KeyObject, algorithm: JwtAlgorithm): string | undefined {
-  const { asymmetricKeyType: type = "a secret", asymmetricKeyDetails = {} } = key;
-  const { namedCurve, modulusLength } = asymmetricKeyDetails;
-  // WebCrypto, which verifies, takes no key of the type rsa-pss.
-  const isRsa = type === "rsa" && (modulusLength ?? 0) >= MIN_RSA_BITS;
-  const fits = {
-    HS256: false,
-    RS256: isRsa,
-    PS256: isRsa,
-    ES256: type === "ec" && namedCurve === "prime256v1",
-    EdDSA: type === "ed25519",
-  }[algorithm];
-  if (fits) return undefined;
-  return [type, namedCurve, modulusLength === undefined ? undefined : `${modulusLength} bits`]
-    .filter((part) => part !== undefined)
-    .join(" ");
-}
-
-/** The shortest time between requests: forged tokens must not cause one each. */
-const COOLDOWN_MS = 2_000;
-/** How long a failure is remembered: an address in trouble is not asked for each callback. */
-const FAILURE_MS = 5_000;
-const FRESH_MS = 600_000;
-/** Up to here the last keys serve at once while new ones are fetched; past it, a key that was withdrawn might. */
-const AGEING_MS = 3_600_000;
-/** How long they serve while the address does not answer. */
-const STALE_MS = 86_400_000;
-const TIMEOUT_MS = 3_000;
-const MAX_CANDIDATES = 8;
-
-type LocalSet = ReturnType<typeof createLocalJWKSet>;
-
-/**
- * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
- * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
- * @param now milliseconds of a clock that never goes back
- */
-export function jwksKeys(url: string, now: () => number = () => performance.now()): JwtKeys {
-  return new PublishedKeys(url, now);
-}
-
-class PublishedKeys implements JwtKeys {
-  readonly #url: string;
-  readonly #now: () => number;
-  /** One set for each key, so that a key which cannot be used does not take others with it. */
-  #keys: readonly LocalSet[] = [];
-  #fetchedAt = Number.NEGATIVE_INFINITY;
-  #remote: ReturnType<typeof createRemoteJWKSet> | undefined;
-  #failure: { readonly at: number; readonly cause: unknown } | undefined;
-  #renewal: Promise<void> | undefined;
-
-  constructor(url: string, now: () => number) {
-    this.#url = url;
-    this.#now = now;
-  }
-
-  async candidates(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    await this.#refreshIfStale(body);
-    return matchingKeys(this.#keys, header);
-  }
-
-  async refreshed(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    const isKnown = (await matchingKeys(this.#keys, header)).length > 0;
-    // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
-    if (isKnown && this.#age() < COOLDOWN_MS) return [];
-    assertMayWait(body);
-    this.#renewal ??= this.#renew().finally(() => {
-      this.#renewal = undefined;
-    });
-    await this.#renewal;
-    return matchingKeys(this.#keys, header);
-  }
-
-  #age(): number {
-    return this.#now() - this.#fetchedAt;
-  }
-
-  /** A key may have been published since the last look, however short ago that was. */
-  async #renew(): Promise<void> {
-    const early = COOLDOWN_MS - this.#age();
-    if (early > 0) await sleep(early);
-    await this.#reload();
-  }
-
-  /** Fetches what is too old. @throws KeysUnavailable when nothing that may still serve is at hand */
-  async #refreshIfStale(body: HeldBody | undefined): Promise<void> {
-    const old = this.#age();
-    if (old < FRESH_MS) return;
-    const isDown = this.#failure !== undefined && old < STALE_MS;
-    const mustWait = !isDown && old >= AGEING_MS;
-    if (mustWait) assertMayWait(body);
-    const reloading = this.#reload().catch((error: unknown) => {
-      // A failure is kept, and reported where a key is needed that only the address knows.
-      if (old >= STALE_MS) throw error;
-    });
-    if (mustWait) await reloading;
-  }
-
-  /** Fetches, once for all who ask at the same time. @throws KeysUnavailable, at once where it just failed */
-  async #reload(): Promise<void> {
-    const now = this.#now();
-    if (this.#failure !== undefined && now - this.#failure.at < FAILURE_MS)
-      throw unavailable(this.#failure.cause);
-    const jose = await import("jose");
-    this.#remote ??= jose.createRemoteJWKSet(new URL(this.#url), {
-      timeoutDuration: TIMEOUT_MS,
-      [jose.customFetch]: boundedFetch,
-    });
-    try {
-      await this.#remote.reload();
-    } catch (cause) {
-      this.#failure = { at: this.#now(), cause };
-      throw unavailable(cause);
-    }
-    this.#failure = undefined;
-    this.#fetchedAt = this.#now();
-    this.#keys = (this.#remote.jwks()?.keys ?? []).map((jwk) => jose.createLocalJWKSet({ keys: [jwk] }));
-  }
-}
-
-/** Forged tokens name unknown keys at will: their bodies must not take the room of those whose key is known. */
-function assertMayWait(body: HeldBody | undefined): void {
-  if (body?.mayWait() !== false) return;
-  throw new KeysUnavailable(
-    "JWT_JWKS_URL: the bodies that wait for its keys hold half of MAX_UNVERIFIED_BYTES already",
-  );
-}
-
-function unavailable(cause: unknown): KeysUnavailable {
-  return new KeysUnavailable(`JWT_JWKS_URL: the keys cannot be fetched: ${String(cause)}`, { cause });
-}
-
-/** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
-async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promise<KeyCandidate[]> {
-  const found: KeyCandidate[] = [];
-  const { errors } = await import("jose");
-  for (const keyOf of keys) {
-    try {
-      found.push({ key: await keyOf({ ...header }), index: 0 });
-    } catch (fault) {
-      if (!(fault instanceof errors.JWKSNoMatchingKey)) found.push({ fault });
-    }
-    if (found.length === MAX_CANDIDATES) break;
-  }
-  return found;
-}
+const KINDS: Readonly<Record<JwtAlgorithm, KeyKind | undefined>> = {
+  HS256: undefined,
+  RS256: "rsa",
+  PS256: "rsa",
+  ES256: "p256",
+  EdDSA: "ed25519",
+};

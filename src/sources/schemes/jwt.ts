@@ -1,48 +1,61 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
-import {
-  type JwtAlgorithm,
-  type JwtKeys,
-  type KeyCandidate,
-  KeysUnavailable,
-  parseJwsHeader,
-} from "./jwt-keys.ts";
+import { decodeExactly } from "./encoding.ts";
+import { KeysUnavailable } from "./fetched-keys.ts";
+import { type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
 import type { HeldBody, Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
+import type { TokenPlace } from "./token-place.ts";
 
 export interface JwtOptions {
   /** The one algorithm that is accepted, whatever a token says (RFC 8725 §3.1). */
   readonly algorithm: JwtAlgorithm;
   readonly keys: JwtKeys;
-  readonly header: string;
-  readonly issuer: string;
-  readonly audience: string;
+  /** A header's name, which SPEC 5.3 reads, or how the platform sends its token. */
+  readonly header: string | TokenPlace;
+  /** One of them must be `iss`; null where the platform sends none. */
+  readonly issuer: string | readonly string[] | null;
+  /** One of them must be in `aud`; null where the platform sends none. */
+  readonly audience: string | readonly string[] | null;
   readonly clockToleranceSeconds: number;
-  /** The claim that holds the SHA-256 of the body as lowercase hex; null leaves the body unprotected. */
+  /** The claim that holds the SHA-256 of the body; null leaves the body unprotected, or the token is the body. */
   readonly bodyClaim: string | null;
+  /** How that claim is written: 64 lowercase digits of hex (the default), or base64 with its padding. */
+  readonly bodyClaimEncoding?: "hex" | "base64";
+  /** Default: `iss`, `aud` and `exp`. */
+  readonly requiredClaims?: readonly string[];
+  /** How old a token may be by its `iat`, which is required then. */
+  readonly maxAgeSeconds?: number;
+  /** What else must be true of the claims, once the signature is. @returns what is wrong, naming the claim */
+  readonly checkClaims?: (claims: JWTPayload) => string | undefined;
   readonly clock: Clock;
 }
 
-const BODY_HASH = /^[0-9a-f]{64}$/;
-
 /** SPEC 5.3: a JSON Web Token (RFC 7519) with `iss`, `aud` and `exp`, its signature and its time checked. */
 export function createJwtScheme(options: JwtOptions): Scheme {
-  const { challenge, read } = credentialHeader(options.header);
+  const { header, bodyClaim, bodyClaimEncoding = "hex" } = options;
+  const place: TokenPlace = typeof header === "string" ? credentialHeader(header) : header;
   return {
-    challenge,
+    challenge: place.challenge,
     isCostly: true,
     async verify(request) {
-      const token = read(request);
+      const token = place.read(request);
       if (typeof token !== "string") return token;
-      const checked = await check(token, request.bodyReservation, options);
+      const checked = await check(token, request.bodyReservation, { ...options, maxLength: place.maxLength });
       if (checked.kind !== "signed") return checked;
       const { payload, index } = checked;
-      const { bodyClaim } = options;
-      const fault = bodyClaim === null ? undefined : bodyFault(payload, bodyClaim, request.body);
+      const detail = options.checkClaims?.(payload);
+      if (detail !== undefined) return refused("jwt_claims", { detail });
+      const hash = bodyClaim === null ? undefined : { claim: bodyClaim, encoding: bodyClaimEncoding };
+      const fault = hash && bodyFault(payload, hash, request.body);
       return fault ?? { verified: [{ method: "jwt", index }] };
     },
   };
+}
+
+interface CheckOptions extends JwtOptions {
+  readonly maxLength: number | undefined;
 }
 
 interface CheckedToken {
@@ -54,15 +67,16 @@ interface CheckedToken {
 async function check(
   token: string,
   body: HeldBody | undefined,
-  options: JwtOptions,
+  options: CheckOptions,
 ): Promise<CheckedToken | Refused | Failed> {
-  const header = parseJwsHeader(token);
+  const header = parseJwsHeader(token, options.maxLength);
   if (isRefused(header)) return header;
   if (header.alg !== options.algorithm) {
     return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
   }
   try {
     const candidates = await options.keys.candidates(header, body);
+    if ("kind" in candidates) return candidates;
     const first = await tryKeys(token, candidates, options);
     if (first.kind !== "undecided") return first;
     const renewed = await options.keys.refreshed(header, body);
@@ -113,13 +127,15 @@ async function tryKeys(
 }
 
 function verifyOptions(options: JwtOptions): JWTVerifyOptions {
+  const { issuer, audience, maxAgeSeconds, requiredClaims = ["iss", "aud", "exp"] } = options;
   return {
     algorithms: [options.algorithm],
-    issuer: options.issuer,
-    audience: options.audience,
+    ...(issuer === null ? {} : { issuer: [issuer].flat() }),
+    ...(audience === null ? {} : { audience: [audience].flat() }),
+    ...(maxAgeSeconds === undefined ? {} : { maxTokenAge: maxAgeSeconds }),
     clockTolerance: options.clockToleranceSeconds,
     currentDate: options.clock.now(),
-    requiredClaims: ["iss", "aud", "exp"],
+    requiredClaims: [...requiredClaims],
   };
 }
 
@@ -142,23 +158,36 @@ type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
 
 /** A claim that does not fit, of a token that a known key has signed. @param now in seconds since the epoch */
 function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
-  const { exp, nbf } = payload;
+  const { exp, nbf, iat } = payload;
   let detail = message;
   if (reason === "check_failed" && claim === "exp" && exp !== undefined)
     detail = `"exp" was ${Math.round(now - exp)} s ago`;
   if (reason === "check_failed" && claim === "nbf" && nbf !== undefined)
     detail = `"nbf" is in ${Math.round(nbf - now)} s`;
+  if (reason === "check_failed" && claim === "iat" && iat !== undefined)
+    detail = `"iat" was ${Math.round(now - iat)} s ago`;
   return refused("jwt_claims", { detail });
 }
 
+interface BodyHash {
+  readonly claim: string;
+  readonly encoding: "hex" | "base64";
+}
+
+const SHA256_BYTES = 32;
+
 /** The token alone says nothing of the body; the claim binds the two together. */
-function bodyFault(payload: JWTPayload, claim: string, body: Uint8Array): Refused | undefined {
+function bodyFault(
+  payload: JWTPayload,
+  { claim, encoding }: BodyHash,
+  body: Uint8Array,
+): Refused | undefined {
   const value = payload[claim];
-  if (typeof value !== "string" || !BODY_HASH.test(value)) {
-    return refused("jwt_claims", {
-      detail: `${claim}: expected the SHA-256 of the body, 64 lowercase hexadecimal digits`,
-    });
+  const claimed = typeof value === "string" ? decodeExactly(value, encoding) : undefined;
+  if (claimed?.length !== SHA256_BYTES) {
+    const form = encoding === "hex" ? "64 lowercase hexadecimal digits" : "base64";
+    return refused("jwt_claims", { detail: `${claim}: expected the SHA-256 of the body, ${form}` });
   }
   const digest = createHash("sha256").update(body).digest();
-  return timingSafeEqual(digest, Buffer.from(value, "hex")) ? undefined : refused("jwt_body_mismatch");
+  return timingSafeEqual(digest, claimed) ? undefined : refused("jwt_body_mismatch");
 }

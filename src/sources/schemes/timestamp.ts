@@ -18,7 +18,11 @@ export interface TimestampCheck {
 }
 
 /** @returns undefined where the platform sends no timestamp */
-export function compileTimestamp(data: HmacData, clock: Clock, refuse: Refuse): TimestampCheck | undefined {
+export function compileTimestamp(
+  data: Pick<HmacData, "signature" | "timestamp">,
+  clock: Clock,
+  refuse: Refuse,
+): TimestampCheck | undefined {
   const { timestamp: rule, signature } = data;
   if (rule === undefined) return undefined;
   const { unit, toleranceSeconds, direction = "both" } = rule;

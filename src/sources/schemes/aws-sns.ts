@@ -1,0 +1,156 @@
+import { type Clock, failed, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { parseObject } from "../contract/parse-body.ts";
+import { type CertificateKeys, type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
+import { decodeExactly } from "./encoding.ts";
+import { type AddressPin, KeysUnavailable } from "./fetched-keys.ts";
+import { isSignedBy } from "./public-keys.ts";
+import { missingCredential, type Scheme } from "./scheme.ts";
+
+export interface SnsOptions {
+  /** The ARNs whose messages are ours: any AWS account can have SNS send a signed message to any address. */
+  readonly topics: readonly string[];
+  /** 1 is RSA over SHA-1, the default of a topic; 2 is over SHA-256. Default: both. */
+  readonly versions?: readonly ("1" | "2")[];
+  /** How far `Timestamp` may lie from now, both ways. Default null: SNS repeats it in each retry, for up to an hour. */
+  readonly toleranceSeconds?: number | null;
+  readonly clock: Clock;
+  /** Another place of certificates than AWS, or a chain to check. */
+  readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
+}
+
+/** One path alone: the same host answers requests that a stranger words. */
+const PIN: AddressPin = {
+  host: /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/,
+  path: /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/,
+};
+
+/** As `SigningCertUrlParser` of aws-sdk-java-v2 has it, by the region in the certificate's address. */
+function signingHosts({ host }: URL): string[] {
+  const [, region = "", ...domain] = host.split(".");
+  const suffix = domain.join(".");
+  const government = region.startsWith("us-gov-") ? [`sns-us-gov-west-1.${suffix}`] : [];
+  const own = [`sns-signing.${region}.${suffix}`, `sns.${region}.${suffix}`, `sns-${region}.${suffix}`];
+  return [`sns.${suffix}`, ...own, ...government];
+}
+
+const NOTIFICATION = ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"];
+const CONFIRMATION = ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"];
+const SIGNED: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["Notification", NOTIFICATION],
+  ["SubscriptionConfirmation", CONFIRMATION],
+  ["UnsubscribeConfirmation", CONFIRMATION],
+]);
+const ALGORITHMS = { "1": "rsa-sha1", "2": "rsa-sha256" } as const;
+const LINE_BREAK = /[\r\n]/;
+
+interface SnsMessage {
+  readonly content: Uint8Array;
+  readonly signature: Buffer;
+  readonly version: "1" | "2";
+  readonly certificateUrl: string;
+  readonly timestamp: string;
+}
+
+/**
+ * Amazon SNS: a signature in the body, over some of its fields
+ * (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html). The body is parsed before it is verified,
+ * bounded as any, and the named fields alone are read. `UnsubscribeURL` is not signed. The file at `SigningCertURL`
+ * holds no chain, so the TLS connection to the pinned host answers for it unless `certificates.trust` is given.
+ */
+export function createSnsScheme(options: SnsOptions): Scheme {
+  const { topics, versions = ["1", "2"], toleranceSeconds = null, clock, certificates } = options;
+  if (topics.length === 0) throw new TypeError("topics: got none, expected the ARN of at least one topic");
+  const keys = certificateKeys({ name: "SNS", pin: PIN, hosts: signingHosts, clock, ...certificates });
+  return {
+    challenge: 'Signature realm="callbacks", algorithm="rsa"',
+    isCostly: true,
+    async verify({ body, bodyReservation }) {
+      if (body.length === 0) return missingCredential("signature_missing");
+      const message = readMessage(body, topics);
+      if ("kind" in message) return message;
+      const { version, content, signature } = message;
+      if (!versions.includes(version))
+        return malformed(`SignatureVersion: got ${version}, expected ${versions}`);
+      const key = await keyOf(message.certificateUrl, keys, bodyReservation);
+      if ("kind" in key) return key;
+      if (!isSignedBy(key, ALGORITHMS[version], { content: [content], signature }))
+        return refused("signature_mismatch", { detail: "Signature: not made by the key at SigningCertURL" });
+      const stale =
+        toleranceSeconds === null ? undefined : staleness(message.timestamp, toleranceSeconds, clock);
+      return stale ?? { verified: [{ method: "public_key", index: 0 }] };
+    },
+  };
+}
+
+async function keyOf(url: string, keys: CertificateKeys, body: Parameters<CertificateKeys["keyAt"]>[1]) {
+  try {
+    const key = await keys.keyAt(url, body);
+    return typeof key === "string"
+      ? refused("signature_mismatch", { detail: `SigningCertURL: ${key}` })
+      : key;
+  } catch (error) {
+    if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
+    throw error;
+  }
+}
+
+function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | Refused {
+  const parsed = parseObject(body);
+  if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
+  const { object } = parsed;
+  const text = (name: string) => textOf(object, name);
+  const claimed = text("Signature");
+  if (claimed === undefined) return missingCredential("signature_missing");
+  const signature = decodeExactly(claimed, "base64");
+  if (signature === undefined) return malformed("Signature: expected base64");
+  const version = text("SignatureVersion");
+  if (version !== "1" && version !== "2") return malformed("SignatureVersion: expected 1 or 2");
+  const signed = stringToSign(object);
+  if (typeof signed !== "string") return signed;
+  const topic = text("TopicArn") ?? "";
+  if (!topics.includes(topic))
+    return refused("signature_mismatch", { detail: "TopicArn: none of the configured topics" });
+  const rest = { certificateUrl: text("SigningCertURL") ?? "", timestamp: text("Timestamp") ?? "" };
+  return { content: Buffer.from(signed), signature, version, ...rest };
+}
+
+/**
+ * `Key\nValue\n` of each field. A line break in any but the message would let the same signed bytes be divided in another
+ * way, under another `MessageId`; SNS sends none.
+ */
+function stringToSign(object: JsonObject): string | Refused {
+  const names = SIGNED.get(textOf(object, "Type"));
+  if (names === undefined) return malformed(`Type: expected ${[...SIGNED.keys()].join(", ")}`);
+  let signed = "";
+  for (const name of names) {
+    const value = textOf(object, name);
+    if (value === undefined && name === "Subject" && (object[name] ?? null) === null) continue;
+    if (value === undefined) return malformed(`${name}: expected a text`);
+    if (name !== "Message" && LINE_BREAK.test(value)) return malformed(`${name}: holds a line break`);
+    signed += `${name}\n${value}\n`;
+  }
+  return signed;
+}
+
+function textOf(object: JsonObject, name: string): string | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  // Lone surrogates would all become U+FFFD among the signed bytes.
+  return typeof value === "string" && value.isWellFormed() ? value : undefined;
+}
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+
+function staleness(timestamp: string, toleranceSeconds: number, clock: Clock): Refused | undefined {
+  const sent = ISO.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
+  if (Number.isNaN(sent))
+    return refused("timestamp_missing", { detail: "Timestamp: expected a time in UTC" });
+  const age = Math.round((clock.now().getTime() - sent) / 1_000);
+  if (Math.abs(age) <= toleranceSeconds) return undefined;
+  return refused("timestamp_stale", {
+    detail: `Timestamp: ${age} s ago, expected at most ${toleranceSeconds} s`,
+  });
+}
+
+function malformed(detail: string): Refused {
+  return refused("signature_malformed", { detail });
+}

@@ -1,0 +1,278 @@
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+import { type Clock, type Refused, refused } from "../../domain/index.ts";
+import { importPublicKey, isSignedBy, type SignatureAlgorithm } from "./public-keys.ts";
+import { type Credential, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "./structured-fields.ts";
+
+/** Of RFC 9421 §3.3, by its registered name. */
+export type MessageSignatureAlgorithm =
+  | "ed25519"
+  | "ecdsa-p256-sha256"
+  | "hmac-sha256"
+  | "rsa-pss-sha512"
+  | "rsa-v1_5-sha256";
+
+export interface MessageSignatureKey {
+  /** The `keyid` that names it. */
+  readonly id: string;
+  /** The one that this key is used with, whatever `alg` says. */
+  readonly algorithm: MessageSignatureAlgorithm;
+  /** A public key in PEM or in base64 as platforms show it; of HMAC, the secret's bytes. */
+  readonly key: string | Uint8Array;
+}
+
+export interface MessageSignatureOptions {
+  /** The current one first. */
+  readonly keys: readonly MessageSignatureKey[];
+  /** How far `created` may lie from now, both ways. */
+  readonly toleranceSeconds: number;
+  /** What must be covered beside `content-digest`. Default: `@method` and `@path`. */
+  readonly required?: readonly string[];
+  /** The `tag` that a platform gives its signatures; others are not looked at then. */
+  readonly tag?: string;
+  readonly clock: Clock;
+  /** Scheme and host that the platform has registered, without a path: `@authority` and `@target-uri` come from it. */
+  readonly origin: () => string;
+}
+
+interface Verifier {
+  readonly id: string;
+  readonly algorithm: MessageSignatureAlgorithm;
+  readonly method: Credential["method"];
+  verify(base: Uint8Array, signature: Buffer): boolean;
+}
+
+const MAX_SIGNATURES = 8;
+/** `expires` is the platform's own limit, so it is moved by what clocks differ and no more. */
+const CLOCK_SKEW_SECONDS = 5;
+
+/**
+ * HTTP Message Signatures (RFC 9421) of requests, with the digest of the body (RFC 9530), which must be covered where
+ * there is a body. One valid signature is enough. Components with parameters (`;sf`, `;req`, `@query-param`) are refused.
+ * @throws TypeError for a key that does not fit its algorithm
+ */
+export function createMessageSignatureScheme(options: MessageSignatureOptions): Scheme {
+  const verifiers = options.keys.map(verifierOf);
+  if (verifiers.length === 0) throw new TypeError("keys: got none, expected at least one");
+  return {
+    challenge: 'Signature realm="callbacks", spec="rfc9421"',
+    isCostly: true,
+    verify(request) {
+      const claims = readClaims(request, options.tag);
+      if (!Array.isArray(claims)) return claims;
+      let refusal: Refused | undefined;
+      for (const claim of claims) {
+        const verdict = judge(claim, request, { ...options, verifiers });
+        if ("verified" in verdict) return verdict;
+        refusal ??= verdict;
+      }
+      return refusal ?? missing();
+    },
+  };
+}
+
+const ALGORITHMS: Readonly<Record<Exclude<MessageSignatureAlgorithm, "hmac-sha256">, SignatureAlgorithm>> = {
+  ed25519: "ed25519",
+  "ecdsa-p256-sha256": "ecdsa-p256-sha256",
+  "rsa-pss-sha512": "rsa-pss-sha512",
+  "rsa-v1_5-sha256": "rsa-sha256",
+};
+
+function verifierOf({ id, algorithm, key }: MessageSignatureKey): Verifier {
+  if (algorithm === "hmac-sha256") {
+    const secret = createSecretKey(secretOf(id, key));
+    const digest = (base: Uint8Array) => createHmac("sha256", secret).update(base).digest();
+    return {
+      ...{ id, algorithm, method: "hmac" },
+      verify: (base, signature) => signature.length === 32 && timingSafeEqual(digest(base), signature),
+    };
+  }
+  const own = ALGORITHMS[algorithm];
+  const publicKey = publicKeyOf(id, key, own);
+  return {
+    ...{ id, algorithm, method: "public_key" },
+    verify: (base, signature) => isSignedBy(publicKey, own, { content: [base], signature, format: "p1363" }),
+  };
+}
+
+const MIN_SECRET_BYTES = 16;
+
+function secretOf(id: string, key: string | Uint8Array): Buffer {
+  const secret = Buffer.from(key);
+  if (secret.length >= MIN_SECRET_BYTES) return secret;
+  throw new TypeError(
+    `key ${id}: got ${secret.length} bytes, expected a secret of at least ${MIN_SECRET_BYTES}`,
+  );
+}
+
+function publicKeyOf(id: string, key: string | Uint8Array, algorithm: SignatureAlgorithm): KeyObject {
+  try {
+    return importPublicKey(
+      typeof key === "string" ? key : Buffer.from(key).toString("base64"),
+      algorithm,
+      "base64",
+    );
+  } catch (cause) {
+    throw new TypeError(`key ${id}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+interface Claim {
+  readonly label: string;
+  readonly input: InnerList;
+  readonly signature: Buffer;
+}
+
+function readClaims({ headers }: SignedRequest, tag: string | undefined): Claim[] | Refused {
+  const [inputs, signatures] = [headers["signature-input"] ?? [], headers.signature ?? []];
+  if (inputs.length === 0 || signatures.length === 0) return missing();
+  const [input, signature] = [parseDictionary(inputs), parseDictionary(signatures)];
+  if (input === undefined) return malformed("Signature-Input: expected a dictionary of RFC 9651");
+  if (signature === undefined) return malformed("Signature: expected a dictionary of RFC 9651");
+  const claims: Claim[] = [];
+  for (const [label, list] of input) {
+    const member = signature.get(label);
+    const bytes = member !== undefined && "item" in member ? member.item : undefined;
+    if (!("items" in list)) return malformed(`Signature-Input: ${label} is no list of components`);
+    if (bytes?.type !== "bytes") return malformed(`Signature: ${label} is no byte sequence`);
+    if (tag === undefined || textOf(list.parameters.get("tag")) === tag)
+      claims.push({ label, input: list, signature: bytes.value });
+  }
+  if (claims.length > MAX_SIGNATURES)
+    return malformed(`Signature-Input: more than ${MAX_SIGNATURES} signatures`);
+  return claims.length > 0 ? claims : missing();
+}
+
+interface Judging extends MessageSignatureOptions {
+  readonly verifiers: readonly Verifier[];
+}
+
+function judge({ label, input, signature }: Claim, request: SignedRequest, options: Judging) {
+  const covered = coveredComponents(input);
+  if (!Array.isArray(covered)) return covered;
+  const uncovered = requiredComponents(request, options).find((name) => !covered.includes(name));
+  if (uncovered !== undefined) return malformed(`${label}: does not cover ${uncovered}`);
+  const base = signatureBase(covered, input, { request, origin: options.origin });
+  if (typeof base !== "string") return base;
+  const { parameters } = input;
+  const [id, algorithm] = [parameters.get("keyid"), parameters.get("alg")];
+  const bytes = Buffer.from(base, "latin1");
+  const index = options.verifiers.findIndex((verifier) => {
+    const isNamed = id === undefined || textOf(id) === verifier.id;
+    const isFit = algorithm === undefined || textOf(algorithm) === verifier.algorithm;
+    return isNamed && isFit && verifier.verify(bytes, signature);
+  });
+  const verifier = options.verifiers[index];
+  if (verifier === undefined)
+    return refused("signature_mismatch", {
+      detail: `${label}: made by no configured key of its keyid and alg`,
+    });
+  const fault =
+    timeFault(label, input, options) ??
+    (covered.includes("content-digest") ? digestFault(request) : undefined);
+  return fault ?? { verified: [{ method: verifier.method, index }] };
+}
+
+const COMPONENT = /^(?:@[a-z-]+|[a-z0-9!#$%&'*+\-.^_`|~]+)$/;
+
+function coveredComponents({ items }: InnerList): string[] | Refused {
+  const names: string[] = [];
+  for (const { item, parameters } of items) {
+    if (item.type !== "string" || !COMPONENT.test(item.value))
+      return malformed("a component is no name in lower case");
+    if (parameters.size > 0) return malformed(`"${item.value}": no parameter of a component is understood`);
+    if (names.includes(item.value)) return malformed(`"${item.value}": stands twice among the components`);
+    names.push(item.value);
+  }
+  return names;
+}
+
+function requiredComponents({ body }: SignedRequest, { required = ["@method", "@path"] }: Judging): string[] {
+  return body.length === 0 ? [...required] : [...required, "content-digest"];
+}
+
+interface BaseContext {
+  readonly request: SignedRequest;
+  readonly origin: () => string;
+}
+
+/** RFC 9421 §2.5, as latin1. */
+function signatureBase(covered: readonly string[], input: InnerList, context: BaseContext): string | Refused {
+  const lines: string[] = [];
+  for (const name of covered) {
+    const value = name.startsWith("@") ? derived(name, context) : fieldValue(name, context.request);
+    if (value === undefined) return malformed(`"${name}": not in the request, or not understood`);
+    lines.push(`"${name}": ${value}`);
+  }
+  lines.push(`"@signature-params": ${serializeInnerList(input)}`);
+  return lines.join("\n");
+}
+
+/** RFC 9421 §2.1. Node gives each value without white space around it, and without line breaks. */
+function fieldValue(name: string, { headers }: SignedRequest): string | undefined {
+  return headers[name]?.map((value) => value.trim()).join(", ");
+}
+
+/** RFC 9421 §2.2. The address is the one that is registered: a stranger chooses `Host`. */
+function derived(name: string, { request, origin }: BaseContext): string | undefined {
+  const { method, target } = request;
+  const query = target.indexOf("?");
+  if (name === "@method") return method;
+  if (name === "@target-uri") return origin() + target;
+  if (name === "@authority") return new URL(origin()).host;
+  if (name === "@scheme") return new URL(origin()).protocol.slice(0, -1);
+  if (name === "@request-target") return target;
+  if (name === "@path") return (query === -1 ? target : target.slice(0, query)) || "/";
+  return name === "@query" ? (query === -1 ? "?" : target.slice(query)) : undefined;
+}
+
+function timeFault(
+  label: string,
+  { parameters }: InnerList,
+  { toleranceSeconds, clock }: Judging,
+): Refused | undefined {
+  const now = clock.now().getTime() / 1_000;
+  const created = parameters.get("created");
+  const expires = parameters.get("expires");
+  if (created?.type !== "integer")
+    return refused("timestamp_missing", { detail: `${label}: created is missing` });
+  const stale = (detail: string) => refused("timestamp_stale", { detail: `${label}: ${detail}` });
+  const age = Math.round(now - created.value);
+  if (Math.abs(age) > toleranceSeconds)
+    return stale(`created ${age} s ago, expected at most ${toleranceSeconds} s`);
+  if (expires === undefined) return undefined;
+  if (expires.type !== "integer") return malformed(`${label}: expires is no integer`);
+  const over = Math.round(now - expires.value);
+  return over > CLOCK_SKEW_SECONDS ? stale(`expired ${over} s ago`) : undefined;
+}
+
+/** RFC 9530 §2: each digest of a known algorithm must be the body's, and there must be one. */
+function digestFault({ headers, body }: SignedRequest): Refused | undefined {
+  const digests = parseDictionary(headers["content-digest"] ?? []);
+  let known = 0;
+  for (const [name, algorithm] of [
+    ["sha-256", "sha256"],
+    ["sha-512", "sha512"],
+  ] as const) {
+    const member = digests?.get(name);
+    if (member === undefined) continue;
+    const claimed = "item" in member && member.item.type === "bytes" ? member.item.value : Buffer.of();
+    const digest = createHash(algorithm).update(body).digest();
+    if (claimed.length !== digest.length || !timingSafeEqual(claimed, digest))
+      return refused("signature_mismatch", { detail: `Content-Digest: its ${name} is not the body's` });
+    known += 1;
+  }
+  return known > 0 ? undefined : malformed("Content-Digest: expected sha-256 or sha-512");
+}
+
+function textOf(item: BareItem | undefined): string | undefined {
+  return item?.type === "string" ? item.value : undefined;
+}
+
+function missing(): Refused {
+  return { ...missingCredential("signature_missing"), detail: "Signature, Signature-Input: expected both" };
+}
+
+function malformed(detail: string): Refused {
+  return refused("signature_malformed", { detail });
+}

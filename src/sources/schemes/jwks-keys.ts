@@ -1,0 +1,88 @@
+import type { createLocalJWKSet, JWK } from "jose";
+import { isJsonObject, parseJson } from "../../domain/index.ts";
+import { COOLDOWN_MS, FetchedKeys, type FetchedOptions, FetchedValue, requestKeys } from "./fetched-keys.ts";
+import type { JwsHeader, JwtKeys, KeyCandidate } from "./jwt-keys.ts";
+import type { HeldBody } from "./scheme.ts";
+
+const MAX_CANDIDATES = 8;
+
+type LocalSet = ReturnType<typeof createLocalJWKSet>;
+
+/**
+ * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
+ * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
+ * @param now milliseconds of a clock that never goes back
+ */
+export function jwksKeys(url: string, now?: () => number, name = "JWT_JWKS_URL"): JwtKeys {
+  return new PublishedKeys(url, now === undefined ? { name } : { name, now });
+}
+
+class PublishedKeys implements JwtKeys {
+  /** One set for each key, so that a key which cannot be used does not take others with it. */
+  readonly #sets: FetchedValue<readonly LocalSet[]>;
+
+  constructor(url: string, options: FetchedOptions) {
+    this.#sets = new FetchedValue(() => fetchSets(url), options);
+  }
+
+  async candidates(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
+    return matchingKeys(await this.#sets.current(body), header);
+  }
+
+  async refreshed(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
+    const isKnown = (await matchingKeys(this.#sets.latest ?? [], header)).length > 0;
+    // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
+    if (isKnown && this.#sets.age() < COOLDOWN_MS) return [];
+    return matchingKeys(await this.#sets.renewed(body), header);
+  }
+}
+
+async function fetchSets(url: string): Promise<LocalSet[]> {
+  const { createLocalJWKSet } = await import("jose");
+  const text = await requestKeys(url, { headers: { accept: "application/jwk-set+json, application/json" } });
+  const set = parseJson(text ?? "");
+  const keys = isJsonObject(set) ? set.keys : undefined;
+  if (!Array.isArray(keys) || !keys.every(isJsonObject))
+    throw new Error(`${new URL(url).origin}: no JWK Set`);
+  return keys.map((jwk) => createLocalJWKSet({ keys: [jwk as unknown as JWK] }));
+}
+
+/** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
+async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promise<KeyCandidate[]> {
+  const found: KeyCandidate[] = [];
+  const { errors } = await import("jose");
+  const { alg, kid } = header;
+  for (const keyOf of keys) {
+    try {
+      found.push({ key: await keyOf(kid === undefined ? { alg } : { alg, kid }), index: 0 });
+    } catch (fault) {
+      if (!(fault instanceof errors.JWKSNoMatchingKey)) found.push({ fault });
+    }
+    if (found.length === MAX_CANDIDATES) break;
+  }
+  return found;
+}
+
+/**
+ * Keys that a platform hands out one by one, by their `kid`, through an API of its own (Plaid). A key never changes under
+ * its `kid`, so a signature that it did not make is no reason for another look.
+ * @param fetch the JWK of a `kid`; undefined where the platform says that there is none
+ */
+export function keysById(
+  fetch: (kid: string) => Promise<object | undefined>,
+  options: FetchedOptions,
+): JwtKeys {
+  const sets = new FetchedKeys<LocalSet>(async (kid) => {
+    const jwk = await fetch(kid);
+    const { createLocalJWKSet } = await import("jose");
+    return jwk && createLocalJWKSet({ keys: [jwk as JWK] });
+  }, options);
+  return {
+    async candidates(header, body) {
+      if (header.kid === undefined) return [];
+      const set = await sets.get(header.kid, body);
+      return set === undefined ? [] : matchingKeys([set], header);
+    },
+    refreshed: async () => [],
+  };
+}

@@ -1,0 +1,109 @@
+import { crc32 } from "node:zlib";
+import { type Clock, failed, type Refused, refused } from "../../domain/index.ts";
+import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
+import { decodeExactly } from "./encoding.ts";
+import { KeysUnavailable } from "./fetched-keys.ts";
+import { isSignedBy } from "./public-keys.ts";
+import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+
+export interface PayPalOptions {
+  /** The ids of the webhook in PayPal's dashboard; the current one first. */
+  readonly webhookIds: readonly string[];
+  /** Default: `live`. Neither takes what the other has signed. */
+  readonly environment?: "live" | "sandbox";
+  /** How far `PayPal-Transmission-Time` may lie from now, both ways. Default null: retries last three days. */
+  readonly toleranceSeconds?: number | null;
+  readonly clock: Clock;
+  /** Another place of certificates than PayPal, or a chain to check. */
+  readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
+}
+
+const PATH = /^\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,128}$/;
+const PLACES = {
+  live: { host: /^api(?:-m)?\.paypal\.com$/, subject: "messageverificationcerts.paypal.com" },
+  sandbox: {
+    host: /^api(?:-m)?\.sandbox\.paypal\.com$/,
+    subject: "messageverificationcerts.sandbox.paypal.com",
+  },
+};
+
+/** Without the bar that divides what is signed. */
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+const ALGORITHM = "SHA256withRSA";
+
+/**
+ * PayPal: RSA-SHA256 over `transmissionId|time|webhookId|crc32`, the CRC-32 of the raw body in decimal
+ * (developer.paypal.com/api/rest/webhooks, "Self verification"). CRC-32 is no cryptographic hash: a recorded message can
+ * be given another body of the same checksum. What moves money is to be read from PayPal's API by the event's id.
+ */
+export function createPayPalScheme(options: PayPalOptions): Scheme {
+  const { webhookIds, environment = "live", toleranceSeconds = null, clock, certificates } = options;
+  if (webhookIds.length === 0 || !webhookIds.every((id) => ID.test(id)))
+    throw new TypeError("webhookIds: expected the id of the webhook, such as 5GP028458E2496506");
+  const { host, subject } = PLACES[environment];
+  const pin = { host, path: PATH };
+  const keys = certificateKeys({ name: "PayPal", pin, hosts: () => [subject], clock, ...certificates });
+  return {
+    challenge: 'Signature realm="callbacks", algorithm="rsa-sha256"',
+    isCostly: true,
+    async verify(request) {
+      const claims = readHeaders(request);
+      if ("kind" in claims) return claims;
+      const { id, time, signature, certificateUrl } = claims;
+      const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(unavailable);
+      if (typeof key === "string")
+        return refused("signature_mismatch", { detail: `PayPal-Cert-Url: ${key}` });
+      if ("kind" in key) return key;
+      const checksum = crc32(request.body);
+      const index = webhookIds.findIndex((webhookId) => {
+        const content = [Buffer.from(`${id}|${time}|${webhookId}|${checksum}`)];
+        return isSignedBy(key, "rsa-sha256", { content, signature });
+      });
+      if (index === -1) {
+        const detail = "PayPal-Transmission-Sig: another webhook id, or a body that was changed on the way";
+        return refused("signature_mismatch", { detail });
+      }
+      const age = Math.round((clock.now().getTime() - Date.parse(time)) / 1_000);
+      if (toleranceSeconds !== null && !(Math.abs(age) <= toleranceSeconds)) {
+        const detail = `PayPal-Transmission-Time: ${age} s ago, expected at most ${toleranceSeconds} s`;
+        return refused("timestamp_stale", { detail });
+      }
+      return { verified: [{ method: "public_key", index }] };
+    },
+  };
+}
+
+function unavailable(error: unknown) {
+  if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
+  throw error;
+}
+
+interface Claims {
+  readonly id: string;
+  readonly time: string;
+  readonly signature: Buffer;
+  readonly certificateUrl: string;
+}
+
+function readHeaders({ headers }: SignedRequest): Claims | Refused {
+  const names = ["Sig", "Id", "Time"].map((part) => `PayPal-Transmission-${part}`);
+  const values: string[] = [];
+  for (const name of [...names, "PayPal-Cert-Url", "PayPal-Auth-Algo"]) {
+    const [value = "", ...more] = headers[name.toLowerCase()] ?? [];
+    if (more.length > 0) return refused("signature_repeated", { detail: `${name}: expected once` });
+    if (value === "") return { ...missingCredential("signature_missing"), detail: `${name}: missing` };
+    values.push(value);
+  }
+  const [claimed = "", id = "", time = "", certificateUrl = "", algorithm] = values;
+  const signature = decodeExactly(claimed, "base64");
+  if (signature === undefined) return malformed("PayPal-Transmission-Sig: expected base64");
+  if (!ID.test(id)) return malformed("PayPal-Transmission-Id: expected letters, digits and hyphens");
+  if (!TIME.test(time)) return malformed("PayPal-Transmission-Time: expected a time in UTC");
+  if (algorithm !== ALGORITHM) return malformed(`PayPal-Auth-Algo: expected ${ALGORITHM}`);
+  return { id, time, signature, certificateUrl };
+}
+
+function malformed(detail: string): Refused {
+  return refused("signature_malformed", { detail });
+}
