@@ -41,20 +41,20 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
     challenge: challengeOf(data),
     verify(request) {
       const claims = readClaims(request.headers);
-      if ("kind" in claims) return claims;
+      if (!("digests" in claims)) return claims;
       let sent: SentTimestamp | undefined;
       if (signedTime !== undefined) {
         const read = signedTime.read(request.headers, claims.timestamp);
-        if ("kind" in read) return read;
+        if (!("text" in read)) return read;
         sent = read;
       }
-      const bytes = content.read(request, sent?.text);
-      if (isRefused(bytes)) return bytes;
+      const bytes = content.read?.(request, sent?.text) ?? request.body;
+      if (!Buffer.isBuffer(bytes) && isRefused(bytes)) return bytes;
       const index = digesters.findIndex((digest) => isAmong(claims.digests, digest(bytes)));
       if (index === -1) return refuse("signature_mismatch", mismatch);
       if (time?.staleness !== undefined) {
         const read = sent ?? time.read(request.headers, claims.timestamp);
-        const stale = "kind" in read ? read : time.staleness(read);
+        const stale = "text" in read ? time.staleness(read) : read;
         if (stale !== undefined) return stale;
       }
       return { verified: [{ method: "hmac", index }] };

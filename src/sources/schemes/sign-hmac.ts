@@ -33,7 +33,7 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
     refuse: refusalsOf({}),
   });
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
-  const bytes = content.read({ method, target, headers: Object.fromEntries(given), body }, time);
+  const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
   if (isRefused(bytes)) throw new TypeError(bytes.detail);
   const [key = Buffer.of()] = keysOf([request.secret], data.key);
   const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);

@@ -6,8 +6,8 @@ import type { SignedRequest } from "./scheme.ts";
 export interface SignedContent {
   readonly hasTimestamp: boolean;
   readonly holdsKey: boolean;
-  /** What the platform has signed. @param timestamp as it was sent, where the template has it */
-  read(request: SignedRequest, timestamp: string | undefined): Content | Refused;
+  /** What the platform has signed; left out where that is the body alone. @param timestamp as it was sent */
+  read?(request: SignedRequest, timestamp: string | undefined): Content | Refused;
 }
 
 export interface ContentOptions {
@@ -37,8 +37,7 @@ export function compileContent(template: string, options: ContentOptions): Signe
   );
   const hasTimestamp = template.includes("{timestamp}");
   const holdsKey = template.includes("{secret}");
-  if (parts.length === 1 && parts[0] === "body")
-    return { hasTimestamp, holdsKey, read: (request) => request.body };
+  if (parts.length === 1 && parts[0] === "body") return { hasTimestamp, holdsKey };
   return { hasTimestamp, holdsKey, read: (request, time) => join(parts, request, time ?? "") };
 }
 

@@ -49,8 +49,9 @@ type Parse = (text: string | undefined) => SentTimestamp | Refused;
 
 function createParser(name: string, unit: TimestampUnit, refuse: Refuse): Parse {
   const malformed = `${name}: missing, or not ${FORMS[unit]}`;
+  const secondsOf = PARSERS[unit];
   return (text) => {
-    const seconds = text === undefined ? undefined : PARSERS[unit](text);
+    const seconds = text === undefined ? undefined : secondsOf(text);
     if (text === undefined || seconds === undefined) return refuse("timestamp_missing", malformed);
     return { text, seconds };
   };
