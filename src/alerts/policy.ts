@@ -119,6 +119,7 @@ const AUTHENTIC: ReadonlySet<string> = new Set<FaultCode | "success" | "already_
   "body_too_deep",
   "body_forbidden_key",
   "body_not_object",
+  "body_malformed",
   "event_id_invalid",
   "event_type_missing",
   "event_type_mismatch",

@@ -70,7 +70,8 @@ export const FAULTS = {
     token_missing:
       "The header that carries the token (`CALLBACK_TOKEN_HEADER`, `JWT_HEADER`) is missing, or not `Bearer <token>` in `Authorization`.",
     token_repeated: "The header that carries the token stands in the request more than once.",
-    token_mismatch: "The token is none of `CALLBACK_TOKEN` and `CALLBACK_TOKEN_PREVIOUS`.",
+    token_mismatch:
+      "The token is none of `CALLBACK_TOKEN` and `CALLBACK_TOKEN_PREVIOUS`, or the verify token of a handshake is another.",
     jwt_malformed:
       "The JWT is not one: its parts, its header, or an algorithm other than `JWT_ALGORITHM`. The log says which.",
     jwt_signature: "No configured key made the JWT's signature, or its `kid` names none of them.",
@@ -102,13 +103,21 @@ export const FAULTS = {
   ...faults(400, "the body is not a JSON object", {
     body_not_object: "The body is JSON, but not an object.",
   }),
+  ...faults(400, "the body is not in its platform's format", {
+    body_malformed:
+      "The body is not the form, multipart form, JWS or gzip that its source's platform sends, or a batch holds more than 10,000 events; the message says which.",
+  }),
+  ...faults(400, "the handshake is not valid", {
+    handshake_invalid:
+      "A platform's challenge is too long, holds characters that none has, names a foreign address, or comes for a secret that is known already; the message says which.",
+  }),
   ...faults(400, "event_id is not valid", {
     event_id_invalid:
-      "`event_id` is missing, empty, longer than 255 bytes, or holds control characters or lone surrogates.",
+      "`event_id`, or where another platform has its id, is missing, empty, longer than 255 bytes, or holds control characters or lone surrogates.",
   }),
   ...faults(400, "the event type is missing", {
     event_type_missing:
-      "No `X-Event-Type` header, and no `event_type` in the body where `EVENT_TYPE_FROM` allows it.",
+      "No `X-Event-Type` header, and no `event_type` in the body where `EVENT_TYPE_FROM` allows it; or none where another platform has its type.",
   }),
   ...faults(400, "X-Event-Type and event_type disagree", {
     event_type_mismatch: "Header and body name different types and `REJECT_TYPE_MISMATCH` is on.",

@@ -1,6 +1,22 @@
+export type { BodyData, BodyFormat } from "./contract/body-formats.ts";
+export type {
+  Contract,
+  EventContent,
+  HandshakeResponse,
+  PlatformResponse,
+  ReadCallback,
+} from "./contract/contract.ts";
+export {
+  type ContractData,
+  type ContractEnvironment,
+  createEventContract,
+} from "./contract/event-contract.ts";
 export { idFault } from "./contract/event-id.ts";
+export type { Handshake } from "./contract/handshakes.ts";
 export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
+export type { TextPlace } from "./contract/locate.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
+export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";

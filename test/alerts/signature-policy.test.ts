@@ -184,6 +184,7 @@ describe("an outcome", () => {
       "malformed_request",
       "headers_too_large",
       "endpoint_check",
+      "handshake_invalid",
       "redirect_invalid",
       "process_ended",
       "internal",

@@ -21,13 +21,19 @@ export interface EventContent {
   readonly bodySha256: string;
 }
 
+/**
+ * The answer to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
+ * fails for a while, so that the platform asks again.
+ */
+export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformResponse | Refused>;
+
 /** What a verified callback turned out to be. */
 export type ReadCallback =
   | { readonly kind: "event"; readonly event: EventContent }
   /** Several events in one callback, each with a record of its own; none is left out and none stands twice. */
   | { readonly kind: "batch"; readonly events: readonly EventContent[] }
   /** No event: the platform asks whether this address is ours, or whether it is alive. */
-  | { readonly kind: "handshake"; readonly respond: () => PlatformResponse | Promise<PlatformResponse> };
+  | { readonly kind: "handshake"; readonly respond: () => HandshakeResponse };
 
 /** How a source's callbacks are read and answered, once its scheme has verified them. */
 export interface Contract {
@@ -37,13 +43,19 @@ export interface Contract {
   readonly unhandled: "refuse" | "ignore";
   /** False where the id stands in an unsigned header: the hash of the signed bytes is a second key then. */
   readonly isIdSigned: boolean;
+  /** The platform sends `Content-Encoding: gzip`; the compressed bytes are what is verified. */
+  readonly takesGzip?: true;
   /**
-   * Asked before the signature: a challenge that is unsigned by the platform's design. It may change nothing.
+   * Asked before the signature: a challenge that is unsigned by the platform's design. It changes nothing, but for a
+   * secret that the environment's `learn` accepts.
    * @returns undefined for a request that has to be verified
    */
-  readonly challenge?: (request: SignedRequest) => PlatformResponse | Refused | undefined;
+  readonly challenge?: (request: SignedRequest) => HandshakeResponse | undefined;
   /** Reads a verified request. It throws nothing. */
   readonly read: (request: SignedRequest) => ReadCallback | Refused;
-  /** The response that the platform wants for an outcome; undefined where the common one will do. */
+  /**
+   * The response that the platform wants for an outcome; undefined where the common one will do. Its headers are added
+   * to those of the common one.
+   */
   readonly respond?: (outcome: Outcome) => PlatformResponse | undefined;
 }

@@ -52,6 +52,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   body_too_deep: "verified",
   body_forbidden_key: "verified",
   body_not_object: "verified",
+  body_malformed: "verified",
   event_id_invalid: "verified",
   event_type_missing: "verified",
   event_type_mismatch: "verified",
@@ -67,6 +68,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   commit_unknown: "verified",
   event_in_progress: "verified",
 
+  handshake_invalid: "unknown",
   redirect_invalid: "unknown",
   internal: "unknown",
   platform_unavailable: "unknown",

@@ -1,0 +1,188 @@
+import { isUtf8 } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+import {
+  fromCanonicalBase64url,
+  isJsonObject,
+  isRefused,
+  type JsonValue,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import { malformedBody, parseForm } from "./form.ts";
+import { parseMultipart } from "./multipart.ts";
+import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
+import { ownValue, type PathKey, parsePath } from "./path.ts";
+
+/** What the bytes of a body are, once they are verified. */
+export type BodyFormat =
+  /** An object or an array. */
+  | "json"
+  /** application/x-www-form-urlencoded: its fields as an object of texts. */
+  | "form"
+  /** multipart/form-data: its text fields as an object of texts. */
+  | "multipart"
+  /** A compact JWS (RFC 7515 §3.1) whose payload is JSON. The scheme has verified it. */
+  | "jws"
+  /** Any text: `{ "text": … }`. */
+  | "text"
+  /** Not read: the event stands in the headers. */
+  | "none"
+  /** A field of a form whose text is JSON. */
+  | { readonly form: string }
+  | { readonly multipart: string };
+
+/** A text inside the JSON body that holds JSON itself, which takes its place. */
+export interface InnerText {
+  /** Such as `body.message.data`. */
+  readonly at: string;
+  readonly as: "json" | "base64-json" | "jws";
+}
+
+export interface BodyData {
+  /** By the media type of `Content-Type`, where a platform sends several; `*` is for any other. */
+  readonly body?: BodyFormat | { readonly byContentType: Readonly<Record<string, BodyFormat>> };
+  /**
+   * Texts to decode, one after the other. One that is not what it should be stays a text: a platform's user may put
+   * anything into it, and the event is authentic all the same.
+   */
+  readonly decode?: readonly InnerText[];
+  /** Whether the platform compresses bodies (`Content-Encoding: gzip`). */
+  readonly gzip?: true;
+}
+
+export type Decoded = { readonly value: JsonValue } | Refused;
+
+/** The envelope puts a value into `data`, and one that is no object into an object of its own. */
+const MAX_BODY_NESTING = MAX_NESTING - 2;
+const MAX_INFLATED_BYTES = 16 * 1024 * 1024;
+const MAX_INFLATION = 100;
+const MIN_INFLATED_BOUND = 64 * 1024;
+const COMPACT_JWS = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** How a source's bodies become JSON. @throws TypeError for a place that is none, when the source is created */
+export function createBodyDecoder({ body = "json", decode = [], gzip }: BodyData): DecodeBody {
+  const inner = decode.map(({ at, as }) => ({ path: innerPath(at), as }));
+  return (request) => {
+    const bytes = gzip === true ? inflated(request) : { bytes: request.body };
+    if (isRefused(bytes)) return bytes;
+    const decoded = decodeAs(formatOf(body, request), bytes.bytes, request);
+    if (isRefused(decoded)) return decoded;
+    for (const { path, as } of inner) {
+      const fault = decodeInner(decoded.value, path, as);
+      if (fault !== undefined) return fault;
+    }
+    return decoded;
+  };
+}
+
+export type DecodeBody = (request: Pick<SignedRequest, "headers" | "body">) => Decoded;
+
+function formatOf(
+  body: NonNullable<BodyData["body"]>,
+  { headers }: Pick<SignedRequest, "headers">,
+): BodyFormat {
+  if (typeof body === "string" || !("byContentType" in body)) return body;
+  const [type = ""] = contentType(headers).split(";", 1);
+  const name = type.trim().toLowerCase();
+  const known = Object.hasOwn(body.byContentType, name) ? body.byContentType[name] : undefined;
+  return known ?? body.byContentType["*"] ?? "json";
+}
+
+function contentType(headers: SignedRequest["headers"]): string {
+  return headers["content-type"]?.[0] ?? "";
+}
+
+function decodeAs(
+  format: BodyFormat,
+  bytes: Uint8Array,
+  { headers }: Pick<SignedRequest, "headers">,
+): Decoded {
+  if (typeof format === "object") {
+    const [field, fields] =
+      "form" in format
+        ? [format.form, parseForm(bytes)]
+        : [format.multipart, parseMultipart(bytes, contentType(headers))];
+    if (isRefused(fields)) return fields;
+    const text = Object.hasOwn(fields.value, field) ? fields.value[field] : undefined;
+    return typeof text === "string"
+      ? parseText(text)
+      : malformedBody(`form: expected one field \`${field}\``);
+  }
+  switch (format) {
+    case "json":
+      return parseJsonBody(bytes, { keepsDigits: true, maxNesting: MAX_BODY_NESTING });
+    case "form":
+      return parseForm(bytes);
+    case "multipart":
+      return parseMultipart(bytes, contentType(headers));
+    case "jws":
+      return parseJws(Buffer.from(bytes).toString("latin1")) ?? malformedBody("expected a compact JWS");
+    case "text":
+      return isUtf8(bytes)
+        ? { value: { text: Buffer.from(bytes).toString("utf8") } }
+        : refused("body_not_utf8");
+    case "none":
+      return { value: {} };
+  }
+}
+
+function parseText(text: string, maxNesting = MAX_BODY_NESTING): Decoded {
+  return parseJsonBody(Buffer.from(text), { keepsDigits: true, maxNesting });
+}
+
+/** Undefined where the text is no JWS; its payload is refused like any other JSON. */
+function parseJws(text: string, maxNesting = MAX_BODY_NESTING): Decoded | undefined {
+  const payload = fromCanonicalBase64url(COMPACT_JWS.exec(text)?.[1] ?? "");
+  if (payload === undefined || payload.length === 0) return undefined;
+  return parseJsonBody(payload, { keepsDigits: true, maxNesting });
+}
+
+function innerPath(at: string): readonly PathKey[] {
+  const path = at.startsWith("body.") ? parsePath(at.slice("body".length)) : undefined;
+  if (path === undefined)
+    throw new TypeError(`decode: "${at}" is no place in the body, such as body.message.data`);
+  return path;
+}
+
+function decodeInner(body: JsonValue, path: readonly PathKey[], as: InnerText["as"]): Refused | undefined {
+  let holder: JsonValue | undefined = body;
+  for (const key of path.slice(0, -1)) holder = ownValue(holder, key);
+  const last = path.at(-1) as PathKey;
+  const text = ownValue(holder, last);
+  if (typeof text !== "string") return undefined;
+  const decoded = innerValue(text, as, MAX_BODY_NESTING - path.length);
+  if (decoded === undefined) return undefined;
+  if (isRefused(decoded)) {
+    const isOtherText = decoded.code === "body_not_json" || decoded.code === "body_not_utf8";
+    return isOtherText ? undefined : decoded;
+  }
+  if (Array.isArray(holder)) holder[last as number] = decoded.value;
+  else if (isJsonObject(holder)) holder[last] = decoded.value;
+  return undefined;
+}
+
+function innerValue(text: string, as: InnerText["as"], maxNesting: number): Decoded | undefined {
+  if (as === "jws") return parseJws(text, maxNesting);
+  if (as === "json") return parseText(text, maxNesting);
+  if (!BASE64.test(text)) return undefined;
+  return parseJsonBody(Buffer.from(text, "base64"), { keepsDigits: true, maxNesting });
+}
+
+/** RFC 9110 §8.4.1.3. The signature was over the compressed bytes, so that a stranger's are never inflated. */
+function inflated({
+  headers,
+  body,
+}: Pick<SignedRequest, "headers" | "body">): { readonly bytes: Uint8Array } | Refused {
+  const encoding = headers["content-encoding"]?.join(",").trim().toLowerCase();
+  if (encoding !== "gzip" && encoding !== "x-gzip") return { bytes: body };
+  const byRatio = Math.max(body.length * MAX_INFLATION, MIN_INFLATED_BOUND);
+  const maxOutputLength = Math.min(byRatio, MAX_INFLATED_BYTES);
+  try {
+    return { bytes: gunzipSync(body, { maxOutputLength }) };
+  } catch (error) {
+    const isTooLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    return malformedBody(isTooLong ? `gzip: more than ${maxOutputLength} bytes` : "gzip: cannot be inflated");
+  }
+}

@@ -1,0 +1,200 @@
+import type { Clock, FaultCode } from "../../domain/index.ts";
+import {
+  isJsonObject,
+  isRefused,
+  type JsonObject,
+  type JsonValue,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import { type BatchData, compileBatch } from "./batch.ts";
+import { type BodyData, createBodyDecoder } from "./body-formats.ts";
+import type { Contract, EventContent, ReadCallback } from "./contract.ts";
+import { idFault } from "./event-id.ts";
+import { compileTimestamp, type TimestampData } from "./event-time.ts";
+import type { HandshakeEnvironment } from "./handshake-replies.ts";
+import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
+import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import { CallbackReading, type Readable } from "./reading.ts";
+import { createResponder, fixedResponse, type Responses } from "./responses.ts";
+
+/** What a platform's callbacks mean, as data. Places are those of `Location` and `TextPlace` (locate.ts). */
+export interface ContractData extends BodyData {
+  /** The first that is there. An empty text counts as missing. */
+  readonly id: TextPlace | readonly TextPlace[];
+  readonly type: TextPlace | readonly TextPlace[];
+  /** The event's own time; the envelope has the time of receipt where it is missing or no such time. */
+  readonly timestamp?: TimestampData;
+  /** The payload, first that is there; default the whole body, or the item of a batch. */
+  readonly data?: string | readonly string[];
+  /** Headers that handlers see as `event.headers`, by their names in lower case. */
+  readonly headers?: readonly string[];
+  /** Default: whether all places of the id lie in the signed bytes. */
+  readonly isIdSigned?: boolean;
+  /** Default ignore. */
+  readonly unhandled?: "refuse" | "ignore";
+  /** A callback of several events. One event that is invalid refuses the callback, so that none is lost unseen. */
+  readonly batch?: BatchData;
+  readonly handshakes?: readonly Handshake[];
+  readonly responses?: Responses;
+}
+
+export interface ContractEnvironment extends HandshakeEnvironment {
+  readonly clock: Clock;
+}
+
+/** @throws TypeError for a place that is none, when the source is created */
+export function createEventContract(data: ContractData, environment: ContractEnvironment): Contract {
+  const { responses, unhandled = "ignore", handshakes = [], batch } = data;
+  const decode = createBodyDecoder(data);
+  const id = compileText(data.id);
+  const readEvent = compileEvent(data, id, environment.clock);
+  const readItems = batch === undefined ? undefined : compileBatch(batch);
+  const compiled = handshakes.map((handshake) => compileHandshake(handshake, data.body, environment));
+  const signed = compiled.filter(({ isSigned }) => isSigned);
+  const unsigned = compiled.filter(({ isSigned }) => !isSigned);
+  const respond = responses === undefined ? undefined : createResponder(responses);
+
+  function read(request: SignedRequest): ReadCallback | Refused {
+    const reading = new CallbackReading(request, decode, environment.origin);
+    const answer = matchHandshake(signed, request, reading);
+    if (answer !== undefined) return { kind: "handshake", respond: answer };
+    if (isRefused(reading.decoded)) return reading.decoded;
+    if (readItems === undefined) {
+      const event = readEvent(reading, "");
+      return isRefused(event) ? event : { kind: "event", event };
+    }
+    const items = readItems(reading);
+    if (isRefused(items)) return items;
+    if (items.length === 0) return { kind: "handshake", respond: respondToEmptyBatch };
+    return distinctEvents(items, readEvent);
+  }
+
+  function respondToEmptyBatch() {
+    const ownResponse = respond?.({ kind: "success", result: {} });
+    return ownResponse ?? fixedResponse({ body: { status: "success" } });
+  }
+
+  return {
+    methods: [...new Set(["POST", ...compiled.map(({ method }) => method)])],
+    unhandled,
+    isIdSigned: data.isIdSigned ?? id.isSigned,
+    read,
+    ...(data.gzip === true && { takesGzip: true }),
+    ...(unsigned.length > 0 && { challenge: (request) => matchHandshake(unsigned, request)?.() }),
+    ...(respond !== undefined && { respond }),
+  };
+}
+
+/** @param at what stands before the names of an item's places in a message */
+type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
+
+function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadEvent {
+  const type = compileText(data.type);
+  const timestamp = compileTimestamp(data.timestamp, clock);
+  const fallback = data.batch === undefined ? "body" : "item";
+  const payloads = [data.data ?? fallback].flat().map(compileLocation);
+  const headers = (data.headers ?? []).map((name) => name.toLowerCase());
+  return (reading, at) => {
+    const eventId = textOf(id, reading, { code: "event_id_invalid", at });
+    if (typeof eventId !== "string") return eventId;
+    const eventType = textOf(type, reading, { code: "event_type_missing", at });
+    if (typeof eventType !== "string") return eventType;
+    const payload = firstOf(payloads.map((location) => location.read(reading)));
+    if (payload === undefined) {
+      const names = payloads.map(({ name }) => name).join(" or ");
+      return refused("event_invalid", { message: `${at}${names}: missing` });
+    }
+    const shown = selectHeaders(headers, reading);
+    const json: JsonObject = {
+      event_id: eventId,
+      event_type: eventType,
+      timestamp: timestamp(reading),
+      data: objectOf(payload),
+      ...(shown !== undefined && { headers: shown }),
+    };
+    return new Envelope(json, reading.sha256());
+  };
+}
+
+function textOf(
+  location: TextLocation,
+  reading: Readable,
+  { code, at }: { code: FaultCode; at: string },
+): string | Refused {
+  const found = readKept(location, reading);
+  return "text" in found ? found.text : refused(code, { message: `${at}${location.name}: ${found.fault}` });
+}
+
+function firstOf(values: readonly (JsonValue | undefined)[]): JsonValue | undefined {
+  return values.find((value) => value !== undefined && value !== null);
+}
+
+/** `data` is an object for every handler: `{ items }` of an array, `{ value }` of anything else. */
+function objectOf(payload: JsonValue): JsonObject {
+  if (isJsonObject(payload)) return payload;
+  return Array.isArray(payload) ? { items: payload } : { value: payload };
+}
+
+function selectHeaders(names: readonly string[], reading: Readable): JsonObject | undefined {
+  if (names.length === 0) return undefined;
+  const shown: JsonObject = {};
+  for (const name of names) {
+    const value = reading.header(name);
+    if (value !== undefined) shown[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return shown;
+}
+
+class Envelope implements EventContent {
+  readonly json: JsonObject;
+  readonly bodySha256: string;
+  #body: Uint8Array | undefined;
+
+  constructor(json: JsonObject, bodySha256: string) {
+    this.json = json;
+    this.bodySha256 = bodySha256;
+  }
+
+  get eventId(): string {
+    return this.json.event_id as string;
+  }
+
+  get eventType(): string {
+    return this.json.event_type as string;
+  }
+
+  get body(): Uint8Array {
+    this.#body ??= Buffer.from(JSON.stringify(this.json));
+    return this.#body;
+  }
+}
+
+/**
+ * Each event of a batch once. An item that stands twice is one event. Different items under one id are different
+ * events: the first has the id, each other one the id and its own hash. A batch that is sent again has the same order,
+ * and so the same ids.
+ */
+function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
+  const hashesOfIds = new Map<string, Set<string>>();
+  const events: EventContent[] = [];
+  for (const [index, item] of items.entries()) {
+    const event = readEvent(item, `event ${index} of the batch: `);
+    if (isRefused(event)) return event;
+    const hashes = hashesOfIds.get(event.eventId);
+    if (hashes === undefined) hashesOfIds.set(event.eventId, new Set([event.bodySha256]));
+    else if (hashes.has(event.bodySha256)) continue;
+    else {
+      hashes.add(event.bodySha256);
+      event.json.event_id = idWithHash(event.eventId, event.bodySha256);
+    }
+    events.push(event);
+  }
+  return { kind: "batch", events };
+}
+
+function idWithHash(id: string, sha256: string): string {
+  const longer = `${id}#${sha256}`;
+  return idFault(longer) === undefined ? longer : sha256;
+}

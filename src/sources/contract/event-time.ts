@@ -1,0 +1,38 @@
+import type { Clock, JsonValue } from "../../domain/index.ts";
+import { compileLocation } from "./locate.ts";
+import type { Readable } from "./reading.ts";
+
+export interface TimestampData {
+  readonly at: string;
+  /** `seconds` may have a fraction; `iso` is RFC 3339 with its offset. */
+  readonly unit: "seconds" | "milliseconds" | "iso";
+}
+
+const NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:([Zz])|([+-]\d\d):?(\d\d))$/;
+/** The end of the year 9999. */
+const LATEST_SECONDS = 253_402_300_799;
+
+/** @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none */
+export function compileTimestamp(data: TimestampData | undefined, clock: Clock): (from: Readable) => number {
+  const now = () => Math.floor(clock.now().getTime() / 1000);
+  if (data === undefined) return now;
+  const location = compileLocation(data.at);
+  return (from) => {
+    const seconds = secondsOf(location.read(from), data.unit);
+    return seconds >= 0 && seconds <= LATEST_SECONDS ? Math.floor(seconds) : now();
+  };
+}
+
+function secondsOf(value: JsonValue | undefined, unit: TimestampData["unit"]): number {
+  if (unit === "iso") return typeof value === "string" ? secondsOfDate(value) : Number.NaN;
+  const number = typeof value === "string" && NUMBER.test(value) ? Number(value) : value;
+  if (typeof number !== "number") return Number.NaN;
+  return unit === "milliseconds" ? number / 1000 : number;
+}
+
+function secondsOfDate(text: string): number {
+  const [, day, time, utc, hours, minutes] = RFC_3339.exec(text) ?? [];
+  if (day === undefined) return Number.NaN;
+  return Date.parse(`${day}T${time}${utc === undefined ? `${hours}:${minutes}` : "Z"}`) / 1000;
+}

@@ -1,0 +1,121 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Refused, refused } from "../../domain/index.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import { type BodyData, type BodyFormat, createBodyDecoder } from "./body-formats.ts";
+import type { HandshakeResponse } from "./contract.ts";
+import { compileReply, type HandshakeEnvironment, type HandshakeReply } from "./handshake-replies.ts";
+import { compileText, type TextLocation } from "./locate.ts";
+import { CallbackReading } from "./reading.ts";
+
+/**
+ * A request that carries no event: the platform asks whether the address is ours, or whether it is alive. It is one
+ * where all conditions hold; the reply says what is answered.
+ */
+export interface Handshake {
+  /** False for one that is unsigned by the platform's design: it is asked before the signature. */
+  readonly isSigned: boolean;
+  /** Default POST. */
+  readonly method?: "GET" | "HEAD" | "POST";
+  /** The text or integer at each place, or true where any is right: `{ "query.hub.mode": "subscribe" }`. */
+  readonly when?: Readonly<Record<string, string | true>>;
+  /** A header that such a request never has: the signature's. */
+  readonly without?: string;
+  /** The body has no bytes. */
+  readonly isEmpty?: true;
+  /** What the platform was told to show, compared in constant time. Another one is refused with 401. */
+  readonly verifyToken?: { readonly at: string; readonly values: readonly string[] };
+  /** Where it is not the format of the source's events. */
+  readonly body?: BodyFormat;
+  readonly reply: HandshakeReply;
+}
+
+export interface CompiledHandshake {
+  readonly isSigned: boolean;
+  readonly method: string;
+  /** @returns what answers it; undefined where the request is not this handshake */
+  match(request: SignedRequest, reading?: CallbackReading): AnswerHandshake | undefined;
+}
+
+type AnswerHandshake = () => HandshakeResponse;
+
+/** A handshake is small. A stranger's longer body is left unread. */
+const MAX_UNSIGNED_BYTES = 4_096;
+
+/** @throws TypeError for a place that is none, when the source is created */
+export function compileHandshake(
+  handshake: Handshake,
+  bodyFormat: BodyData["body"],
+  environment: HandshakeEnvironment,
+): CompiledHandshake {
+  requireSafe(handshake);
+  const { isSigned, method = "POST", without, isEmpty, verifyToken } = handshake;
+  const absent = without?.toLowerCase();
+  const conditions = Object.entries(handshake.when ?? {}).map(([place, expected]) => ({
+    location: compileText(place),
+    expected,
+  }));
+  const checkToken = verifyToken === undefined ? undefined : compileVerifyToken(verifyToken);
+  const reply = compileReply(handshake.reply, environment);
+  const decode = createBodyDecoder({ body: handshake.body ?? bodyFormat ?? "json" });
+  return {
+    isSigned,
+    method,
+    match(request, verified) {
+      const { body, headers } = request;
+      if (request.method !== method || (isEmpty === true && body.length > 0)) return undefined;
+      if (absent !== undefined && Object.hasOwn(headers, absent)) return undefined;
+      if (!isSigned && body.length > MAX_UNSIGNED_BYTES) return undefined;
+      const own = handshake.body === undefined ? verified : undefined;
+      const reading = own ?? new CallbackReading(request, decode, environment.origin);
+      for (const { location, expected } of conditions) {
+        const found = location.read(reading);
+        if (!("text" in found) || (expected !== true && found.text !== expected)) return undefined;
+      }
+      return () => checkToken?.(reading) ?? reply(reading);
+    },
+  };
+}
+
+/** Without a condition every event would be taken for the handshake, and lost. */
+function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply }: Handshake): void {
+  const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
+  if (isAnyPost) throw new TypeError("a handshake by POST needs a condition");
+  if (reply.kind === "visit" && !isSigned) {
+    throw new TypeError("a handshake that visits an address must be signed");
+  }
+  if (verifyToken?.values.includes("") || verifyToken?.values.length === 0) {
+    throw new TypeError("a verify token must not be empty");
+  }
+}
+
+function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]>) {
+  const location: TextLocation = compileText(at);
+  const known = values.map(digest);
+  return (reading: CallbackReading): Refused | undefined => {
+    const found = location.read(reading);
+    if ("fault" in found) return refused("token_mismatch", { detail: `${location.name}: ${found.fault}` });
+    const claimed = digest(found.text);
+    const matches = known.map((one) => timingSafeEqual(one, claimed));
+    return matches.includes(true)
+      ? undefined
+      : refused("token_mismatch", { detail: `${location.name} is not the configured verify token` });
+  };
+}
+
+/** Of one length, so that the comparison takes the same time whatever was sent. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text, "utf8").digest();
+}
+
+/** The first handshake that the request is. */
+export function matchHandshake(
+  handshakes: readonly CompiledHandshake[],
+  request: SignedRequest,
+  reading?: CallbackReading,
+): AnswerHandshake | undefined {
+  for (const handshake of handshakes) {
+    const answer = handshake.match(request, reading);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}

@@ -1,0 +1,156 @@
+import type { JsonValue } from "../../domain/index.ts";
+import { idFault } from "./event-id.ts";
+import { parsePath, valueAt } from "./path.ts";
+import type { Readable } from "./reading.ts";
+
+/**
+ * Where a value stands, as text: `body.a.b[0].c`, `item.x` and `parent.x` in a batch, `header.X-Name`, `query.x`,
+ * `sha256` (of what was signed), `url` (as it is registered, without its query), `=text` for that text itself.
+ */
+export interface Location {
+  /** In the platform's words: `data.id`, `the X-GitHub-Delivery header`. */
+  readonly name: string;
+  /** Whether it lies in the signed bytes. */
+  readonly isSigned: boolean;
+  /** Own properties alone; undefined where there is nothing. */
+  read(from: Readable): JsonValue | undefined;
+}
+
+/**
+ * Where a text stands: a location, a template with locations in braces (`{body.type}.{body.action}`), or several of
+ * both, of which the first that is there counts. In a template the parts' own texts are not escaped: choose a
+ * separator that they cannot hold. A function is for what no location can say; it must not throw.
+ */
+export type TextPlace = string | ((from: Readable) => string | undefined);
+
+/** The text at a place, or what is wrong with it, in words that follow the place's name. */
+export type LocatedText = { readonly text: string } | { readonly fault: string };
+
+export interface TextLocation {
+  readonly name: string;
+  readonly isSigned: boolean;
+  read(from: Readable): LocatedText;
+}
+
+const MISSING = "missing; expected a text or an integer";
+const EXPECTED = "expected a text or an integer";
+
+/** @throws TypeError for a text that names no place, when the source is created */
+export function compileLocation(text: string): Location {
+  const { root, rest } = splitRoot(text);
+  switch (root) {
+    case "sha256":
+    case "url": {
+      if (rest !== "") break;
+      const name = root === "url" ? "the address" : "the SHA-256 of the body";
+      return { name, isSigned: root === "sha256", read: (from) => from[root]() };
+    }
+    case "body":
+    case "item":
+    case "parent": {
+      const path = parsePath(rest);
+      if (path === undefined) break;
+      return { name: pathName(root, rest), isSigned: true, read: (from) => valueAt(from[root], path) };
+    }
+    case "header":
+    case "query": {
+      const name = rest.slice(1);
+      if (name === "" || !rest.startsWith(".")) break;
+      return root === "query"
+        ? { name: `the query parameter ${name}`, isSigned: false, read: (from) => from.query(name) }
+        : headerLocation(name);
+    }
+  }
+  throw new TypeError(`"${text}" is no place such as body.id, item.id, header.X-Id, query.id or sha256`);
+}
+
+function splitRoot(text: string): { root: string; rest: string } {
+  const end = text.search(/[.[]/);
+  return end === -1 ? { root: text, rest: "" } : { root: text.slice(0, end), rest: text.slice(end) };
+}
+
+function headerLocation(name: string): Location {
+  const key = name.toLowerCase();
+  return { name: `the ${name} header`, isSigned: false, read: (from) => from.header(key) };
+}
+
+function pathName(root: "body" | "item" | "parent", rest: string): string {
+  const name = rest.startsWith(".") ? rest.slice(1) : rest;
+  if (root === "parent") return name === "" ? "what holds the event" : `${name} of what holds the event`;
+  return name === "" ? `the ${root}` : name;
+}
+
+/** @throws TypeError for a text that names no place, when the source is created */
+export function compileText(places: TextPlace | readonly TextPlace[]): TextLocation {
+  const list = (typeof places === "object" ? places : [places]).map(compileOne);
+  const [only] = list;
+  if (only === undefined) throw new TypeError("expected at least one place");
+  if (list.length === 1) return only;
+  return {
+    name: list.map(({ name }) => name).join(" or "),
+    isSigned: list.every(({ isSigned }) => isSigned),
+    read: (from) => {
+      for (const location of list) {
+        const found = location.read(from);
+        if ("text" in found || found.fault !== MISSING) return found;
+      }
+      return { fault: MISSING };
+    },
+  };
+}
+
+function compileOne(place: TextPlace): TextLocation {
+  if (typeof place === "function") {
+    return { name: "what its preset reads", isSigned: false, read: (from) => textOf(place(from)) };
+  }
+  if (place.startsWith("=")) return constant(place.slice(1));
+  if (place.includes("{")) return compileTemplate(place);
+  const { name, isSigned, read } = compileLocation(place);
+  return { name, isSigned, read: (from) => textOf(read(from)) };
+}
+
+function constant(text: string): TextLocation {
+  return { name: text, isSigned: true, read: () => ({ text }) };
+}
+
+/** Split by braces: the parts at odd places are locations. */
+function compileTemplate(template: string): TextLocation {
+  const texts = template.split(/[{}]/);
+  if (texts.map((text, index) => (index % 2 === 0 ? text : `{${text}}`)).join("") !== template) {
+    throw new TypeError(`"${template}" is no template such as {body.type}.{body.action}`);
+  }
+  const parts = texts.map((text, index) => (index % 2 === 0 ? constant(text) : compileOne(text)));
+  const locations = parts.filter((_, index) => index % 2 === 1);
+  return {
+    name: locations.map(({ name }) => name).join(" and "),
+    isSigned: locations.every(({ isSigned }) => isSigned),
+    read: (from) => {
+      let text = "";
+      for (const part of parts) {
+        const found = part.read(from);
+        if ("fault" in found) return found;
+        text += found.text;
+      }
+      return { text };
+    },
+  };
+}
+
+/** An integer that a JavaScript number cannot hold is a text of its digits already. What is empty names nothing. */
+function textOf(value: JsonValue | undefined): LocatedText {
+  if (value === undefined || value === null || value === "") return { fault: MISSING };
+  if (typeof value === "string") return { text: value };
+  return Number.isSafeInteger(value) ? { text: String(value) } : { fault: faultOf(value) };
+}
+
+function faultOf(value: JsonValue): string {
+  return Array.isArray(value) ? `stands more than once; ${EXPECTED}` : EXPECTED;
+}
+
+/** A text that both databases keep as it is: an event's id, or its type. */
+export function readKept(location: TextLocation, from: Readable): LocatedText {
+  const found = location.read(from);
+  if ("fault" in found) return found;
+  const fault = idFault(found.text);
+  return fault === undefined ? found : { fault };
+}

@@ -1,0 +1,107 @@
+import { isRefused, type JsonValue } from "../../domain/index.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import type { DecodeBody, Decoded } from "./body-formats.ts";
+import { parseForm } from "./form.ts";
+import { sha256Hex } from "./parse-body.ts";
+
+/** What a location can name. Undefined for what is not there. */
+export interface Readable {
+  readonly body: JsonValue | undefined;
+  /** An event of a batch, and the element that holds the array it stands in. */
+  readonly item?: JsonValue | undefined;
+  readonly parent?: JsonValue | undefined;
+  /** @param name in lower case; @returns an array where the header is repeated */
+  header(name: string): JsonValue | undefined;
+  query(name: string): JsonValue | undefined;
+  /** Of the bytes that were signed, or of one item's text in a batch. */
+  sha256(): string;
+  /** The address as the platform has registered it: never from `Host`, and without the query. */
+  url(): string;
+}
+
+/** A request whose body and query are parsed when they are first asked for. */
+export class CallbackReading implements Readable {
+  readonly #request: SignedRequest;
+  readonly #decode: DecodeBody;
+  readonly #origin: () => string;
+  #decoded: Decoded | undefined;
+  #query: Readonly<Record<string, JsonValue>> | undefined;
+  #sha256: string | undefined;
+
+  constructor(request: SignedRequest, decode: DecodeBody, origin: () => string) {
+    this.#request = request;
+    this.#decode = decode;
+    this.#origin = origin;
+  }
+
+  get decoded(): Decoded {
+    this.#decoded ??= this.#decode(this.#request);
+    return this.#decoded;
+  }
+
+  get body(): JsonValue | undefined {
+    return isRefused(this.decoded) ? undefined : this.decoded.value;
+  }
+
+  header(name: string): JsonValue | undefined {
+    const { headers } = this.#request;
+    const values = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    return values === undefined || values.length > 1 ? values?.slice() : values[0];
+  }
+
+  query(name: string): JsonValue | undefined {
+    this.#query ??= queryOf(this.#request.target);
+    return Object.hasOwn(this.#query, name) ? this.#query[name] : undefined;
+  }
+
+  sha256(): string {
+    this.#sha256 ??= sha256Hex(this.#request.body);
+    return this.#sha256;
+  }
+
+  url(): string {
+    return this.#origin() + (this.#request.target.split("?", 1)[0] ?? "");
+  }
+}
+
+/** One event of a batch. */
+export class ItemReading implements Readable {
+  readonly item: JsonValue;
+  readonly parent: JsonValue | undefined;
+  readonly #callback: Readable;
+  #sha256: string | undefined;
+
+  constructor(callback: Readable, { item, parent }: { item: JsonValue; parent?: JsonValue | undefined }) {
+    this.#callback = callback;
+    this.item = item;
+    this.parent = parent;
+  }
+
+  get body(): JsonValue | undefined {
+    return this.#callback.body;
+  }
+
+  header(name: string): JsonValue | undefined {
+    return this.#callback.header(name);
+  }
+
+  query(name: string): JsonValue | undefined {
+    return this.#callback.query(name);
+  }
+
+  sha256(): string {
+    this.#sha256 ??= sha256Hex(Buffer.from(JSON.stringify(this.item)));
+    return this.#sha256;
+  }
+
+  url(): string {
+    return this.#callback.url();
+  }
+}
+
+/** A query that is no form has no parameters: a location that needs one says that it is missing. */
+function queryOf(target: string): Readonly<Record<string, JsonValue>> {
+  const start = target.indexOf("?");
+  const fields = start === -1 ? { value: {} } : parseForm(Buffer.from(target.slice(start + 1), "latin1"));
+  return isRefused(fields) ? {} : fields.value;
+}

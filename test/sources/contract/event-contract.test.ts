@@ -1,0 +1,323 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonValue } from "../../../src/domain/index.ts";
+import { type ContractData, parseEvent, sha256Hex } from "../../../src/sources/index.ts";
+import { contractOf, eventsOf, RECEIVED, requestOf } from "../../support/contract.ts";
+
+const SIMPLE: ContractData = { id: "body.id", type: "body.type" };
+const BATCH: ContractData = { id: "item.id", type: "item.type", batch: { at: "body.events" } };
+const batchOf = (...events: JsonValue[]) => requestOf({ events });
+
+describe("the envelope of an event", () => {
+  it("holds id, type, the time of receipt and the whole body as data", () => {
+    const body = { id: "1", type: "paid", n: 2 };
+    const [event] = eventsOf(contractOf(SIMPLE), requestOf(body));
+    expect(event).toMatchObject({
+      eventId: "1",
+      eventType: "paid",
+      json: { event_id: "1", event_type: "paid", timestamp: RECEIVED, data: body },
+      bodySha256: sha256Hex(Buffer.from(JSON.stringify(body))),
+    });
+  });
+
+  it("is written once, when its bytes are asked for", () => {
+    const [event] = eventsOf(contractOf(SIMPLE), requestOf({ id: "1", type: "paid" }));
+    expect(event!.body).toBe(event!.body);
+    expect(parseEvent(event!.body)).toEqual({ object: event!.json });
+  });
+
+  it("comes back through the parser of stored events, whatever JSON the payload is", () => {
+    const contract = contractOf({ id: "sha256", type: "=any", headers: ["X-A"] });
+    const value = fc.jsonValue().filter((json) => !/"(__proto__|constructor)"/.test(JSON.stringify(json)));
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.dictionary(fc.string(), value, { noNullPrototype: true }), fc.array(value)),
+        (payload) => {
+          const text = JSON.stringify(payload);
+          if (/"(__proto__|constructor)"/.test(text)) return;
+          const [event] = eventsOf(contract, requestOf(text, { headers: { "X-A": "1" } }));
+          const stored = parseEvent(event!.body);
+          expect(stored).toEqual({ object: event!.json });
+          const data = Array.isArray(payload) ? { items: JSON.parse(text) } : JSON.parse(text);
+          // JSON has one zero.
+          expect(JSON.stringify(event!.json.data)).toBe(JSON.stringify(data));
+        },
+      ),
+    );
+  });
+
+  it("of the deepest payload that is taken can be stored and parsed again", () => {
+    const contract = contractOf({ id: "sha256", type: "=any" });
+    const deep = (levels: number) => requestOf("[".repeat(levels) + "]".repeat(levels));
+    const [event] = eventsOf(contract, deep(62));
+    expect(parseEvent(event!.body)).toHaveProperty("object");
+    expect(contract.read(deep(63))).toMatchObject({ code: "body_too_deep" });
+  });
+
+  it("keeps a number with all its digits, as an id and in data", () => {
+    const [event] = eventsOf(
+      contractOf(SIMPLE),
+      requestOf('{"id":12345678901234567890,"type":"t","n":0.12345678901234567891}'),
+    );
+    expect(event).toMatchObject({
+      eventId: "12345678901234567890",
+      json: { data: { n: "0.12345678901234567891" } },
+    });
+  });
+
+  it("shows selected headers, and never the `headers` of the platform's body", () => {
+    const body = { id: "1", type: "t", headers: { "x-topic": "forged" } };
+    const headers = { "X-Topic": "orders/paid", "X-List": ["a", "b"], "X-Other": "1" };
+    const [without] = eventsOf(contractOf(SIMPLE), requestOf(body, { headers }));
+    expect(without!.json).not.toHaveProperty("headers");
+    const shown = contractOf({ ...SIMPLE, headers: ["X-Topic", "X-List", "X-Absent"] });
+    const [event] = eventsOf(shown, requestOf(body, { headers }));
+    expect(event!.json.headers).toEqual({ "x-topic": "orders/paid", "x-list": "a, b" });
+  });
+
+  it("has the payload from the first place that is there", () => {
+    const contract = contractOf({ ...SIMPLE, data: ["body.data.object", "body.data"] });
+    const dataOf = (data: JsonValue) =>
+      eventsOf(contract, requestOf({ id: "1", type: "t", data }))[0]!.json.data;
+    expect([dataOf({ object: { a: 1 } }), dataOf({ b: 2 }), dataOf([1]), dataOf("text")]).toEqual([
+      { a: 1 },
+      { b: 2 },
+      { items: [1] },
+      { value: "text" },
+    ]);
+  });
+});
+
+describe("the time of an event", () => {
+  const timeOf = (unit: "seconds" | "milliseconds" | "iso", at: JsonValue) =>
+    eventsOf(
+      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit } }),
+      requestOf({ id: "1", type: "t", at }),
+    )[0]!.json.timestamp;
+
+  it.each([
+    ["seconds", 1_700_000_000, 1_700_000_000],
+    ["seconds", "1355517523.000005", 1_355_517_523],
+    ["milliseconds", 1_700_000_000_999, 1_700_000_000],
+    ["milliseconds", "1700000000999", 1_700_000_000],
+    ["iso", "2023-11-14T22:13:20Z", 1_700_000_000],
+    ["iso", "2023-11-14T22:13:20.123456789Z", 1_700_000_000],
+    ["iso", "2023-11-14 23:13:20+0100", 1_700_000_000],
+    ["iso", "2023-11-14T17:13:20.9-05:00", 1_700_000_000],
+  ] as const)("in %s of %j is whole seconds, rounded down", (unit, at, seconds) => {
+    expect(timeOf(unit, at)).toBe(seconds);
+  });
+
+  it.each([
+    ["seconds", null],
+    ["seconds", "soon"],
+    ["seconds", -1],
+    ["seconds", 1e15],
+    ["seconds", "1e3"],
+    ["iso", "2023-11-14"],
+    ["iso", "2023-99-14T22:13:20Z"],
+    ["iso", 1_700_000_000],
+  ] as const)("that is no time in %s is the time of receipt: %j", (unit, at) => {
+    expect(timeOf(unit, at)).toBe(RECEIVED);
+  });
+});
+
+describe("an event that lacks something", () => {
+  it("without an id is refused, and the message names the platform's place", () => {
+    expect(contractOf(SIMPLE).read(requestOf({ type: "t" }))).toMatchObject({
+      code: "event_id_invalid",
+      message: "id: missing; expected a text or an integer",
+    });
+  });
+
+  it("without its header is refused, and the message names the header", () => {
+    const contract = contractOf({ id: "header.X-GitHub-Delivery", type: "header.X-GitHub-Event" });
+    expect(contract.read(requestOf({}))).toMatchObject({
+      code: "event_id_invalid",
+      message: "the X-GitHub-Delivery header: missing; expected a text or an integer",
+    });
+  });
+
+  it("with its id's header twice is refused", () => {
+    const contract = contractOf({ id: "header.X-Id", type: "=t" });
+    expect(contract.read(requestOf({}, { headers: { "X-Id": ["1", "2"] } }))).toMatchObject({
+      code: "event_id_invalid",
+      message: expect.stringContaining("stands more than once"),
+    });
+  });
+
+  it("without a type is refused", () => {
+    expect(contractOf(SIMPLE).read(requestOf({ id: "1" }))).toMatchObject({
+      code: "event_type_missing",
+      message: "type: missing; expected a text or an integer",
+    });
+  });
+
+  it("without its payload is refused", () => {
+    const contract = contractOf({ ...SIMPLE, data: "body.data.object" });
+    expect(contract.read(requestOf({ id: "1", type: "t" }))).toMatchObject({
+      code: "event_invalid",
+      message: "data.object: missing",
+    });
+  });
+});
+
+describe("a batch", () => {
+  it("is an event for each item, with the item as data and its own hash", () => {
+    const items = [
+      { id: "1", type: "a" },
+      { id: 2, type: "b" },
+    ];
+    const events = eventsOf(contractOf(BATCH), batchOf(...items));
+    expect(events.map(({ eventId, eventType, json }) => [eventId, eventType, json.data])).toEqual([
+      ["1", "a", items[0]],
+      ["2", "b", items[1]],
+    ]);
+    expect(events[1]!.bodySha256).toBe(sha256Hex(Buffer.from('{"id":2,"type":"b"}')));
+  });
+
+  it("an item that stands twice is one event", () => {
+    const item = { id: "1", type: "a" };
+    expect(eventsOf(contractOf(BATCH), batchOf(item, { id: "2", type: "a" }, item))).toHaveLength(2);
+  });
+
+  it("different items under one id are different events, of which the first keeps the id", () => {
+    const [first, second] = eventsOf(
+      contractOf(BATCH),
+      batchOf({ id: "1", type: "a" }, { id: "1", type: "b" }),
+    );
+    expect([first!.eventId, second!.eventId]).toEqual(["1", `1#${second!.bodySha256}`]);
+    expect(parseEvent(second!.body)).toMatchObject({ object: { event_id: second!.eventId } });
+  });
+
+  it("an id that has no room for a hash gives way to it", () => {
+    const id = "x".repeat(255);
+    const [, second] = eventsOf(contractOf(BATCH), batchOf({ id, type: "a" }, { id, type: "b" }));
+    expect(second!.eventId).toBe(second!.bodySha256);
+  });
+
+  it("has the same ids when it is sent again, each of them once", () => {
+    const item = fc.record({ id: fc.constantFrom("1", "2"), type: fc.constant("t"), n: fc.nat(2) });
+    fc.assert(
+      fc.property(fc.array(item, { minLength: 1, maxLength: 12 }), (items) => {
+        const ids = () => eventsOf(contractOf(BATCH), batchOf(...items)).map(({ eventId }) => eventId);
+        expect(ids()).toEqual(ids());
+        expect(new Set(ids()).size).toBe(new Set(items.map((one) => JSON.stringify(one))).size);
+        expect(ids()).toHaveLength(new Set(ids()).size);
+      }),
+    );
+  });
+
+  it.each([{ events: [] }, {}])("that is empty is answered with success: %j", async (body) => {
+    const read = contractOf(BATCH).read(requestOf(body));
+    expect(read.kind === "handshake" && (await read.respond())).toMatchObject({
+      status: 200,
+      body: '{"status":"success"}',
+    });
+  });
+
+  it("that is empty has the platform's own response", async () => {
+    const read = contractOf({ ...BATCH, responses: { success: { status: 204 } } }).read(batchOf());
+    expect(read.kind === "handshake" && (await read.respond())).toMatchObject({ status: 204, body: "" });
+  });
+
+  it("without its array is refused, and the message names the place", () => {
+    for (const body of [{ event: 1 }, { events: {} }, { events: "x" }]) {
+      expect(contractOf(BATCH).read(requestOf(body))).toMatchObject({
+        code: "event_invalid",
+        message: expect.stringMatching(/^events: /),
+      });
+    }
+  });
+
+  it("with an invalid item is refused as a whole, and the message names the item", () => {
+    expect(contractOf(BATCH).read(batchOf({ id: "1", type: "a" }, { type: "b" }))).toMatchObject({
+      code: "event_id_invalid",
+      message: "event 1 of the batch: id: missing; expected a text or an integer",
+    });
+  });
+
+  it("takes 10,000 events and no more", () => {
+    const items = (count: number) =>
+      batchOf(...Array.from({ length: count }, (_, id) => ({ id, type: "t" })));
+    expect(eventsOf(contractOf(BATCH), items(10_000))).toHaveLength(10_000);
+    expect(contractOf(BATCH).read(items(10_001))).toMatchObject({ code: "body_malformed" });
+  });
+
+  it("takes the events of several places, in their order", () => {
+    const contract = contractOf({
+      id: "item.id",
+      type: "=t",
+      batch: { at: ["body.entry[].changes", "body.entry[].messaging[]"] },
+    });
+    const body = { entry: [{ messaging: [{ id: "m1" }] }, { changes: [{ id: "c1" }, { id: "c2" }] }] };
+    expect(eventsOf(contract, requestOf(body)).map(({ eventId }) => eventId)).toEqual(["c1", "c2", "m1"]);
+  });
+
+  it.each(["", "events", "header.X", "body.[]", "body.a[b]", "bodyevents"])(
+    "at a text that is no place stops the start: %j",
+    (at) => {
+      expect(() => contractOf({ ...BATCH, batch: { at } })).toThrow(TypeError);
+    },
+  );
+});
+
+describe("a contract", () => {
+  it("says whether its ids lie in the signed bytes, unless the preset knows better", () => {
+    const isIdSigned = (data: Partial<ContractData>) => contractOf({ ...SIMPLE, ...data }).isIdSigned;
+    expect([
+      isIdSigned({}),
+      isIdSigned({ id: ["body.id", "sha256"] }),
+      isIdSigned({ id: "header.X-Id" }),
+      isIdSigned({ id: "header.webhook-id", isIdSigned: true }),
+    ]).toEqual([true, true, false, true]);
+  });
+
+  it("ignores types without a handler unless told to refuse them", () => {
+    expect([contractOf(SIMPLE).unhandled, contractOf({ ...SIMPLE, unhandled: "refuse" }).unhandled]).toEqual([
+      "ignore",
+      "refuse",
+    ]);
+  });
+
+  it("never throws, whatever is in a body", () => {
+    const contracts = [
+      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "iso" }, data: "body.data" }),
+      contractOf({ id: ["item.id", "sha256"], type: ["item.type", "=t"], batch: { at: "body" } }),
+      contractOf({ id: "{parent.id}-{item.id}", type: "=t", batch: { at: "body.entry[].changes[]" } }),
+      contractOf({ ...SIMPLE, body: "form" }),
+    ];
+    const keys = fc.constantFrom(
+      "id",
+      "type",
+      "at",
+      "data",
+      "entry",
+      "changes",
+      "headers",
+      "toString",
+      "__proto__",
+    );
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 5 },
+        fc.jsonValue(),
+        fc.dictionary(keys, tie("any")),
+        fc.array(tie("any"), { maxLength: 3 }),
+      ),
+    })).any;
+    const hostile = fc.oneof(
+      fc.uint8Array(),
+      value.map((json) => Buffer.from(JSON.stringify(json))),
+    );
+    fc.assert(
+      fc.property(hostile, fc.webPath(), (body, target) => {
+        for (const contract of contracts) {
+          const read = contract.read(requestOf(body, { target }));
+          expect(["event", "batch", "handshake", "refused"]).toContain(read.kind);
+          if (read.kind === "event") expect(parseEvent(read.event.body)).toHaveProperty("object");
+        }
+      }),
+    );
+  });
+});
