@@ -1,14 +1,54 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
+import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type {
+  PlatformFacts,
+  SourceDefinition,
+  SourceEnvironment,
+  SourceSettings,
+} from "../source-definition.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
 
 export interface PresetOptions extends SourceSettings {
+  /** As the platform shows it; several while it is rotated, the current one first: all of them verify. */
   readonly secret: SecretOption;
+}
+
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
+  readonly settings: SourceSettings;
+  /** The texts that no log may show. */
+  readonly secrets: readonly string[];
+  /** @throws TypeError for a secret or a key that cannot be used */
+  readonly scheme: (environment: SourceEnvironment) => Scheme;
+  readonly contract: ContractData;
+}
+
+const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
+
+/**
+ * A source of any scheme.
+ * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
+ */
+export function defineSource(parts: SourceParts): SourceDefinition {
+  const { preset, facts, secrets, scheme, sign } = parts;
+  const settings = settingsOf(preset, parts.settings);
+  const { unhandled } = settings;
+  const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
+  scheme(NOWHERE);
+  createEventContract(contract, NOWHERE);
+  return {
+    preset,
+    facts,
+    settings,
+    secrets,
+    createScheme: scheme,
+    createContract: (environment) => createEventContract(contract, environment),
+    ...(sign !== undefined && { sign }),
+  };
 }
 
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
@@ -30,47 +70,38 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
   return (options) => {
     const secrets = secretsOf(preset, options.secret);
     const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
-    const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
     const [current = ""] = secrets;
-    // A secret that cannot be the key is refused here, where the stack names the configuration's line.
-    createHmacScheme(scheme, { secrets, clock: { now: () => new Date() }, origin: () => "" });
-    return {
+    return defineSource({
       preset,
       facts,
-      settings: settingsOf(preset, options),
+      settings: options,
       secrets,
-      createScheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
-      createContract: (environment) => createEventContract(withSettings(contract, options), environment),
+      scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
+      contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
-    };
+    });
   };
 }
 
 /** @throws TypeError where none is set */
-export function secretsOf(preset: string, given: SecretOption): string[] {
+export function secretsOf(preset: string, given: SecretOption, option = "secret"): string[] {
   const secrets = [given].flat().filter((secret) => secret !== undefined);
   const wrong = secrets.find((secret) => typeof secret !== "string");
   if (wrong !== undefined || secrets.length === 0) {
     const got = wrong === undefined ? "none" : typeof wrong;
     throw new TypeError(
-      `${preset}: \`secret\`: got ${got}, expected the secret that the platform shows; is its variable set?`,
+      `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`,
     );
   }
   return secrets;
 }
 
-/** @throws TypeError for an option of another kind */
-export function settingsOf(preset: string, { path, unhandled }: SourceSettings): SourceSettings {
+function settingsOf(preset: string, { path, unhandled }: SourceSettings): SourceSettings {
   if (path !== undefined && typeof path !== "string")
     throw new TypeError(`${preset}: \`path\`: expected a text`);
-  if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse")
-    throw new TypeError(
-      `${preset}: \`unhandled\`: got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
-    );
+  if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse") {
+    const got = JSON.stringify(unhandled);
+    throw new TypeError(`${preset}: \`unhandled\`: got ${got}, expected "ignore" or "refuse"`);
+  }
   return { ...(path !== undefined && { path }), ...(unhandled !== undefined && { unhandled }) };
-}
-
-/** What the user set takes the place of the platform's own. */
-export function withSettings(contract: ContractData, { unhandled }: SourceSettings): ContractData {
-  return unhandled === undefined ? contract : { ...contract, unhandled };
 }

@@ -68,7 +68,7 @@ export function createPublicKeyScheme(
         if ("kind" in read) return read;
         sent = read;
       }
-      const bytes = content.read === undefined ? request.body : content.read(request, sent?.text);
+      const bytes = content.read?.(request, sent?.text) ?? request.body;
       if (isRefused(bytes)) return bytes;
       const signedContent = { content: partsOf(bytes), signature: claimed, format };
       const index = known.findIndex((key) => isSignedBy(key, algorithm, signedContent));
