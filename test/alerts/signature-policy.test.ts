@@ -154,7 +154,8 @@ describe("an outcome", () => {
   it("an outcome states for each callback whether its signature was valid, wrong or missing", () => {
     const codesOf = (signature: string | undefined) =>
       Object.keys(FAULTS).filter((code) => signatureOf(code) === signature);
-    expect([signatureOf("success"), signatureOf("already_processed")]).toEqual(["authentic", "authentic"]);
+    for (const outcome of ["success", "already_processed", "ignored"])
+      expect(signatureOf(outcome)).toBe("authentic");
     expect(codesOf("unsigned")).toEqual(["signature_missing", "timestamp_missing", "token_missing"]);
     expect(codesOf("wrong")).toEqual([
       "signature_repeated",
@@ -188,6 +189,7 @@ describe("an outcome", () => {
       "redirect_invalid",
       "process_ended",
       "internal",
+      "handshake_failed",
       "keys_unavailable",
       "platform_unavailable",
       "prefetch_refused",

@@ -200,8 +200,8 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       await failures.record(newFailure("e3", { version: "v2" }), T0);
       await failures.record(newFailure("e4", { eventType: "gone", nextAttemptAt: null }), T0);
       expect(await failures.waitingTypes()).toEqual([
-        { eventType: "payment_notify", version: "v1", count: 2 },
-        { eventType: "payment_notify", version: "v2", count: 1 },
+        { source: "platform", eventType: "payment_notify", version: "v1", count: 2 },
+        { source: "platform", eventType: "payment_notify", version: "v2", count: 1 },
       ]);
     }));
 
