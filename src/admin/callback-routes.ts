@@ -31,7 +31,7 @@ export const CALLBACK_FILTER = {
     minLength: 1,
     maxLength: 1024,
     description:
-      "That ended so: `success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
+      "That ended so: `success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
   },
   remote_address: text("From this address, as the log has it."),
   event_id: text("Only rows of this event."),
@@ -90,7 +90,8 @@ function outcomesOf(text: string): readonly string[] {
   const outcomes = words.map((word) => word.replace(/^!/, ""));
   const unknown = outcomes.find((outcome) => !OUTCOMES.includes(outcome));
   if (unknown !== undefined) {
-    const expected = "expected success, already_processed, ignored, handshake or a code of docs/errors.md";
+    const expected =
+      "expected success, already_processed, accepted, ignored, handshake or a code of docs/errors.md";
     throw new HttpError(400, `outcome: there is no ${JSON.stringify(unknown)}; ${expected}`);
   }
   return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));

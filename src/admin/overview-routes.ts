@@ -42,7 +42,11 @@ async function readOverview(
       return { at: isoTime(slot), ...summed(bySlot.get(slot) ?? []) };
     }),
     totals: summed(rows),
-    failures: { ...failures, next_attempt_at: await store.failures.nextAttemptAt() },
+    failures: {
+      ...failures,
+      oldest_accepted_at: await store.failures.oldestAccepted(),
+      next_attempt_at: await store.failures.nextAttemptAt(),
+    },
     notifications: { waiting, dead },
     alerts: alerts.map(({ kind, source, subject, since }) => {
       return { kind, source, subject, since: since.toISOString() };

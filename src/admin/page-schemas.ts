@@ -141,7 +141,15 @@ export const OVERVIEW = view(
       .array(z.strictObject({ at: time(), outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }))
       .describe("Every period of the span, oldest first; the last one is not over."),
     totals: z.strictObject({ outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }),
-    failures: z.strictObject({ waiting: z.int(), exhausted: z.int(), next_attempt_at: time().nullable() }),
+    failures: z.strictObject({
+      accepted: z
+        .int()
+        .describe("Events whose platform has its response, and whose first attempt has not ended."),
+      oldest_accepted_at: time().nullable(),
+      waiting: z.int(),
+      exhausted: z.int(),
+      next_attempt_at: time().nullable(),
+    }),
     notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
     alerts: z
       .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
@@ -153,6 +161,7 @@ export const OVERVIEW = view(
 export const TALLY = view("`event: tally` of a live stream; of all callbacks, whatever its filter.", {
   callbacks: z.int().describe("How many rows the log got since the tally before."),
   outcomes: OUTCOMES.describe("How they ended."),
+  accepted: z.int().describe("Accepted events whose first attempt has not ended."),
   waiting: z.int().describe("Failures that wait for a retry."),
   exhausted: z.int().describe("Failures with retries exhausted."),
 });

@@ -97,7 +97,7 @@ export async function searchPageOf<Row, Item>(
 
 export type FailureFilterQuery = Readonly<BulkReplayView["filter"]>;
 export const FAILURE_FILTER = {
-  state: { type: "string", enum: ["waiting", "exhausted"] },
+  state: { type: "string", enum: ["accepted", "waiting", "exhausted"] },
   source: text("Such as `platform` or `oauth`."),
   event_type: text("Such as `payment_notify`."),
   code: text("Why the last attempt failed: a code of docs/errors.md, such as `handler_failed`."),

@@ -6,7 +6,7 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
   id: z.int(),
   filter: z
     .strictObject({
-      state: z.enum(["waiting", "exhausted"]).optional(),
+      state: z.enum(["accepted", "waiting", "exhausted"]).optional(),
       source: z.string().optional(),
       event_type: z.string().optional(),
       code: z.string().optional(),
@@ -49,7 +49,7 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
 });
 
 export const CALLBACK = view(
-  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md.",
+  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
   {
     id: z.int(),
     request_id: z.string(),
@@ -90,7 +90,7 @@ export const FAILURE = view("A failed event, waiting for its retry or with retri
   event_id: z.string(),
   event_type: z.string(),
   version: version(),
-  state: z.enum(["waiting", "exhausted"]),
+  state: z.enum(["accepted", "waiting", "exhausted"]),
   attempts: z.int(),
   retries_done: z.int(),
   code: z.string(),
@@ -103,7 +103,9 @@ export const FAILURE = view("A failed event, waiting for its retry or with retri
 export const REPLAY = z.strictObject({
   outcome: z
     .string()
-    .describe("`success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md."),
+    .describe(
+      "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
+    ),
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
@@ -161,7 +163,9 @@ export const NOTIFICATION = z.strictObject({
 const runFields = {
   outcome: z
     .string()
-    .describe("`success`, `already_processed`, `ignored`, `handshake` or a code of docs/errors.md."),
+    .describe(
+      "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
+    ),
   error: z.string().nullable().describe("With its stack, secrets masked."),
   duration_ms: z.number(),
 };
@@ -177,7 +181,9 @@ const TIMELINE_ENTRY = z.discriminatedUnion("kind", [
   z.strictObject({
     at: time(),
     kind: z.literal("attempt"),
-    by: z.enum(["callback", "retry", "replay", "bulk"]).describe("`bulk`: a replay of many."),
+    by: z
+      .enum(["callback", "accepted", "retry", "replay", "bulk"])
+      .describe("`accepted`: the first attempt, after the response; `bulk`: a replay of many."),
     callback_id: z.int().nullable().describe("Of the callback log, where it was made by a callback."),
     response_status: z.int().nullable().describe("Likewise."),
     ...runFields,
@@ -185,7 +191,7 @@ const TIMELINE_ENTRY = z.discriminatedUnion("kind", [
   z.strictObject({
     at: time(),
     kind: z.literal("failure"),
-    state: z.enum(["waiting", "exhausted"]).describe("It was kept then; this is its state now."),
+    state: z.enum(["accepted", "waiting", "exhausted"]).describe("It was kept then; this is its state now."),
     code: z.string(),
   }),
   z.strictObject({ at: time(), kind: z.literal("record"), status: z.literal("completed") }),

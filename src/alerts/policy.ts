@@ -114,6 +114,7 @@ function isRestored({ authentic, refused, usual }: Window): boolean {
 const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
   "success",
   "already_processed",
+  "accepted",
   "ignored",
   "body_not_utf8",
   "body_not_json",

@@ -3,7 +3,7 @@ import type { Config } from "../config/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createPoller } from "../poller/index.ts";
-import { createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
+import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import type { UndoStep } from "./listeners.ts";
 import type { Services } from "./services.ts";
 
@@ -26,6 +26,7 @@ export function createBackgroundWork(
   channels: readonly Channel[],
 ) {
   const { store, clock, log } = receiver;
+  const accepted = createAcceptedPoller(receiver);
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
   const { policy } = config.notifications;
@@ -56,7 +57,9 @@ export function createBackgroundWork(
     clock,
     log,
   });
-  const stops: UndoStep[] = [retries, bulkReplays, outbox, tokenRefresh].map((loop) => () => loop.stop());
+  const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh].map(
+    (loop) => () => loop.stop(),
+  );
   let stopped: Promise<unknown> | undefined;
   const stopPollers = () => {
     stopped ??= Promise.all(stops.map((stop) => stop()));
@@ -68,15 +71,16 @@ export function createBackgroundWork(
     start(intervals: PollIntervals): void {
       const ms = { ...POLL_INTERVALS, ...intervals };
       rollups.start(ms.rollupPollMs);
+      accepted.start(ms.retryPollMs);
       retries.start(ms.retryPollMs);
       bulkReplays.start(ms.bulkPollMs);
       outbox.start(ms.outboxPollMs);
       tokenRefresh.start(ms.refreshPollMs);
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
-    /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
+    /** Does what is due now, once, and resolves when it has ended: accepted events and retries, then deliveries and tokens. */
     async runDue(): Promise<void> {
-      while ((await retries.round()) > 0);
+      while ((await accepted.round()) + (await retries.round()) > 0);
       await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */

@@ -1,6 +1,6 @@
 import { type Config, ConfigError } from "../config/index.ts";
 import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
-import type { Source } from "../pipeline/index.ts";
+import type { AnswerMode, Source } from "../pipeline/index.ts";
 import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
 
 export interface ConfiguredSource {
@@ -30,6 +30,21 @@ export async function configuredSources({ sources }: Config): Promise<Configured
   return [...named, ...presets];
 }
 
+/** Of the time that a platform waits: the rest is for the network and for what the database is doing. */
+const SHARE_OF_DEADLINE = 2 / 3;
+
+function answerMode({ settings: { answer }, facts: { deadlineSeconds } }: SourceDefinition): AnswerMode {
+  if (typeof answer === "string") return answer;
+  if (answer !== undefined) {
+    const { within } = answer;
+    return {
+      withinMs: within.endsWith("ms") ? Number.parseFloat(within) : Number.parseFloat(within) * 1_000,
+    };
+  }
+  if (deadlineSeconds === undefined) return "inline";
+  return { withinMs: Math.round(deadlineSeconds * SHARE_OF_DEADLINE * 1_000) };
+}
+
 interface SourceParts {
   /** How the specification's platform authenticates. */
   readonly scheme: Scheme;
@@ -45,12 +60,20 @@ export function createSourceMap(
   { scheme, configured, clock, origin, typeMismatch }: SourceParts,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
-  const platform: Source = { name: PLATFORM, scheme, contract: createPlatformContract(PLATFORM, rules) };
+  const platform: Source = {
+    name: PLATFORM,
+    answer: "inline",
+    scheme,
+    contract: createPlatformContract(PLATFORM, rules),
+  };
   const others = configured.map(({ name, definition }): [string, Source] => {
     const environment = { name, clock, origin };
     try {
       const contract = definition.createContract(environment);
-      return [name, { name, scheme: definition.createScheme(environment), contract }];
+      return [
+        name,
+        { name, answer: answerMode(definition), scheme: definition.createScheme(environment), contract },
+      ];
     } catch (cause) {
       throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
     }

@@ -58,17 +58,7 @@ export function createServices(dependencies: Dependencies) {
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
-  const metrics = createMetrics({
-    knownTypes: registry.types,
-    failureCounts: () => store.failures.counts(),
-    deliveryCounts: () => store.outbox.counts(),
-    waitingCallbacks: () => concurrency.active,
-    probes: {
-      mostWaitingCallbacks: config.maxWaitingCallbacks,
-      ping: () => store.ping(),
-      ...freeDiskSpace(config),
-    },
-  });
+  const metrics = metricsOf(dependencies, concurrency);
   const callbackLog = createCallbackLog({
     append: createCallbackAppender(store, config.retention.refusedBytes, clock, logger),
     isDataError: store.database.isDataError,
@@ -101,6 +91,7 @@ export function createServices(dependencies: Dependencies) {
     handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
+    acceptedEvents: { onAccepted: () => {} },
     unsavedPreparations: new Map(),
     tokens,
   };
@@ -117,6 +108,21 @@ export function createServices(dependencies: Dependencies) {
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
   };
+}
+
+function metricsOf({ config, store, registry, clock }: Dependencies, concurrency: ConcurrencyLimit): Metrics {
+  return createMetrics({
+    knownTypes: registry.types,
+    failureCounts: () => store.failures.counts(),
+    acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
+    deliveryCounts: () => store.outbox.counts(),
+    waitingCallbacks: () => concurrency.active,
+    probes: {
+      mostWaitingCallbacks: config.maxWaitingCallbacks,
+      ping: () => store.ping(),
+      ...freeDiskSpace(config),
+    },
+  });
 }
 
 /** For storing how a run ended; short limits need no more than as long again. */
@@ -150,6 +156,10 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: De
     onResponse,
     onItem,
   };
+}
+
+function secondsSince(time: string | null, clock: Clock): number {
+  return time === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(time)) / 1_000);
 }
 
 /** A database server's disk is its own business. */

@@ -98,6 +98,7 @@ function eventStatus({ failure, event }: EventHistoryView): string {
 
 const ATTEMPTS = {
   callback: "attempt in a callback",
+  accepted: "attempt after the response",
   retry: "retry",
   replay: "replay",
   bulk: "bulk replay",
@@ -131,7 +132,7 @@ export function firstLine(text: string): string {
 }
 
 export interface FailureFilterOptions {
-  readonly state?: "waiting" | "exhausted";
+  readonly state?: "accepted" | "waiting" | "exhausted";
   readonly source?: string;
   readonly type?: string;
   readonly code?: string;
@@ -139,7 +140,9 @@ export interface FailureFilterOptions {
 
 export function withFailureFilter(command: Command): Command {
   return command
-    .addOption(new Option("--state <state>", "failures in this state").choices(["waiting", "exhausted"]))
+    .addOption(
+      new Option("--state <state>", "failures in this state").choices(["accepted", "waiting", "exhausted"]),
+    )
     .option("--type <event_type>", "failures of events of this type")
     .option("--code <code>", "failures with this code");
 }

@@ -108,6 +108,7 @@ export interface CallbackFilter {
 export const OUTCOMES: readonly string[] = [
   "success",
   "already_processed",
+  "accepted",
   "ignored",
   "handshake",
   ...Object.keys(FAULTS),

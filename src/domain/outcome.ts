@@ -2,7 +2,7 @@ import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
-export type Outcome = AttemptOutcome | Ignored | Handshake;
+export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake;
 
 /** How an attempt can end: of a callback's event, a retry or a replay. */
 export type AttemptOutcome = Success | AlreadyProcessed | Refused | Failed;
@@ -22,6 +22,11 @@ export interface AlreadyProcessed {
   readonly result: JsonObject | null;
   /** False where another body came under the same id. */
   readonly isSameBody: boolean;
+}
+
+/** The event is durable, and its platform need not wait for the handler (answer modes `after` and `within`). */
+export interface Accepted {
+  readonly kind: "accepted";
 }
 
 /** No handler receives events of this type, and the source ignores such types: nothing ran and nothing was recorded. */

@@ -15,7 +15,7 @@ export function nextAttemptAt(policy: RetryPolicy, retriesDone: number, now: Dat
 
 /** An attempt whose process ended before the attempt did. */
 export interface AttemptInterruption {
-  readonly kind: "retry" | "replay" | "bulk";
+  readonly kind: "accepted" | "retry" | "replay" | "bulk";
   /** Whether its process ran no other failure meanwhile. */
   readonly isAlone: boolean;
   /** Including this one. */
@@ -36,7 +36,7 @@ const MAX_ENDS_IN_BULK = 3;
  */
 export function afterInterruption(policy: RetryPolicy, interrupted: AttemptInterruption, now: Date) {
   const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
-  if (kind !== "retry") {
+  if (kind === "replay" || kind === "bulk") {
     const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;
     return { retriesDone, isGivenUp, nextAttemptAt: undefined };
   }

@@ -43,14 +43,14 @@ export interface HandleContext<Data = JsonObject, Prepared = undefined, Tables =
   readonly tx: Transaction<Tables>;
   /** What `prepare` returned, now or in an earlier attempt. */
   readonly prepared: Prepared;
-  /** `inline` in the callback itself, `retry` by the loop, `replay` by an operator. */
+  /** `inline` in the callback itself, `accepted` after its response, `retry` by the loop, `replay` by an operator. */
   readonly attempt: AttemptKind;
   readonly now: Date;
   /** Writes a notification that is delivered after the commit, at least once. */
   notify(topic: string, payload: JsonObject): Promise<void>;
 }
 
-export type AttemptKind = "inline" | "retry" | "replay";
+export type AttemptKind = "inline" | "accepted" | "retry" | "replay";
 
 export interface HandlerDefinition<
   Schema extends StandardSchemaV1,

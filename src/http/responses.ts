@@ -19,6 +19,7 @@ const RETRY_SOON_SECONDS = 5;
 export function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
   const status = statusOf(outcome);
   switch (outcome.kind) {
+    case "accepted":
     case "ignored":
     case "handshake":
       return jsonResponse(status, { status: outcome.kind });

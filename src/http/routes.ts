@@ -30,13 +30,15 @@ export function createRoutes(
   responder: Responder,
 ): ReadonlyMap<string, Route> {
   const served = new Map<string, Route>();
-  const callback = { isCallback: true, isOAuth: false, isConcurrencyLimited: true };
+  const callback = { isCallback: true, isOAuth: false };
   for (const { source: name, path, version } of callbacks) {
     const source = deps.receiver.sourcesByName.get(name);
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
     const { methods } = source.contract;
+    // What is durable can be run later.
+    const isConcurrencyLimited = source.answer === "inline";
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
-    served.set(path, { ...callback, methods, handle });
+    served.set(path, { ...callback, isConcurrencyLimited, methods, handle });
   }
   const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
   served.set(redirect, {
@@ -86,6 +88,7 @@ function callbackRoute(
       target: request.url,
       headers,
       body,
+      startedAt,
       deadline: startedAt + timeLimitMs,
       bodyReservation: request.bodyReservation,
       context: request.context,

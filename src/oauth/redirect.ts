@@ -173,6 +173,7 @@ function eventOf(code: string, state: string, authentic: RedirectAuthentication,
     key: { source: OAUTH, eventId },
     content: { eventId, typeOf: () => EVENT_TYPE, json, body, bodySha256 },
     contract: CONTRACT,
+    answer: "inline" as const,
     version: "v1" as const,
   };
 }

@@ -19,7 +19,9 @@ export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */
   readonly knownTypes: readonly string[];
   /** These are asked at each scrape. */
-  readonly failureCounts: () => Promise<Record<"waiting" | "exhausted", number>>;
+  /** Seconds since the oldest accepted event arrived whose first attempt has not ended; 0 where there is none. */
+  readonly acceptedAge: () => Promise<number>;
+  readonly failureCounts: () => Promise<Record<"accepted" | "waiting" | "exhausted", number>>;
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
   readonly waitingCallbacks: () => number;
   /** Without it the metrics say nothing of the database and the disk. */
@@ -37,7 +39,8 @@ const HELP = {
     "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
   oncehook_waiting_callbacks_limit: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
   oncehook_attempts_total: "Runs of a handler.",
-  oncehook_failures: "Failed events: waiting for a retry, or with retries exhausted.",
+  oncehook_failures: "Events not handled yet: accepted, waiting for a retry, or with retries exhausted.",
+  oncehook_accepted_oldest_seconds: "Age of the oldest accepted event whose first attempt has not ended.",
   oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
   oncehook_delivery_attempts_total: "Attempts to deliver a notification, by how they ended.",
   oncehook_credentials_used_total:
@@ -75,7 +78,7 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
       duration.observe(seconds);
       counters.outcomes(outcomeName(outcome));
     },
-    attempt: (kind: "inline" | "retry" | "replay", outcome: Outcome) =>
+    attempt: (kind: "inline" | "accepted" | "retry" | "replay", outcome: Outcome) =>
       counters.attempts(kind, outcomeName(outcome)),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
     credentialUsed: counters.credentials,
@@ -144,7 +147,13 @@ interface DatabaseProbes {
 /** Defines the gauges that are set at each scrape; `probes` tell a receiver that is up from one that can work. */
 function registerGauges(
   registry: Registry,
-  { waitingCallbacks, failureCounts, deliveryCounts, probes }: Omit<MetricsOptions, "knownTypes">,
+  {
+    waitingCallbacks,
+    failureCounts,
+    acceptedAge,
+    deliveryCounts,
+    probes,
+  }: Omit<MetricsOptions, "knownTypes">,
 ): void {
   const gauge = (
     name: keyof typeof HELP,
@@ -164,6 +173,10 @@ function registerGauges(
   };
   gauge("oncehook_waiting_callbacks", (waiting) => waiting.set(waitingCallbacks()));
   gauge("oncehook_failures", states(failureCounts), "state");
+  gauge("oncehook_accepted_oldest_seconds", async (age) => {
+    const seconds = await undefinedIfSlow(acceptedAge).catch(() => undefined);
+    if (seconds !== undefined) age.set(seconds);
+  });
   gauge("oncehook_deliveries", states(deliveryCounts), "state");
   if (probes === undefined) return;
   const { mostWaitingCallbacks, ping, freeBytes } = probes;

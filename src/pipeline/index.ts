@@ -2,17 +2,19 @@ export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
 export { errorText } from "./error-text.ts";
-export { type Delivery, processCallback, processDelivery } from "./pipeline.ts";
+export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export type {
+  AnswerMode,
   AttemptInput,
   BodyReservation,
   BuildLogEntry,
   Callback,
   CallbackResult,
+  Delivery,
   Observer,
   PipelineSettings,
   Receiver,
   Source,
 } from "./receiver.ts";
-export { failureContext, isInconclusive, lookUpRecord } from "./store-failure.ts";
+export { failureContext, isInconclusive, lookUpRecord, recordAttempt } from "./store-failure.ts";

@@ -1,13 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
-import { type EventKey, type Failed, failed, isRefused, type Outcome } from "../domain/index.ts";
+import { type AttemptOutcome, type Failed, failed, isRefused, type Outcome } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { Contract, EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
+import type { EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
+import { acceptEvent, acceptForLater, isIgnored, settleAccepted } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { runBatch } from "./batch.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
-import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
+import type { AttemptInput, Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
 
 type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
@@ -73,9 +74,22 @@ async function endHandshake(
 
 function deliveryOf(callback: Callback, content: EventContent): Delivery {
   const { source, version, deadline, context, buildLogEntry, end } = callback;
-  const { contract } = source;
+  const { contract, answer } = source;
   const key = { source: source.name, eventId: content.eventId };
-  return { key, content, contract, isJson: content.isJson, version, deadline, context, buildLogEntry, end };
+  const answerBy = typeof answer === "object" ? callback.startedAt + answer.withinMs : undefined;
+  return {
+    key,
+    content,
+    contract,
+    answer,
+    answerBy,
+    isJson: content.isJson,
+    version,
+    deadline,
+    context,
+    buildLogEntry,
+    end,
+  };
 }
 
 /** Each event with a record and a transaction of its own, some of them at a time; one response for all of them. */
@@ -92,20 +106,17 @@ function processBatch(callback: Callback, events: readonly EventContent[], recei
   runBatch(events, start, (outcome) => callback.end({ outcome, isVerified: true }));
 }
 
-/** An authenticated delivery of an identified event. */
-export interface Delivery
-  extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
-    Pick<CallbackResult, "isJson"> {
-  readonly key: EventKey;
-  readonly content: EventContent;
-  readonly contract: Pick<Contract, "unhandled" | "isIdSigned">;
-}
-
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
 export function processDelivery(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter();
-  if (overloaded !== undefined) return delivery.end({ outcome: overloaded });
-  receiver.store.lookUp(new DeliveryRun(delivery, receiver));
+  if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
+  if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
+  // Its platform need not come again: what is durable can be run later.
+  void acceptForLater(delivery, receiver).then((outcome) => delivery.end({ outcome, ...describe(delivery) }));
+}
+
+function describe({ key, isJson }: Delivery): Pick<CallbackResult, "eventId" | "isJson"> {
+  return { eventId: key.eventId, isJson };
 }
 
 /** A delivery on its way from the look-up to its outcome. */
@@ -117,14 +128,20 @@ class DeliveryRun implements PendingLookup {
   readonly #span: TraceSpan | undefined;
   /** The store calls back in the context of another delivery. */
   readonly #context: AsyncResource;
+  readonly #startedAt: Date;
   #eventType: string | undefined;
   #hasLock = false;
+  #answerTimer: NodeJS.Timeout | undefined;
+  /** The platform has its response, and the event is durable: the run goes on without them. */
+  #isAnswered = false;
+  #outcome: Outcome | undefined;
 
   constructor(delivery: Delivery, receiver: Receiver) {
     this.key = delivery.key;
     this.deadline = delivery.deadline;
     this.#delivery = delivery;
     this.#receiver = receiver;
+    this.#startedAt = receiver.clock.now();
     this.#span = receiver.tracer?.startSpan("once");
     this.#context = this.#span?.within(() => new AsyncResource("oncehook.delivery")) ?? delivery.context;
   }
@@ -140,12 +157,19 @@ class DeliveryRun implements PendingLookup {
 
   #goOn(record: StoredRecord | undefined): void {
     try {
-      if (record === undefined) return this.#dispatchLocked();
+      if (record === undefined) return this.#goOnUnrecorded();
       this.#eventType = record.eventType;
       this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
     } catch (error) {
       this.#end(faultOutcome(error));
     }
+  }
+
+  #goOnUnrecorded(): void {
+    if (this.#delivery.answer === "after")
+      return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => this.#end(outcome));
+    this.#startAnswerTimer();
+    this.#dispatchLocked();
   }
 
   /** Deliveries of one event run one by one; one that has waited for another looks again. */
@@ -166,8 +190,7 @@ class DeliveryRun implements PendingLookup {
     const eventType = content.typeOf();
     if (isRefused(eventType)) return this.#end(eventType);
     this.#eventType = eventType;
-    const handler = this.#receiver.registry.find(key.source, version, eventType);
-    if (handler === undefined && contract.unhandled === "ignore") return this.#end({ kind: "ignored" });
+    if (isIgnored(this.#delivery, eventType, this.#receiver)) return this.#end({ kind: "ignored" });
     const input: AttemptInput = {
       key,
       content,
@@ -178,7 +201,8 @@ class DeliveryRun implements PendingLookup {
       kind: "inline",
       mode: "commit",
       context: this.#context,
-      buildLogEntry: (outcome) => buildLogEntry({ outcome, eventId: key.eventId, eventType, isJson }),
+      buildLogEntry: (outcome) =>
+        this.#isAnswered ? undefined : buildLogEntry({ outcome, eventId: key.eventId, eventType, isJson }),
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
@@ -192,10 +216,47 @@ class DeliveryRun implements PendingLookup {
     this.#end(outcome);
   }
 
+  /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */
+  #startAnswerTimer(): void {
+    const { answerBy } = this.#delivery;
+    if (answerBy === undefined || this.#answerTimer !== undefined) return;
+    this.#answerTimer = setTimeout(() => void this.#answerEarly(), Math.max(0, answerBy - performance.now()));
+  }
+
+  async #answerEarly(): Promise<void> {
+    const { content } = this.#delivery;
+    const { clock, settings, store, log } = this.#receiver;
+    const eventType = content.typeOf();
+    if (isRefused(eventType) || isIgnored(this.#delivery, eventType, this.#receiver)) return;
+    // By then this run has ended, or its process.
+    const runAt = new Date(clock.now().getTime() + settings.retry.leaseMs);
+    try {
+      await acceptEvent(this.#delivery, eventType, runAt, this.#receiver);
+      if (this.#outcome?.kind === "refused") await store.failures.remove(this.key);
+    } catch (err) {
+      return log.warn(
+        { err, event_id: this.key.eventId },
+        "an event could not be accepted before it was run",
+      );
+    }
+    if (this.#outcome !== undefined) return;
+    this.#eventType = eventType;
+    this.#isAnswered = true;
+    this.#respond({ kind: "accepted" });
+  }
+
   #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
+    clearTimeout(this.#answerTimer);
+    this.#outcome = outcome;
     if (this.#hasLock) this.#receiver.eventLock.release(this.key);
     this.#receiver.concurrency.leave();
     this.#span?.end(outcome);
+    if (!this.#isAnswered) return this.#respond(outcome, logEntry);
+    const run = { eventType: this.#eventType as string, startedAt: this.#startedAt };
+    void settleAccepted(this.#delivery, run, outcome as AttemptOutcome, this.#receiver);
+  }
+
+  #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
     const { isJson, end } = this.#delivery;
     end({ outcome, eventId: this.key.eventId, eventType: this.#eventType, isJson, logEntry });
   }

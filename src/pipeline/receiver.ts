@@ -27,9 +27,13 @@ import type { Deadline, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
+/** When a callback is answered: when its event was run, at once, or after so many milliseconds at the latest. */
+export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
+
 /** A configured sender: how its callbacks are recognized, and what they mean. */
 export interface Source {
   readonly name: string;
+  readonly answer: AnswerMode;
   readonly scheme: Scheme;
   readonly contract: Contract;
 }
@@ -45,6 +49,8 @@ export interface Callback extends SignedRequest {
   readonly source: Source;
   /** From the path or `X-API-Version` (SPEC 9). */
   readonly version: Version;
+  /** When it arrived, on the scale of `performance.now()`. */
+  readonly startedAt: number;
   readonly deadline: Deadline;
   /** The asynchronous context in which its handler runs. */
   readonly context: AsyncResource;
@@ -72,6 +78,18 @@ export interface CallbackResult {
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
+}
+
+/** An authenticated delivery of an identified event. */
+export interface Delivery
+  extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
+    Pick<CallbackResult, "isJson"> {
+  readonly key: EventKey;
+  readonly content: EventContent;
+  readonly contract: Pick<Contract, "unhandled" | "isIdSigned">;
+  readonly answer: AnswerMode;
+  /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
+  readonly answerBy?: number | undefined;
 }
 
 /** The rules of the sequence that configuration sets. */
@@ -115,6 +133,8 @@ export interface Receiver {
   readonly runLock: RunLock;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
+  /** Told when an event was accepted that is to be run at once. */
+  readonly acceptedEvents: { onAccepted: () => void };
   /** Results of `prepare` that the database did not take, by event, as JSON. */
   readonly unsavedPreparations: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */
@@ -143,7 +163,7 @@ export interface AttemptInput {
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
   /** The log entry that commits with a success, where a callback started the attempt. */
-  readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry;
+  readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry | undefined;
 }
 
 /** An attempt whose handler was found and whose event is valid. */

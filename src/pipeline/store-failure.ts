@@ -1,6 +1,6 @@
 import { type AttemptOutcome, type EventKey, type Failed, keyText, nextAttemptAt } from "../domain/index.ts";
 import { EncryptionKeyMissing } from "../encryption/index.ts";
-import { StoreError } from "../store/index.ts";
+import { type NewAttempt, StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 /**
@@ -74,4 +74,27 @@ export async function lookUpRecord(
 
 export function failureContext(key: AttemptInput["key"]): string {
   return `failure ${keyText(key)}`;
+}
+
+/**
+ * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened, so that
+ * an attempt that could not be written makes nothing else fail.
+ */
+export async function recordAttempt(
+  attempt: Omit<NewAttempt, "outcome" | "error">,
+  ended: AttemptOutcome,
+  { store, log, describe }: Receiver,
+): Promise<void> {
+  if (ended.kind === "already_processed" || isInconclusive(ended)) return;
+  const outcome = ended.kind === "success" ? ended.kind : ended.code;
+  let error: string | null = null;
+  if (ended.kind === "failed") error = describe(ended.cause);
+  else if (ended.kind === "refused") error = describe(ended.detail ?? ended.message);
+  try {
+    await store.attempts.append({ ...attempt, outcome, error });
+  } catch (err) {
+    const { source, eventId: event_id } = attempt;
+    const message = "an attempt could not be written down; the time line of its event lacks it";
+    log.warn({ err, source, event_id, outcome }, message);
+  }
 }

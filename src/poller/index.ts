@@ -12,20 +12,38 @@ export function createPoller(
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
+  let isAtWork = false;
+  let isWoken = false;
 
   function run(intervalMs: number): void {
+    isAtWork = true;
+    isWoken = false;
     current = round(() => stopped)
       .catch(failed)
-      .finally(() => schedule(intervalMs));
+      .finally(() => {
+        isAtWork = false;
+        schedule(intervalMs, isWoken ? 0 : intervalMs);
+      });
   }
 
-  function schedule(intervalMs: number): void {
-    if (!stopped) timer = setTimeout(run, intervalMs, intervalMs);
+  function schedule(intervalMs: number, delayMs = intervalMs): void {
+    if (!stopped) timer = setTimeout(run, delayMs, intervalMs);
+    wakeNow = () => {
+      clearTimeout(timer);
+      run(intervalMs);
+    };
   }
+
+  let wakeNow = (): void => {};
 
   return {
     /** The first round comes after one interval, each further one an interval after the end of the one before. */
-    start: schedule,
+    start: (intervalMs: number): void => schedule(intervalMs),
+    /** There is work: the next round begins now, or right after the one under way. */
+    wake(): void {
+      isWoken = true;
+      if (!isAtWork && !stopped) wakeNow();
+    },
     /** The same, with the first round at once: a stop waits for it. */
     startAtOnce: run,
     /** Begins no further round and waits for the one under way. */

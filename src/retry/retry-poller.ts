@@ -33,7 +33,7 @@ export function createRetryPoller(receiver: Receiver) {
       if (stopping.signal.aborted) return 0;
       const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
-      await Promise.all(due.map((failure) => runOne(failure, lease)));
+      await Promise.all(due.map((failure) => run(failure, lease)));
       return due.length;
     });
   }
@@ -45,7 +45,7 @@ export function createRetryPoller(receiver: Receiver) {
       const found = await runLock.exclusive(async () => {
         const lease = newLease(receiver);
         const failure = await failureLeases.leaseSuspect(lease);
-        if (failure !== undefined) await runOne(failure, lease);
+        if (failure !== undefined) await run(failure, lease);
         return failure !== undefined;
       });
       if (!found) return ran;
@@ -53,22 +53,8 @@ export function createRetryPoller(receiver: Receiver) {
     return MAX_CONCURRENT_RETRIES;
   }
 
-  async function runOne(
-    failure: StoredFailure,
-    { owner, leaseEndsAt }: ReturnType<typeof newLease>,
-  ): Promise<void> {
-    const { source, eventId, retriesDone } = failure;
-    const fields = { source, event_id: eventId, retry: retriesDone };
-    try {
-      const run = { failure, owner, leaseEndsAt, kind: "retry", stopping: stopping.signal } as const;
-      report(receiver, fields, await runFailure(run, receiver));
-    } catch (error) {
-      receiver.log.error(
-        { ...fields, err: error },
-        "how a retry ended could not be stored; it counts as cut off when its lease expires",
-      );
-    }
-  }
+  const run = (failure: StoredFailure, lease: ReturnType<typeof newLease>) =>
+    runLeased({ failure, lease, kind: "retry" }, stopping.signal, receiver);
 
   const loop = createPoller(round, (error: unknown) =>
     receiver.log.error({ err: error }, "due retries could not be looked up"),
@@ -83,16 +69,49 @@ export function createRetryPoller(receiver: Receiver) {
   };
 }
 
-function report({ log }: Receiver, fields: object, outcome: AttemptOutcome): void {
+/** Runs what was leased, and logs how it ended. */
+export async function runLeased(
+  { failure, lease, kind }: LeasedRun,
+  stopping: AbortSignal,
+  receiver: Receiver,
+): Promise<void> {
+  const { owner, leaseEndsAt } = lease;
+  const { source, eventId, retriesDone } = failure;
+  const fields = { source, event_id: eventId, ...(kind === "retry" && { retry: retriesDone }) };
+  try {
+    report(
+      receiver,
+      fields,
+      kind,
+      await runFailure({ failure, owner, leaseEndsAt, kind, stopping }, receiver),
+    );
+  } catch (error) {
+    receiver.log.error(
+      { ...fields, err: error },
+      `how ${LABELS[kind]} ended could not be stored; it counts as cut off when its lease expires`,
+    );
+  }
+}
+
+interface LeasedRun {
+  readonly failure: StoredFailure;
+  readonly lease: ReturnType<typeof newLease>;
+  readonly kind: "accepted" | "retry";
+}
+
+const LABELS = { accepted: "an accepted event", retry: "a retry" };
+
+function report({ log }: Receiver, fields: object, kind: LeasedRun["kind"], outcome: AttemptOutcome): void {
+  const what = kind === "retry" ? "retry" : "accepted event";
   if (outcome.kind !== "refused" && outcome.kind !== "failed")
-    return log.info({ ...fields, outcome: outcome.kind }, "retry ended");
+    return log.info({ ...fields, outcome: outcome.kind }, `${what} ended`);
   const { code } = outcome;
   const isPutOff = isInconclusive(outcome);
   if (outcome.kind === "failed") {
-    const message = isPutOff ? "retry put off; it cost the event none of its retries" : "retry failed";
+    const message = isPutOff ? `${what} put off; it cost the event none of its retries` : `${what} failed`;
     log.warn({ ...fields, code, err: outcome.cause }, message);
   }
   // The start has named the types without a handler; one line a minute and event would say no more.
-  else if (isPutOff) log.debug({ ...fields, code }, "retry put off");
-  else log.warn({ ...fields, code }, "retry was refused");
+  else if (isPutOff) log.debug({ ...fields, code }, `${what} put off`);
+  else log.warn({ ...fields, code }, `${what} was refused`);
 }

@@ -15,16 +15,17 @@ import {
   isInconclusive,
   lookUpRecord,
   type Receiver,
+  recordAttempt,
   runEvent,
 } from "../pipeline/index.ts";
 import { parseEvent } from "../sources/index.ts";
-import type { NewAttempt, StoredFailure } from "../store/index.ts";
+import type { StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
   readonly failure: StoredFailure;
   /** The holder of the failure's lease. */
   readonly owner: string;
-  readonly kind: "retry" | "replay";
+  readonly kind: "accepted" | "retry" | "replay";
   /** The bulk replay that it is one of. */
   readonly bulkReplayId?: number | undefined;
   /** Storing the outcome is retried until then, on the scale of `performance.now()`; tried once where this is absent. */
@@ -127,7 +128,7 @@ async function storeOutcome(
     // It does not count as a retry, but waits like one: at once, it would keep the others from running.
     const later = new Date(now.getTime() + retry.delaySeconds * 1000);
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
-    return failureLeases.release(failure, owner, kind === "retry" ? later : undefined, triedBy);
+    return failureLeases.release(failure, owner, kind === "replay" ? undefined : later, triedBy);
   }
   // What is refused or rejected will be so again, so that its retries are exhausted at once.
   const hasNoRetry = outcome.kind === "refused";
@@ -135,29 +136,6 @@ async function storeOutcome(
   const error = hasNoRetry ? outcome.message : receiver.describe(outcome.cause);
   const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null, bulkReplayId };
   await failureLeases.reschedule(failure, owner, again);
-}
-
-/**
- * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened, so that
- * an attempt that could not be written makes nothing else fail.
- */
-async function recordAttempt(
-  attempt: Omit<NewAttempt, "outcome" | "error">,
-  ended: AttemptOutcome,
-  { store, log, describe }: Receiver,
-): Promise<void> {
-  if (ended.kind === "already_processed" || isInconclusive(ended)) return;
-  const outcome = ended.kind === "success" ? ended.kind : ended.code;
-  let error: string | null = null;
-  if (ended.kind === "failed") error = describe(ended.cause);
-  else if (ended.kind === "refused") error = describe(ended.detail ?? ended.message);
-  try {
-    await store.attempts.append({ ...attempt, outcome, error });
-  } catch (err) {
-    const { source, eventId: event_id } = attempt;
-    const message = "an attempt could not be written down; the time line of its event lacks it";
-    log.warn({ err, source, event_id, outcome }, message);
-  }
 }
 
 /** A lease from now on, under an owner of its own. */

@@ -35,6 +35,12 @@ export interface PlatformFacts {
 export interface SourceSettings {
   /** Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. */
   readonly path?: string;
+  /**
+   * When a callback gets its response: when its handler has committed (`inline`), as soon as the event is durable
+   * (`after`), or when either has happened by then (`{ within: "2s" }`). Default: within two thirds of the time that
+   * the platform waits, where that is known; else `inline`.
+   */
+  readonly answer?: "inline" | "after" | { readonly within: `${number}s` | `${number}ms` };
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
 }

@@ -26,7 +26,7 @@ export interface FailureLease extends Lease {
 }
 
 export interface FailedAttempt {
-  readonly kind: "retry" | "replay";
+  readonly kind: "accepted" | "retry" | "replay";
   readonly code: FaultCode;
   readonly error: string;
   readonly now: Date;
@@ -66,7 +66,7 @@ const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at 
   lease_alone = 0, lease_bulk_id = NULL`;
 
 /** Takes back the attempts that a lease has counted. */
-const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
+const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('accepted', 'retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
   retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
 /**
@@ -85,6 +85,18 @@ export class FailureLeases extends Area {
         ORDER BY next_attempt_at LIMIT ${limit}`,
     );
     return rows.toSorted((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
+  }
+
+  /** Leases accepted events whose first attempt is due, the oldest first. The attempt is no retry. */
+  async leaseAccepted(lease: Lease, limit: number): Promise<readonly StoredFailure[]> {
+    const due = sql`state = 'accepted' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL AND crashes = 0
+      ORDER BY next_attempt_at LIMIT ${limit}`;
+    return this.lease(
+      lease,
+      sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
+      UPDATE oncehook_failures SET ${leaseOf(lease, "accepted")}, attempts = attempts + 1
+      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`,
+    );
   }
 
   /** Leases the due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
@@ -141,7 +153,7 @@ export class FailureLeases extends Area {
     const state = nextAttemptAt === null ? "exhausted" : "waiting";
     const failed = { code, error: storableText(again.error), lastFailedAt: now, crashes: 0 };
     await this.end(key, owner, bulkReplayId, [
-      assign(again.kind === "retry" ? { ...failed, nextAttemptAt, state } : failed),
+      assign(again.kind === "replay" ? failed : { ...failed, nextAttemptAt, state }),
     ]);
     await removeIfRecorded(this.database, key);
   }
@@ -210,25 +222,27 @@ export class FailureLeases extends Area {
     const leasedAt = new Date(row.leasedAt ?? row.lastFailedAt);
     const attempt = { kind, isAlone, retriesDone: row.retriesDone, crashes, leasedAt };
     const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
-    const isExhausted = isGivenUp && kind === "retry";
+    const isExhausted = isGivenUp && (kind === "retry" || kind === "accepted");
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
-    const changes: Values = {
+    const changes: Values & { readonly state?: StoredFailure["state"] } = {
       crashes,
       retriesDone,
       // Beside others, another event may have ended the process: this one's own error stays.
       ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
+      ...(row.state === "accepted" ? { state: "waiting" } : {}),
       ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),
       ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),
       ...(isTried ? { bulkReplayId: leaseBulkId } : {}),
     };
+    const state = changes.state ?? row.state;
     return this.database.transact(async (query) => {
       if ((await run(query, change(assign(changes)))).changes === 0) return undefined;
       if (isTried) await countFailedReplay(query, Number(leaseBulkId));
       const durationMs = Math.max(0, now.getTime() - leasedAt.getTime());
       const ended = { trigger: kind, outcome: "process_ended", error, durationMs } as const;
       await insertAttempt(query, { source, eventId, startedAt: leasedAt, ...ended });
-      return { source, eventId, kind, isAlone, state: isExhausted ? "exhausted" : row.state, crashes };
+      return { source, eventId, kind, isAlone, state, crashes };
     });
   }
 

@@ -22,17 +22,18 @@ import {
   type SearchStep,
 } from "./paging.ts";
 
-/** An event whose attempts have failed: it waits for its retry, or its retries are exhausted. */
+/** An event that was accepted and has not been run to its end, or whose attempts have failed. */
 export interface StoredFailure extends EventKey {
   readonly id: number;
   readonly eventType: string;
   readonly version: string;
-  readonly state: "waiting" | "exhausted";
+  /** `accepted`: its first attempt is due or under way; `waiting` for a retry; `exhausted`: no retry is left. */
+  readonly state: "accepted" | "waiting" | "exhausted";
   /** Every attempt that failed: inline, retries and replays. */
   readonly attempts: number;
   /** Asynchronous retries alone; `RETRY_MAX` bounds these. */
   readonly retriesDone: number;
-  readonly code: FaultCode;
+  readonly code: FaultCode | "accepted";
   readonly error: string;
   readonly encryptedBody: Uint8Array;
   readonly bodySha256: string;
@@ -49,6 +50,14 @@ export interface NewFailure
     Pick<StoredFailure, "eventType" | "version" | "code" | "error" | "encryptedBody" | "bodySha256"> {
   /** Null when no retry is allowed: the failure is `exhausted` from the start. */
   readonly nextAttemptAt: Date | null;
+}
+
+/** An event whose platform gets its response before the event was run. */
+export interface NewAcceptedEvent
+  extends EventKey,
+    Pick<StoredFailure, "eventType" | "version" | "encryptedBody" | "bodySha256"> {
+  /** When the retry loop may run it: at once, or when its run in the callback must have ended. */
+  readonly nextAttemptAt: Date;
 }
 
 export interface FailureFilter {
@@ -70,6 +79,23 @@ export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, st
 
 /** Events whose attempts have failed. `FailureLeases` has their attempts. */
 export class Failures extends Area {
+  /**
+   * Makes an event durable before it was run. One that is there already stays as it is; retries that are exhausted begin
+   * anew, as they do when a platform delivers such an event again.
+   */
+  async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
+    const { source, eventId, eventType, version, encryptedBody, bodySha256, nextAttemptAt } = event;
+    await this
+      .write`INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
+        code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
+      VALUES (${source}, ${eventId}, ${eventType}, ${version}, 'accepted', 0, 0,
+        'accepted', '', ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
+      ON CONFLICT (event_id, source) DO UPDATE SET state = 'accepted', retries_done = 0,
+      next_attempt_at = excluded.next_attempt_at
+      WHERE oncehook_failures.state = 'exhausted' AND oncehook_failures.lease_owner IS NULL`;
+    await removeIfRecorded(this.database, event);
+  }
+
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   async record(failure: NewFailure, now: Date): Promise<void> {
     const { source, eventId, eventType, version, code, encryptedBody, bodySha256, nextAttemptAt } = failure;
@@ -81,7 +107,10 @@ export class Failures extends Area {
         ${code}, ${storableText(failure.error)}, ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
       ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
-      attempts = oncehook_failures.attempts + 1`;
+      attempts = oncehook_failures.attempts + 1,
+      state = CASE oncehook_failures.state WHEN 'accepted' THEN excluded.state ELSE oncehook_failures.state END,
+      next_attempt_at = CASE oncehook_failures.state WHEN 'accepted' THEN excluded.next_attempt_at
+        ELSE oncehook_failures.next_attempt_at END`;
     await removeIfRecorded(this.database, failure);
   }
 
@@ -132,6 +161,7 @@ export class Failures extends Area {
     const rows = await this.read<{ state: StoredFailure["state"]; count: number }>`
       SELECT state, count(*) AS count FROM oncehook_failures GROUP BY state`;
     return {
+      accepted: 0,
       waiting: 0,
       exhausted: 0,
       ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
@@ -145,9 +175,16 @@ export class Failures extends Area {
     return next?.nextAttemptAt ?? null;
   }
 
+  /** When the oldest accepted event arrived, in ISO 8601; null where none waits. */
+  async oldestAccepted(): Promise<string | null> {
+    const [oldest] = await this.read<{ firstFailedAt: string }>`SELECT first_failed_at FROM oncehook_failures
+      WHERE state = 'accepted' ORDER BY next_attempt_at LIMIT 1`;
+    return oldest?.firstFailedAt ?? null;
+  }
+
   waitingTypes(): Promise<readonly WaitingType[]> {
     return this.read`SELECT source, event_type, version, count(*) AS count FROM oncehook_failures
-      WHERE state = 'waiting' GROUP BY source, event_type, version ORDER BY source, event_type, version`;
+      WHERE state IN ('accepted', 'waiting') GROUP BY source, event_type, version ORDER BY source, event_type, version`;
   }
 
   /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
@@ -186,7 +223,7 @@ export async function removeIfRecorded({ write }: Database, { source, eventId }:
 
 /** The index begins with the state: a filter without one reads it once for each. */
 export function statesOf({ state }: FailureFilter): readonly StoredFailure["state"][] {
-  return state === undefined ? ["waiting", "exhausted"] : [state];
+  return state === undefined ? ["accepted", "waiting", "exhausted"] : [state];
 }
 
 export function matching(
@@ -196,8 +233,8 @@ export function matching(
   return equal({ state, source, eventType, code });
 }
 
-/** What started an attempt; the first attempt is in the callback log instead. */
-export type AttemptTrigger = "retry" | "replay" | "bulk";
+/** What started an attempt. The first one is in the callback log instead, but for an event that was accepted before it. */
+export type AttemptTrigger = "accepted" | "retry" | "replay" | "bulk";
 
 /** One run of a handler beside the callbacks, as it ended. */
 export interface NewAttempt extends EventKey {

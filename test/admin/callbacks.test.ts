@@ -70,7 +70,7 @@ describe("GET /api/v1/callbacks", () => {
   it.each([
     [
       "outcome=succes",
-      /^outcome: there is no "succes"; expected success, already_processed, ignored, handshake or a code/,
+      /^outcome: there is no "succes"; expected success, already_processed, accepted, ignored, handshake or a code/,
     ],
     ["outcome=success,", /^outcome: there is no ""/],
     ["status=200,401", /^status: got "200,401", expected a value such as 401 or 4xx$/],

@@ -119,7 +119,13 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
         await until(async () => (await overviewOf(receiver)).needs_attention.length === 4);
         const overview = await overviewOf(receiver);
         conforms(PATH, "get", { status: 200, body: overview });
-        expect(overview.failures).toEqual({ waiting: 0, exhausted: 1, next_attempt_at: null });
+        expect(overview.failures).toEqual({
+          accepted: 0,
+          oldest_accepted_at: null,
+          waiting: 0,
+          exhausted: 1,
+          next_attempt_at: null,
+        });
         expect(overview.notifications.dead).toBe(1);
         expect(overview.alerts).toEqual([
           { kind: "silence", source: "platform", subject: "parcel", since: since.toISOString() },

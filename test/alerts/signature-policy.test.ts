@@ -154,7 +154,7 @@ describe("an outcome", () => {
   it("an outcome states for each callback whether its signature was valid, wrong or missing", () => {
     const codesOf = (signature: string | undefined) =>
       Object.keys(FAULTS).filter((code) => signatureOf(code) === signature);
-    for (const outcome of ["success", "already_processed", "ignored"])
+    for (const outcome of ["success", "already_processed", "accepted", "ignored"])
       expect(signatureOf(outcome)).toBe("authentic");
     expect(codesOf("unsigned")).toEqual(["signature_missing", "timestamp_missing", "token_missing"]);
     expect(codesOf("wrong")).toEqual([

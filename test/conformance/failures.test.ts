@@ -209,7 +209,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
       await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
-      expect(await failures.counts()).toEqual({ waiting: 3, exhausted: 1 });
+      expect(await failures.counts()).toEqual({ accepted: 0, waiting: 3, exhausted: 1 });
       const first = await failures.list({ limit: 2 }, {});
       expect(first.map(({ eventId }) => eventId)).toEqual(["e4", "e3"]);
       const second = await failures.list({ limit: 2, before: first[1]!.id }, {});

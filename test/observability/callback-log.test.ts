@@ -13,7 +13,8 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
   const logger = recordedLog();
   const metrics = createMetrics({
     knownTypes: [],
-    failureCounts: async () => ({ waiting: 0, exhausted: 0 }),
+    failureCounts: async () => ({ accepted: 0, waiting: 0, exhausted: 0 }),
+    acceptedAge: async () => 0,
     deliveryCounts: async () => ({ waiting: 0, dead: 0 }),
     waitingCallbacks: () => 0,
   });

@@ -2,13 +2,14 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { failed, refused, success } from "../../src/domain/index.ts";
 import { createMetrics, type MetricsOptions } from "../../src/observability/index.ts";
 
-const none = { waiting: 0, exhausted: 0 };
+const none = { accepted: 0, waiting: 0, exhausted: 0 };
 
 function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none) {
   const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
   return createMetrics({
     knownTypes: ["payment_notify"],
     failureCounts,
+    acceptedAge: async () => 3,
     deliveryCounts,
     waitingCallbacks: () => 3,
   });
@@ -98,8 +99,9 @@ describe("the metrics", () => {
 
   it("ask for the failures at each scrape", async () => {
     let waiting = 1;
-    const metrics = setUp(async () => ({ waiting, exhausted: 7 }));
+    const metrics = setUp(async () => ({ accepted: 0, waiting, exhausted: 7 }));
     expect(await samples(metrics, "oncehook_failures")).toEqual([
+      'oncehook_failures{state="accepted"} 0',
       'oncehook_failures{state="waiting"} 1',
       'oncehook_failures{state="exhausted"} 7',
     ]);

@@ -73,7 +73,14 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     const attempt = input(performance.now() + 5_000);
     const content = { ...attempt.content, eventId: KEY.eventId, typeOf };
     const contract = { unhandled: "refuse", isIdSigned: true } as const;
-    const delivery = { ...attempt, content, contract, context, buildLogEntry: () => logRow() };
+    const delivery = {
+      ...attempt,
+      content,
+      contract,
+      answer: "inline" as const,
+      context,
+      buildLogEntry: () => logRow(),
+    };
     const { outcome } = await new Promise<CallbackResult>((end) =>
       processDelivery({ ...delivery, end }, receiver),
     );

@@ -17,6 +17,7 @@ export function OutcomeBadge({ outcome, status }: Props) {
 
 /** Green: handled; grey: nothing was to be done; orange: rejected; red: failed, the sender retries. */
 export function colorOf(outcome: string, status?: number): string {
+  if (outcome === "accepted") return "blue";
   if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
   if (outcome === "already_processed" || outcome === "ignored" || outcome === "handshake") return "gray";
   if (status !== undefined) return status >= 500 ? "red" : "orange";

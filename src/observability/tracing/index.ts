@@ -8,7 +8,11 @@ export interface Tracer {
   /** The span of a whole request: a child of what its `traceparent` names, where that is honoured. */
   startRequest(arrived: RequestInfo): RequestSpan;
   /** The span of a stored failure's run: a trace of its own, with a link to the callback that failed, if it is known. */
-  startAttempt(kind: "retry" | "replay" | "dry-run", key: EventKey, eventType: string): TraceSpan;
+  startAttempt(
+    kind: "accepted" | "retry" | "replay" | "dry-run",
+    key: EventKey,
+    eventType: string,
+  ): TraceSpan;
   /**
    * The span of an attempt to deliver a notification: a trace of its own, with a link to the event's callback likewise.
    * Its headers are for a receiver over HTTP: `traceparent`, and `tracestate` where there is one.

@@ -36,6 +36,7 @@ export interface Responses {
 const ENTRIES = {
   success: "success",
   already_processed: "duplicate",
+  accepted: "success",
   ignored: "ignored",
   handshake: "success",
   refused: "refused",

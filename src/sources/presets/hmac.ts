@@ -14,14 +14,20 @@ export interface HmacSourceOptions
 
 /** Any HMAC, or hash, over a template of body, headers and address. @throws TypeError that names what is wrong */
 export function hmac(options: HmacSourceOptions): SourceDefinition {
-  const { secret, path, unhandled, algorithm, key, signature, signed, timestamp, eventTime, ...contract } =
-    options;
+  const { algorithm, key, signature, signed, timestamp } = options;
   const scheme = { algorithm, key, signature, signed, timestamp } as HmacData;
   const own = hmacPreset({
     preset: "hmac",
     facts: { title: "HMAC", docs: "docs/sources.md", proof: "own" },
     scheme,
-    contract: { ...contract, ...(eventTime !== undefined && { timestamp: eventTime }) },
+    contract: contractOf(options),
   });
-  return own({ secret, ...(path !== undefined && { path }), ...(unhandled !== undefined && { unhandled }) });
+  return own(options);
+}
+
+/** The options that are the contract's; a misspelt one is refused where the contract is made. */
+function contractOf({ eventTime, ...options }: HmacSourceOptions): ContractData {
+  const { secret, path, unhandled, answer, algorithm, key, signature, signed, timestamp, ...contract } =
+    options;
+  return eventTime === undefined ? contract : { ...contract, timestamp: eventTime };
 }

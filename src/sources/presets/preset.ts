@@ -96,12 +96,28 @@ export function secretsOf(preset: string, given: SecretOption, option = "secret"
   return secrets;
 }
 
-function settingsOf(preset: string, { path, unhandled }: SourceSettings): SourceSettings {
+const DURATION = /^(\d{1,5}(?:\.\d{1,3})?)(ms|s)$/;
+
+/** @throws TypeError for an option of another kind */
+function settingsOf(preset: string, { path, unhandled, answer }: SourceSettings): SourceSettings {
   if (path !== undefined && typeof path !== "string")
     throw new TypeError(`${preset}: \`path\`: expected a text`);
   if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse") {
     const got = JSON.stringify(unhandled);
     throw new TypeError(`${preset}: \`unhandled\`: got ${got}, expected "ignore" or "refuse"`);
   }
-  return { ...(path !== undefined && { path }), ...(unhandled !== undefined && { unhandled }) };
+  const within: unknown = typeof answer === "object" ? answer?.within : "1s";
+  if (
+    (answer !== undefined && typeof answer !== "object" && answer !== "inline" && answer !== "after") ||
+    typeof within !== "string" ||
+    !DURATION.test(within)
+  ) {
+    const got = JSON.stringify(answer);
+    throw new TypeError(`${preset}: \`answer\`: got ${got}, expected "inline", "after" or { within: "2s" }`);
+  }
+  return {
+    ...(path !== undefined && { path }),
+    ...(unhandled !== undefined && { unhandled }),
+    ...(answer !== undefined && { answer }),
+  };
 }

@@ -104,7 +104,7 @@ CREATE TABLE oncehook_captured_requests (
 CREATE TABLE oncehook_failures (
   id {id},
   source text NOT NULL, event_id {eventId} NOT NULL, event_type text NOT NULL, version text NOT NULL,
-  state text NOT NULL CHECK (state IN ('waiting', 'exhausted')),
+  state text NOT NULL CHECK (state IN ('accepted', 'waiting', 'exhausted')),
   attempts integer NOT NULL, retries_done integer NOT NULL, code text NOT NULL, error text NOT NULL,
   encrypted_body {bytes} NOT NULL, body_sha256 text NOT NULL,
   first_failed_at {time} NOT NULL, last_failed_at {time} NOT NULL, next_attempt_at {time},
@@ -122,7 +122,7 @@ CREATE INDEX oncehook_failures_suspect ON oncehook_failures (next_attempt_at) WH
 CREATE TABLE oncehook_attempts (
   id {id},
   source text NOT NULL, event_id {eventId} NOT NULL, started_at {time} NOT NULL,
-  triggered_by text NOT NULL CHECK (triggered_by IN ('retry', 'replay', 'bulk')),
+  triggered_by text NOT NULL CHECK (triggered_by IN ('accepted', 'retry', 'replay', 'bulk')),
   outcome text NOT NULL, error text, duration_ms double precision NOT NULL
 );
 CREATE INDEX oncehook_attempts_event ON oncehook_attempts (event_id, id);
@@ -223,4 +223,4 @@ CREATE TABLE oncehook_alert_turns (
 );
 `;
 
-export const initialSchema: SchemaStep = { number: 19, name: "schema", text: FIRST_RELEASE };
+export const initialSchema: SchemaStep = { number: 20, name: "schema", text: FIRST_RELEASE };

@@ -15,6 +15,7 @@ type Authenticity =
 export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   success: "verified",
   already_processed: "verified",
+  accepted: "verified",
   ignored: "verified",
   // Some are unsigned by the platform's design.
   handshake: "unknown",

@@ -126,6 +126,7 @@ export const CALLBACK_FILTER_FIELDS: readonly FilterField[] = [
     suggestions: [
       "success",
       "already_processed",
+      "accepted",
       "ignored",
       "handshake",
       "rejected",

@@ -70,6 +70,7 @@ function EntryOutcome({ moment }: { readonly moment: Extract<TimelineEntry, { ou
 
 const BY = {
   callback: "Attempt",
+  accepted: "Attempt after response",
   retry: "Retry",
   replay: "Replay",
   bulk: "Bulk replay",
@@ -85,6 +86,7 @@ function attemptNumber(entries: readonly TimelineEntry[], at: number): number {
 function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {
     case "delivery":
+      if (moment.outcome === "accepted") return "Accepted, response sent before the handler ended";
       if (moment.outcome === "ignored") return "Ignored, no handler for its type";
       return moment.outcome === "already_processed"
         ? "Duplicate, not processed again"
@@ -92,6 +94,7 @@ function entryTitle(moment: TimelineEntry, number: number): string {
     case "attempt":
       return `${BY[moment.by]} ${number}`;
     case "failure":
+      if (moment.state === "accepted") return "Accepted, not run yet";
       return moment.state === "exhausted" ? "Retries exhausted" : "Waiting for retry";
     case "record":
       return "Record completed";

@@ -22,7 +22,7 @@ import { StartBulkReplay } from "./start-bulk-replay.tsx";
 const route = getRouteApi("/inside/failures");
 const EVERY_MS = 10_000;
 const FILTER_FIELDS: readonly FilterField[] = [
-  { name: "state", label: "State", options: ["waiting", "exhausted"] },
+  { name: "state", label: "State", options: ["accepted", "waiting", "exhausted"] },
   { name: "source", label: "Source" },
   { name: "event_type", label: "Event type" },
   {

@@ -48,7 +48,8 @@ export function groupsOf(outcomes: Outcomes): Groups {
 }
 
 function groupOf(outcome: string): keyof Groups {
-  if (outcome === "success") return "handled";
+  // Its end is counted among the attempts.
+  if (outcome === "success" || outcome === "accepted") return "handled";
   if (outcome === "already_processed") return "duplicates";
   if (outcome === "ignored") return "ignored";
   return FAILED.has(outcome) ? "failed" : "refused";

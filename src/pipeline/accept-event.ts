@@ -1,0 +1,71 @@
+import { type AttemptOutcome, isRefused, type Outcome } from "../domain/index.ts";
+import { faultOutcome } from "./concurrency.ts";
+import type { Delivery, Receiver } from "./receiver.ts";
+import { failureContext, recordAttempt } from "./store-failure.ts";
+
+/**
+ * Makes an event durable that no handler has run yet, so that its platform may have its response.
+ * @param runAt when the retry loop may run it
+ */
+export async function acceptEvent(
+  { key, content, version }: Pick<Delivery, "key" | "content" | "version">,
+  eventType: string,
+  runAt: Date,
+  { store, encryptor, clock }: Receiver,
+): Promise<void> {
+  const { body, bodySha256 } = content;
+  const encryptedBody = encryptor.encrypt(body, failureContext(key));
+  const event = { ...key, eventType, version, encryptedBody, bodySha256, nextAttemptAt: runAt };
+  await store.failures.accept(event, clock.now());
+}
+
+/** Answer mode `after`: the event is durable, and the retry loop runs it at once. */
+export async function acceptForLater(delivery: Delivery, receiver: Receiver): Promise<Outcome> {
+  const eventType = delivery.content.typeOf();
+  if (isRefused(eventType)) return eventType;
+  if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
+  try {
+    await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
+  } catch (error) {
+    return faultOutcome(error);
+  }
+  receiver.acceptedEvents.onAccepted();
+  return { kind: "accepted" };
+}
+
+/** Whether the source wants success for a type that has no handler. */
+export function isIgnored(
+  { key, version, contract }: Delivery,
+  eventType: string,
+  { registry }: Receiver,
+): boolean {
+  return contract.unhandled === "ignore" && registry.find(key.source, version, eventType) === undefined;
+}
+
+/** How a run ended whose platform has its response already; a failure was stored like any other. */
+export async function settleAccepted(
+  { key, content, version }: Delivery,
+  { eventType, startedAt }: { readonly eventType: string; readonly startedAt: Date },
+  outcome: AttemptOutcome,
+  receiver: Receiver,
+): Promise<void> {
+  const { store, clock, log, encryptor } = receiver;
+  const now = clock.now();
+  const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
+  try {
+    await recordAttempt({ ...key, trigger: "accepted", startedAt, durationMs }, outcome, receiver);
+    if (outcome.kind === "already_processed") await store.failures.remove(key);
+    if (outcome.kind !== "refused") return;
+    // The platform cannot be told any more, so that an operator has to see it.
+    const { body, bodySha256 } = content;
+    const encryptedBody = encryptor.encrypt(body, failureContext(key));
+    const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
+    await store.failures.record({ ...failure, encryptedBody, bodySha256, nextAttemptAt: null }, now);
+  } catch (err) {
+    // It is still accepted, and its next run finds out.
+    log.error(
+      { err, source: key.source, event_id: key.eventId },
+      "how an accepted event ended could not be stored",
+    );
+  }
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
+import { hmac } from "../../src/sources/presets/index.ts";
+import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+type Answer = NonNullable<Parameters<typeof hmac>[0]["answer"]>;
+
+const source = (answer: Answer) =>
+  hmac({
+    secret: "the secret of the shop",
+    signature: { header: "X-Signature", encoding: "hex" },
+    signed: "{body}",
+    id: "body.id",
+    type: "body.type",
+    answer,
+  });
+const SIGNER = source("inline");
+
+async function deliver(receiver: TestReceiver, id: string) {
+  const body = Buffer.from(JSON.stringify({ id, type: "order" }));
+  const headers = SIGNER.sign?.({ body, now: new Date() }) ?? {};
+  const response = await fetch(`${receiver.publicOrigin}/api/shop/callback`, {
+    method: "POST",
+    body,
+    headers,
+  });
+  return { status: response.status, body: (await response.json()) as { status?: string; error?: string } };
+}
+
+/** A handler whose outside work waits until it is opened: a slow API, in `prepare`, as it should be. */
+function slowHandler(fails: () => Error | undefined = () => undefined) {
+  const gate = Promise.withResolvers<void>();
+  const runs = { started: 0, done: 0 };
+  const handler = defineHandler({
+    source: "shop",
+    type: "order",
+    data: z.object({ id: z.string() }),
+    async prepare() {
+      runs.started += 1;
+      await gate.promise;
+      return null;
+    },
+    async handle({ event, attempt }) {
+      const error = fails();
+      if (error !== undefined) throw error;
+      runs.done += 1;
+      return { id: event.data.id, attempt };
+    },
+  });
+  return { handler, runs, open: gate.resolve };
+}
+
+const options = (answer: Answer, handler: Handler, over: ReceiverOptions = {}): ReceiverOptions => ({
+  sources: { shop: source(answer) },
+  handlers: [handler],
+  ...over,
+});
+const completed = (receiver: TestReceiver) => receiver.count("oncehook_records", "status = 'completed'");
+const kept = (receiver: TestReceiver, state: string) =>
+  receiver.count("oncehook_failures", `state = '${state}'`);
+
+describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
+  it("`after` responds before the handler has run, and the handler runs once", () => {
+    const slow = slowHandler();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const id = randomUUID();
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "accepted" } });
+        await until(() => slow.runs.started === 1);
+        expect([await kept(receiver, "accepted"), await completed(receiver)]).toEqual([1, 0]);
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "accepted" } });
+        slow.open();
+        await until(async () => (await completed(receiver)) === 1);
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "already_processed" } });
+        expect(slow.runs).toEqual({ started: 1, done: 1 });
+        const { timeline } = (await receiver.admin(`/api/v1/events/shop/${id}`)).body as {
+          timeline: { kind: string; by?: string; outcome?: string }[];
+        };
+        expect(timeline).toContainEqual(
+          expect.objectContaining({ kind: "attempt", by: "accepted", outcome: "success" }),
+        );
+      },
+      options("after", slow.handler, { retryPollMs: 50 }),
+    );
+  });
+
+  it("`within` responds when its time is over, and the commit of the handler removes the accepted event", () => {
+    const slow = slowHandler();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const id = randomUUID();
+        const begun = performance.now();
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "accepted" } });
+        expect(performance.now() - begun).toBeGreaterThan(290);
+        expect(await kept(receiver, "accepted")).toBe(1);
+        // A delivery meanwhile waits no longer than the platform does, and starts nothing.
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "accepted" } });
+        slow.open();
+        await until(async () => (await completed(receiver)) === 1);
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(slow.runs).toEqual({ started: 1, done: 1 });
+        expect(await deliver(receiver, id)).toEqual({ status: 200, body: { status: "already_processed" } });
+      },
+      options({ within: "300ms" }, slow.handler),
+    );
+  });
+
+  it("`within` responds with the handler's outcome where it is fast enough", () => {
+    const quick = slowHandler();
+    quick.open();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await deliver(receiver, "e1")).toMatchObject({ status: 200, body: { status: "success" } });
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+      },
+      options({ within: "5s" }, quick.handler),
+    );
+  });
+
+  it("an accepted event whose handler fails waits for its retry, and one that is rejected is exhausted", () => {
+    let error: Error = new Error("the shop is closed");
+    const slow = slowHandler(() => error);
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await deliver(receiver, "failing")).toMatchObject({ body: { status: "accepted" } });
+        slow.open();
+        await until(async () => (await kept(receiver, "waiting")) === 1);
+        error = new Rejected("no such order");
+        expect(await deliver(receiver, "rejected")).toMatchObject({ status: 400 });
+        const { items } = (await receiver.admin("/api/v1/failures")).body as { items: object[] };
+        expect(items).toMatchObject([
+          { event_id: "failing", state: "waiting", code: "handler_failed", attempts: 1, retries_done: 0 },
+        ]);
+      },
+      options({ within: "200ms" }, slow.handler),
+    );
+  });
+
+  it("an accepted event that its handler rejects later is exhausted, so that an operator sees it", () => {
+    const slow = slowHandler(() => new Rejected("no such order"));
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await deliver(receiver, "e1")).toMatchObject({ body: { status: "accepted" } });
+        slow.open();
+        await until(async () => (await kept(receiver, "exhausted")) === 1);
+        const { items } = (await receiver.admin("/api/v1/failures")).body as { items: object[] };
+        expect(items).toMatchObject([{ event_id: "e1", code: "rejected", error: "no such order" }]);
+      },
+      options({ within: "200ms" }, slow.handler),
+    );
+  });
+
+  it("with `within` an overload costs no event: it is accepted where others get 503", () => {
+    const slow = slowHandler();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const ids = Array.from({ length: 24 }, (_, index) => `e${index}`);
+        const responses = await Promise.all(ids.map((id) => deliver(receiver, id)));
+        expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+        slow.open();
+        await until(async () => (await completed(receiver)) === ids.length);
+        expect(slow.runs.done).toBe(ids.length);
+      },
+      options({ within: "200ms" }, slow.handler, { env: { MAX_WAITING_CALLBACKS: "8" }, retryPollMs: 50 }),
+    );
+  });
+});
