@@ -2,7 +2,7 @@ import { isRefused } from "../../domain/index.ts";
 import type { HmacData } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
-import { keysOf } from "./secret-keys.ts";
+import { keysOf, type SecretKey } from "./secret-keys.ts";
 import { compileContent } from "./signed-content.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
@@ -21,7 +21,7 @@ export interface HmacRequest {
 }
 
 /**
- * The headers of signature and timestamp that the platform would send; of several headers for signatures, the first.
+ * The headers of signature and timestamp that the platform would send; of several for one of them, the first.
  * @throws TypeError where a header or the origin is signed and was not given
  */
 export function signHmacRequest(data: HmacData, request: HmacRequest): Record<string, string> {
@@ -31,17 +31,19 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const content = compileContent(data.signed, {
     origin: origin === undefined ? undefined : () => origin,
     refuse: refusalsOf({}),
+    parts: data.parts,
   });
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
   const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
   if (isRefused(bytes)) throw new TypeError(bytes.detail);
-  const [key = Buffer.of()] = keysOf([request.secret], data.key);
+  const [{ key }] = keysOf([request.secret], data.key) as [SecretKey];
   const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);
   const [header = ""] = [signature.header].flat();
-  const inField = signature.fields?.timestamp;
+  const [timeHeader] = [rule?.header ?? []].flat();
+  const isInField = signature.fields?.timestamp !== undefined;
   return {
     [header]: headerText(signature, encoded, time),
-    ...(inField === undefined && rule?.header !== undefined && time !== undefined && { [rule.header]: time }),
+    ...(!isInField && timeHeader !== undefined && time !== undefined && { [timeHeader]: time }),
   };
 }
 
