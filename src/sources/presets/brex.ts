@@ -1,7 +1,8 @@
 import { standardPreset } from "./standard.ts";
 
 /**
- * Brex: Standard Webhooks; `GET /v1/webhooks/secrets` shows the secret, base64 without `whsec_`. Source: Brex API, Webhooks.
+ * Brex: Standard Webhooks, under `webhook-…` or `svix-…`; `GET /v1/webhooks/secrets` shows the secret, with or without
+ * `whsec_`. Source: https://developer.brex.com/docs/webhooks/; trigger.dev, "Brex HTTP endpoint".
  */
 export const brex = standardPreset({
   preset: "brex",
@@ -10,6 +11,6 @@ export const brex = standardPreset({
     docs: "https://developer.brex.com/docs/webhooks/",
     proof: "documented",
   },
-  headers: "webhook",
+  headers: "svix",
   contract: { type: "body.event_type" },
 });

@@ -5,7 +5,7 @@ import type { HmacData } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester, isPlain } from "./keyed-digest.ts";
 import type { Scheme } from "./scheme.ts";
-import { keysOf } from "./secret-keys.ts";
+import { indexedKeysOf } from "./secret-keys.ts";
 import { compileContent, type SignedContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp, type TimestampCheck } from "./timestamp.ts";
 
@@ -34,7 +34,7 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
   const content = compileContent(signed, { origin, refuse, parts: data.parts });
   const time = compileTimestamp(data, clock, refuse);
   assertConsistent(data, content, time);
-  const digesters = keysOf(secrets, data.key).map(({ key, index }) => ({
+  const digesters = indexedKeysOf(secrets, data.key).map(({ key, index }) => ({
     digest: createDigester(algorithm, key),
     index,
   }));

@@ -6,8 +6,16 @@ export interface SecretKey {
   readonly index: number;
 }
 
-/** The keys of each secret, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
-export function keysOf(secrets: readonly (string | Uint8Array)[], format: KeyFormat = "text"): SecretKey[] {
+/** The keys of the secrets, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
+export function keysOf(secrets: readonly (string | Uint8Array)[], format?: KeyFormat): Uint8Array[] {
+  return indexedKeysOf(secrets, format).map(({ key }) => key);
+}
+
+/** Where a secret may be several keys. @throws TypeError, without the secret's text */
+export function indexedKeysOf(
+  secrets: readonly (string | Uint8Array)[],
+  format: KeyFormat = "text",
+): SecretKey[] {
   if (secrets.length === 0) throw new TypeError("secret: got none, expected at least one");
   return secrets.flatMap((secret, index) => {
     const name = secrets.length === 1 ? "secret" : `secret ${index + 1} of ${secrets.length}`;

@@ -2,7 +2,7 @@ import { isRefused } from "../../domain/index.ts";
 import type { HmacData } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
-import { keysOf, type SecretKey } from "./secret-keys.ts";
+import { keysOf } from "./secret-keys.ts";
 import { compileContent } from "./signed-content.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
@@ -36,7 +36,7 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
   const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
   if (isRefused(bytes)) throw new TypeError(bytes.detail);
-  const [{ key }] = keysOf([request.secret], data.key) as [SecretKey];
+  const [key = Buffer.of()] = keysOf([request.secret], data.key);
   const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);
   const [header = ""] = [signature.header].flat();
   const [timeHeader] = [rule?.header ?? []].flat();
