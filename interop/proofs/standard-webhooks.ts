@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
 import { verifyWebhook } from "@clerk/backend/webhooks";
 import { webhooks as polarWebhooks } from "@polar-sh/sdk/2026-10";
@@ -127,6 +128,11 @@ export const standardProofs: readonly PlatformProof[] = [
       api_version: "2026-10",
       data: { id: "ord_1" },
     }),
+    // Polar's original key; what Standard Webhooks makes of a secret is tested in test/sources/presets.
+    sign: ({ secret, id, now }, payload) => {
+      const content = `${id}.${Math.floor(now.getTime() / 1000)}.${payload}`;
+      return `v1,${createHmac("sha256", secret).update(content).digest("base64")}`;
+    },
     verify: ({ payload, headers, secret }) => polarWebhooks.validateEvent(payload, headers, secret),
   }),
   standardProof({

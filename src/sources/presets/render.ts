@@ -9,7 +9,10 @@ export const render = standardPreset({
     title: "Render",
     docs: "https://render.com/docs/webhooks",
     proof: "documented",
+    deadlineSeconds: 15,
+    retryHours: 33,
+    disables: "all attempts of one notification fail",
   },
   headers: "webhook",
-  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" } },
+  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
 });

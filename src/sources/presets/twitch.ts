@@ -4,8 +4,8 @@ import { hmacPreset } from "./preset.ts";
 /**
  * Twitch EventSub: `Twitch-Eventsub-Message-Signature: sha256=…`, HMAC-SHA256 over id, timestamp and body without a
  * separator. The message's type stands in an unsigned header, so that the signed body decides: a challenge is answered,
- * and a subscription that is not enabled makes the event `revocation`. Twitch asks to refuse what is older than ten
- * minutes, and does not say whether a retry has a new time: no age is checked, since the id is signed.
+ * and a subscription that is not enabled, without an event, is the event `revocation`. Twitch asks to refuse what is
+ * older than ten minutes, and does not say whether a retry has a new time: no age is checked, since the id is signed.
  * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events.
  */
 export const twitch = hmacPreset({
@@ -42,9 +42,9 @@ export const twitch = hmacPreset({
 });
 
 function typeOf(body: JsonValue | undefined): string | undefined {
-  const subscription = isJsonObject(body) ? body.subscription : undefined;
-  if (!isJsonObject(subscription)) return undefined;
-  const { status, type } = subscription;
-  if (status !== "enabled") return "revocation";
+  if (!isJsonObject(body) || !isJsonObject(body.subscription)) return undefined;
+  const { status, type } = body.subscription;
+  const isEvent = body.event !== undefined || body.events !== undefined;
+  if (!isEvent && status !== "enabled") return "revocation";
   return typeof type === "string" ? type : undefined;
 }

@@ -11,6 +11,7 @@ export const workos = hmacPreset({
     title: "WorkOS",
     docs: "https://workos.com/docs/events/data-syncing/webhooks",
     proof: "signs",
+    retryHours: 72,
   },
   scheme: {
     signature: {
