@@ -45,6 +45,8 @@ export interface PlatformProof {
   readonly source: (secrets: readonly string[]) => SourceDefinition | Promise<SourceDefinition>;
   /** A right callback with one event, of a type that the platform documents. */
   readonly callback: (event: ProofEvent) => ProofRequest | Promise<ProofRequest>;
+  /** The signature stands in the body, and in no header. */
+  readonly isSignedInBody?: true;
   /** Whether the platform's SDK takes a request for its own; where the SDK cannot sign. */
   readonly accepts?: (request: ProofRequest, event: ProofEvent) => boolean | Promise<boolean>;
   /** A request of the platform's documentation, with its secret; verified at its own time. */

@@ -87,7 +87,7 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
     const bare = { headers: contentType === undefined ? {} : { "content-type": contentType }, body };
     const result = await verified(
       proof,
-      proof.signsBody === false ? { ...bare, body: Buffer.from("{}") } : bare,
+      proof.signsBody === false || proof.isSignedInBody ? { ...bare, body: Buffer.from("{}") } : bare,
     );
     expect(result).toMatchObject({ kind: "refused" });
   });
@@ -128,10 +128,10 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
     },
   );
 
-  it("the bytes 0xff and 0xfe are told apart", async () => {
+  it("the bytes 0xff and 0xfe are told apart", async ({ skip }) => {
     const definition = await proof.source([proof.secrets[0]]);
     const { sign } = definition;
-    if (sign === undefined) return;
+    if (sign === undefined) return skip("the platform signs no bytes of a body");
     const { url, id } = eventOf(proof);
     const headers = (await proof.callback(eventOf(proof))).headers;
     const target = url.slice(ORIGIN.length);

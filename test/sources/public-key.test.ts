@@ -94,8 +94,8 @@ function signed({ data, before, digest }: Case, key: KeyObject, body: Uint8Array
   const { format = "der", encoding, header, prefix = "" } = data.signature;
   const dsaEncoding = format === "der" ? "der" : "ieee-p1363";
   const made = sign(digest, Buffer.concat([Buffer.from(before), body]), { key, dsaEncoding });
-  const time =
-    data.timestamp?.header === undefined ? {} : { [data.timestamp.header.toLowerCase()]: [SECONDS] };
+  const time: Record<string, string[]> = {};
+  for (const name of [data.timestamp?.header ?? []].flat()) time[name.toLowerCase()] = [SECONDS];
   return {
     headers: { ...time, [header.toLowerCase()]: [prefix + made.toString(encoding)] },
     signature: made,

@@ -32,11 +32,11 @@ export type BodyFormat =
   | { readonly form: string }
   | { readonly multipart: string };
 
-/** A text inside the JSON body that holds JSON itself, which takes its place. */
+/** A text inside the body that holds JSON itself, or another text, which takes its place. */
 export interface InnerText {
   /** Such as `body.message.data`. */
   readonly at: string;
-  readonly as: "json" | "base64-json" | "jws";
+  readonly as: "json" | "base64-json" | "base64-text" | "jws";
 }
 
 export interface BodyData {
@@ -166,8 +166,16 @@ function decodeInner(body: JsonValue, path: readonly PathKey[], as: InnerText["a
 function innerValue(text: string, as: InnerText["as"], maxNesting: number): Decoded | undefined {
   if (as === "jws") return parseJws(text, maxNesting);
   if (as === "json") return parseText(text, maxNesting);
+  if (as === "base64-text") return base64Text(text);
   if (!BASE64.test(text)) return undefined;
   return parseJsonBody(Buffer.from(text, "base64"), { keepsDigits: true, maxNesting });
+}
+
+/** In lines, as MIME has it (RFC 2045 §6.8). */
+function base64Text(text: string): Decoded | undefined {
+  const joined = text.replace(/[\r\n]/g, "");
+  const bytes = Buffer.from(joined, "base64");
+  return BASE64.test(joined) && isUtf8(bytes) ? { value: bytes.toString("utf8") } : undefined;
 }
 
 /** RFC 9110 §8.4.1.3. The signature was over the compressed bytes, so that a stranger's are never inflated. */

@@ -1,14 +1,14 @@
 import { createHash, createHmac } from "node:crypto";
 import { type JsonObject, type Refused, refused } from "../../domain/index.ts";
 import type { HandshakeResponse, PlatformResponse } from "./contract.ts";
-import { compileText, type TextLocation } from "./locate.ts";
+import { compileText, type TextLocation, type TextPlace } from "./locate.ts";
 import type { Readable } from "./reading.ts";
 import { fixedResponse } from "./responses.ts";
 
 /** What is answered to a handshake. A text that is sent back is bounded, and never HTML. */
 export type HandshakeReply =
-  /** The text at a place, as text/plain (Meta, Dropbox, Twitch, Microsoft Graph). */
-  | { readonly kind: "text"; readonly at: string }
+  /** The text at a place, as text/plain (Meta, Dropbox, Twitch, Microsoft Graph); made by a function for Braintree. */
+  | { readonly kind: "text"; readonly at: TextPlace }
   /** A JSON object (Slack, Strava, Okta; with a proof eBay, X, LinkedIn, Zoom). */
   | { readonly kind: "json"; readonly fields: Readonly<Record<string, ReplyValue>> }
   /** The same header back (RingCentral). */

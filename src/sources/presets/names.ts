@@ -1,3 +1,28 @@
 /** Every preset that `SOURCES` may name; each is a function of one secret, or of several while it is rotated. */
-export const PRESET_NAMES = ["stripe", "github"] as const;
+export const PRESET_NAMES = [
+  "anthropic",
+  "bigcommerce",
+  "brex",
+  "clerk",
+  "coinbase-commerce",
+  "contentful",
+  "github",
+  "gitlab",
+  "lithic",
+  "loops",
+  "notion",
+  "openai",
+  "polar",
+  "recall",
+  "render",
+  "replicate",
+  "resend",
+  "sanity",
+  "shipbob",
+  "standard-webhooks",
+  "stripe",
+  "svix",
+  "twitch",
+  "workos",
+] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];

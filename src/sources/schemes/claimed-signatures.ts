@@ -95,7 +95,8 @@ function createFields(data: HmacData, refuse: Refuse): ReadValue {
       const end = field.indexOf(assignment);
       // A field of another name is of a scheme to come, or of one that is not accepted here.
       if (end === -1) continue;
-      const key = field.slice(0, end);
+      // WorkOS sends a space after the comma.
+      const key = field.slice(0, end).trimStart();
       const text = field.slice(end + assignment.length);
       if (key === clock) {
         if (timestamp !== undefined)

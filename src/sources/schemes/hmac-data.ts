@@ -1,8 +1,19 @@
+import type { SignedRequest } from "./scheme.ts";
+
 /** `plain-…` hashes a text that holds the secret, which is no HMAC: see `signed`. */
 export type MacAlgorithm = "sha1" | "sha256" | "sha512" | "plain-sha1" | "plain-sha256";
 
-/** How a secret's text becomes the key; `whsec` is base64 after an optional `whsec_` (Standard Webhooks). */
-export type KeyFormat = "text" | "hex" | "base64" | "base64url" | "whsec" | ((secret: string) => Uint8Array);
+/**
+ * How a secret's text becomes the key; `whsec` is base64 after an optional `whsec_` (Standard Webhooks). A function
+ * gives several keys where the platform may have used any of them, and none for a text that is no such secret.
+ */
+export type KeyFormat =
+  | "text"
+  | "hex"
+  | "base64"
+  | "base64url"
+  | "whsec"
+  | ((secret: string) => Uint8Array | readonly Uint8Array[] | undefined);
 
 export type SignatureEncoding = "hex" | "base64" | "base64url";
 
@@ -24,10 +35,18 @@ export interface HmacData {
    * it is for platforms that offer nothing else.
    */
   readonly signed: string;
+  /** Placeholders of the platform's own, by the name that stands in braces. */
+  readonly parts?: Readonly<Record<string, SignedPart>>;
   readonly timestamp?: TimestampRule;
   /** The platform of the specification: docs/errors.md is in its words, so its refusals have no `detail`. */
   readonly isSpecified?: true;
 }
+
+/**
+ * The text of a placeholder as latin1, one character a byte. It must not throw.
+ * @returns undefined where the request lacks what is signed, or has a malformed one
+ */
+export type SignedPart = (request: SignedRequest) => string | undefined;
 
 export interface SignaturePlace {
   /** One, or several of which each may hold signatures (Box, DocuSign). */
@@ -54,8 +73,8 @@ export interface SignatureFields {
 }
 
 export interface TimestampRule {
-  /** Left out where the timestamp is a field of the signature's header. */
-  readonly header?: string;
+  /** One, or several of which the first that is there counts (Svix). Left out where it is a field of the signature's header. */
+  readonly header?: string | readonly string[];
   readonly unit: TimestampUnit;
   /** How far it may lie from now; null switches the check off. */
   readonly toleranceSeconds: number | null;

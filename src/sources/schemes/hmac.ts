@@ -5,7 +5,7 @@ import type { HmacData } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester, isPlain } from "./keyed-digest.ts";
 import type { Scheme } from "./scheme.ts";
-import { keysOf } from "./secret-keys.ts";
+import { indexedKeysOf } from "./secret-keys.ts";
 import { compileContent, type SignedContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp, type TimestampCheck } from "./timestamp.ts";
 
@@ -31,10 +31,13 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
   const { algorithm = "sha256", signed } = data;
   const refuse = refusalsOf(data);
   const readClaims = compileClaims(data, refuse);
-  const content = compileContent(signed, { origin, refuse });
+  const content = compileContent(signed, { origin, refuse, parts: data.parts });
   const time = compileTimestamp(data, clock, refuse);
   assertConsistent(data, content, time);
-  const digesters = keysOf(secrets, data.key).map((key) => createDigester(algorithm, key));
+  const digesters = indexedKeysOf(secrets, data.key).map(({ key, index }) => ({
+    digest: createDigester(algorithm, key),
+    index,
+  }));
   const signedTime = content.hasTimestamp ? time : undefined;
   const mismatch = `${[data.signature.header].flat().join(", ")}: made with another secret, or over other than ${signed}`;
   return {
@@ -50,14 +53,14 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
       }
       const bytes = content.read?.(request, sent?.text) ?? request.body;
       if (!Buffer.isBuffer(bytes) && isRefused(bytes)) return bytes;
-      const index = digesters.findIndex((digest) => isAmong(claims.digests, digest(bytes)));
-      if (index === -1) return refuse("signature_mismatch", mismatch);
+      const match = digesters.find(({ digest }) => isAmong(claims.digests, digest(bytes)));
+      if (match === undefined) return refuse("signature_mismatch", mismatch);
       if (time?.staleness !== undefined) {
         const read = sent ?? time.read(request.headers, claims.timestamp);
         const stale = "text" in read ? time.staleness(read) : read;
         if (stale !== undefined) return stale;
       }
-      return { verified: [{ method: "hmac", index }] };
+      return { verified: [{ method: "hmac", index: match.index }] };
     },
   };
 }

@@ -1,15 +1,31 @@
 import type { KeyFormat } from "./hmac-data.ts";
 
-/** The key of each secret, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
-export function keysOf(secrets: readonly (string | Uint8Array)[], format: KeyFormat = "text"): Uint8Array[] {
+export interface SecretKey {
+  readonly key: Uint8Array;
+  /** The place of its secret among those that are configured. */
+  readonly index: number;
+}
+
+/** The keys of the secrets, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
+export function keysOf(secrets: readonly (string | Uint8Array)[], format?: KeyFormat): Uint8Array[] {
+  return indexedKeysOf(secrets, format).map(({ key }) => key);
+}
+
+/** Where a secret may be several keys. @throws TypeError, without the secret's text */
+export function indexedKeysOf(
+  secrets: readonly (string | Uint8Array)[],
+  format: KeyFormat = "text",
+): SecretKey[] {
   if (secrets.length === 0) throw new TypeError("secret: got none, expected at least one");
-  return secrets.map((secret, index) => {
+  return secrets.flatMap((secret, index) => {
     const name = secrets.length === 1 ? "secret" : `secret ${index + 1} of ${secrets.length}`;
-    const key = typeof secret === "string" ? decoded(assertSecret(secret, name), format) : secret;
-    if (key === undefined) throw new TypeError(`${name}: ${expectation(format)}`);
+    const found = typeof secret === "string" ? decoded(assertSecret(secret, name), format) : secret;
+    const keys = [found].flat().filter((key) => key !== undefined);
+    if (keys.length === 0) throw new TypeError(`${name}: ${expectation(format)}`);
     // An empty key makes signatures that everybody can make.
-    if (key.length === 0) throw new TypeError(`${name}: got an empty key, expected at least one byte`);
-    return key;
+    if (keys.some((key) => key.length === 0))
+      throw new TypeError(`${name}: got an empty key, expected at least one byte`);
+    return keys.map((key) => ({ key, index }));
   });
 }
 
@@ -24,18 +40,23 @@ export function assertSecret(secret: string, name: string): string {
 function expectation(format: KeyFormat): string {
   if (format === "hex") return "expected an even number of hexadecimal digits";
   if (format === "whsec") return "expected base64, with or without `whsec_` before it";
-  return `expected ${typeof format === "string" ? format : "a key"}`;
+  return `expected ${typeof format === "string" ? format : "what the platform shows"}`;
 }
 
 const HEX = /^(?:[0-9A-Fa-f]{2})+$/;
 const WHSEC = "whsec_";
 
-function decoded(secret: string, format: KeyFormat): Uint8Array | undefined {
+function decoded(secret: string, format: KeyFormat): ReturnType<Exclude<KeyFormat, string>> {
   if (typeof format === "function") return format(secret);
   if (format === "text") return Buffer.from(secret, "utf8");
   if (format === "hex") return HEX.test(secret) ? Buffer.from(secret, "hex") : undefined;
   if (format === "base64url") return unpadded(secret, "base64url");
   if (format === "base64") return unpadded(secret, "base64");
+  return whsecKey(secret);
+}
+
+/** Standard Webhooks: base64 after an optional `whsec_`. @returns undefined for any other text */
+export function whsecKey(secret: string): Buffer | undefined {
   return unpadded(secret.startsWith(WHSEC) ? secret.slice(WHSEC.length) : secret, "base64");
 }
 

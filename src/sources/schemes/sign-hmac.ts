@@ -21,7 +21,7 @@ export interface HmacRequest {
 }
 
 /**
- * The headers of signature and timestamp that the platform would send; of several headers for signatures, the first.
+ * The headers of signature and timestamp that the platform would send; of several for one of them, the first.
  * @throws TypeError where a header or the origin is signed and was not given
  */
 export function signHmacRequest(data: HmacData, request: HmacRequest): Record<string, string> {
@@ -31,6 +31,7 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const content = compileContent(data.signed, {
     origin: origin === undefined ? undefined : () => origin,
     refuse: refusalsOf({}),
+    parts: data.parts,
   });
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
   const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
@@ -38,10 +39,11 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const [key = Buffer.of()] = keysOf([request.secret], data.key);
   const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);
   const [header = ""] = [signature.header].flat();
-  const inField = signature.fields?.timestamp;
+  const [timeHeader] = [rule?.header ?? []].flat();
+  const isInField = signature.fields?.timestamp !== undefined;
   return {
     [header]: headerText(signature, encoded, time),
-    ...(inField === undefined && rule?.header !== undefined && time !== undefined && { [rule.header]: time }),
+    ...(!isInField && timeHeader !== undefined && time !== undefined && { [timeHeader]: time }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Refused } from "../../domain/index.ts";
+import type { HmacData, SignedPart } from "./hmac-data.ts";
 import type { Refuse } from "./hmac-refusal.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
 import type { SignedRequest } from "./scheme.ts";
@@ -14,6 +15,7 @@ export interface ContentOptions {
   /** @throws where an address is signed and there is none */
   readonly origin: (() => string) | undefined;
   readonly refuse: Refuse;
+  readonly parts?: HmacData["parts"];
 }
 
 /** A text as latin1, one character a byte; the body and the secret are put in as they are. */
@@ -70,6 +72,8 @@ function constant(text: string): Part {
 }
 
 function placeholder(name: string, options: ContentOptions): Part {
+  const own = options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
+  if (own) return ownPart(own, name, options.refuse);
   const [kind = "", rest] = divided(name, ".");
   if (rest !== undefined && rest !== "") {
     if (kind === "header") return headerPart(rest, options.refuse);
@@ -108,6 +112,11 @@ function headerPart(names: string, refuse: Refuse): Part {
     }
     return refuse("signature_malformed", missing);
   };
+}
+
+function ownPart(read: SignedPart, name: string, refuse: Refuse): Part {
+  const malformed = `${name}: missing or malformed, and the signature covers it`;
+  return (request) => read(request) ?? refuse("signature_malformed", malformed);
 }
 
 function targetPart(refuse: Refuse, read: (target: string) => string): Part {

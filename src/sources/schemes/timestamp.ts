@@ -27,11 +27,12 @@ export function compileTimestamp(
   if (rule === undefined) return undefined;
   const { unit, toleranceSeconds, direction = "both" } = rule;
   const field = signature.fields?.timestamp;
-  const name = field === undefined ? rule.header : `${signature.header}: \`${field}\``;
-  if (name === undefined) throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
+  const headers = rule.header === undefined ? [] : [rule.header].flat();
+  const name = field === undefined ? headers.join(" or ") : `${signature.header}: \`${field}\``;
+  if (name === "") throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
   const parse = createParser(name, unit, refuse);
   const read: TimestampCheck["read"] =
-    field === undefined ? createHeaderReader(name, parse, refuse) : (_headers, text) => parse(text);
+    field === undefined ? createHeaderReader(headers, parse, refuse) : (_headers, text) => parse(text);
   if (toleranceSeconds === null) return { read };
   return {
     read,
@@ -57,13 +58,18 @@ function createParser(name: string, unit: TimestampUnit, refuse: Refuse): Parse 
   };
 }
 
-function createHeaderReader(name: string, parse: Parse, refuse: Refuse): TimestampCheck["read"] {
-  const key = name.toLowerCase();
+function createHeaderReader(names: readonly string[], parse: Parse, refuse: Refuse): TimestampCheck["read"] {
+  const wanted = names.map((name) => ({ name, key: name.toLowerCase() }));
   return (headers) => {
-    const values = headers[key];
-    if (values !== undefined && values.length > 1)
-      return refuse("timestamp_missing", `${name}: stands ${values.length} times, expected once`);
-    return parse(values?.[0]);
+    for (const { name, key } of wanted) {
+      const values = headers[key];
+      if (values === undefined) continue;
+      if (values.length > 1)
+        return refuse("timestamp_missing", `${name}: stands ${values.length} times, expected once`);
+      if (values[0] === "") continue;
+      return parse(values[0]);
+    }
+    return parse(undefined);
   };
 }
 

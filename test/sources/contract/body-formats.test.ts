@@ -129,6 +129,14 @@ describe("a text inside JSON", () => {
     });
   });
 
+  it("as base64-text gives its place to the text, in lines too", () => {
+    const data: BodyData = { body: "form", decode: [{ at: "body.a", as: "base64-text" }] };
+    expect(decode(data, "a=PGE%2B%0A&b=1")).toEqual({ value: { a: "<a>", b: "1" } });
+    expect(decode(data, "a=PG%0AE%2B%0D%0A")).toEqual({ value: { a: "<a>" } });
+    for (const other of ["%2Fw%3D%3D", "<a>", ""])
+      expect(decode(data, `a=${other}`)).toEqual({ value: { a: decodeURIComponent(other) } });
+  });
+
   it("stays a text where it holds something else", () => {
     const data: BodyData = {
       decode: [

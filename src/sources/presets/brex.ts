@@ -1,0 +1,16 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * Brex: Standard Webhooks, under `webhook-…` or `svix-…`; `GET /v1/webhooks/secrets` shows the secret, with or without
+ * `whsec_`. Source: https://developer.brex.com/docs/webhooks/; trigger.dev, "Brex HTTP endpoint".
+ */
+export const brex = standardPreset({
+  preset: "brex",
+  facts: {
+    title: "Brex",
+    docs: "https://developer.brex.com/docs/webhooks/",
+    proof: "documented",
+  },
+  headers: "svix",
+  contract: { type: "body.event_type" },
+});

@@ -1,0 +1,16 @@
+import { SVIX_FACTS, standardPreset } from "./standard.ts";
+
+/**
+ * Lithic: Standard Webhooks, delivered by Svix. Source: lithic-node `src/resources/webhooks.ts`.
+ */
+export const lithic = standardPreset({
+  preset: "lithic",
+  facts: {
+    title: "Lithic",
+    docs: "https://docs.lithic.com/docs/events-api",
+    proof: "verifies",
+    ...SVIX_FACTS,
+  },
+  headers: "webhook",
+  contract: { type: "body.event_type" },
+});

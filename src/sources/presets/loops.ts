@@ -1,0 +1,19 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * Loops: Standard Webhooks. Source: https://loops.so/docs/webhooks.
+ */
+export const loops = standardPreset({
+  preset: "loops",
+  facts: {
+    title: "Loops",
+    docs: "https://loops.so/docs/webhooks",
+    proof: "documented",
+  },
+  headers: "webhook",
+  contract: {
+    type: "body.eventName",
+    timestamp: { at: "body.eventTime", unit: "seconds" },
+    hasSignedTime: true,
+  },
+});

@@ -1,0 +1,22 @@
+import { whsecKey } from "../schemes/secret-keys.ts";
+import { standardPreset } from "./standard.ts";
+
+/**
+ * OpenAI: Standard Webhooks. Unlike its libraries, the SDK takes a secret without `whsec_` as UTF-8, and so does this
+ * preset. Source: openai-node `src/resources/webhooks/webhooks.ts`, `src/lib/webhook-signature.ts`.
+ */
+export const openai = standardPreset({
+  preset: "openai",
+  facts: {
+    title: "OpenAI",
+    docs: "https://platform.openai.com/docs/guides/webhooks",
+    proof: "verifies",
+  },
+  headers: "webhook",
+  key: openaiKey,
+  contract: { type: "body.type", timestamp: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
+});
+
+function openaiKey(secret: string): Uint8Array | undefined {
+  return secret.startsWith("whsec_") ? whsecKey(secret) : Buffer.from(secret, "utf8");
+}

@@ -1,0 +1,18 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * Render: Standard Webhooks with a thin `{ type, timestamp, data }`. Source: https://render.com/docs/webhooks.
+ */
+export const render = standardPreset({
+  preset: "render",
+  facts: {
+    title: "Render",
+    docs: "https://render.com/docs/webhooks",
+    proof: "documented",
+    deadlineSeconds: 15,
+    retryHours: 33,
+    disables: "all attempts of one notification fail",
+  },
+  headers: "webhook",
+  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
+});

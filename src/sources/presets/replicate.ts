@@ -1,0 +1,17 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * Replicate: Standard Webhooks. The body is the prediction, and its status is the event's type: `starting`, `processing`,
+ * `succeeded`, `failed` or `canceled`. Several callbacks of one prediction have different `webhook-id`s. Source:
+ * replicate-javascript `lib/util.js`; https://replicate.com/docs/topics/webhooks/receive-webhook.
+ */
+export const replicate = standardPreset({
+  preset: "replicate",
+  facts: {
+    title: "Replicate",
+    docs: "https://replicate.com/docs/topics/webhooks/verify-webhook",
+    proof: "verifies",
+  },
+  headers: "webhook",
+  contract: { type: "body.status" },
+});

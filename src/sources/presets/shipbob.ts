@@ -1,0 +1,16 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * ShipBob: Standard Webhooks; the topic stands in the unsigned `x-webhook-topic` alone. Source:
+ * https://developer.shipbob.com/webhooks.
+ */
+export const shipbob = standardPreset({
+  preset: "shipbob",
+  facts: {
+    title: "ShipBob",
+    docs: "https://developer.shipbob.com/webhooks",
+    proof: "documented",
+  },
+  headers: "webhook",
+  contract: { type: "header.x-webhook-topic", headers: ["x-webhook-topic"] },
+});

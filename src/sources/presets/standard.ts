@@ -1,0 +1,73 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { TextPlace } from "../contract/locate.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
+
+/** What a platform that signs as Standard Webhooks has of its own. */
+export interface StandardPreset {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  /** The prefix of its headers; `svix` stands for either, as Svix's libraries take them. */
+  readonly headers: "webhook" | "svix";
+  readonly key?: HmacData["key"];
+  readonly contract: Partial<ContractData> & Pick<ContractData, "type">;
+}
+
+/**
+ * HMAC-SHA256 over `id.timestamp.body`, several of which may stand in one header as `v1,<base64>`. The id is signed and
+ * stays over retries; the timestamp is of the attempt. `v1a` (Ed25519) is not read. Source: standard-webhooks
+ * spec/standard-webhooks.md, libraries/javascript; svix `src/webhook.ts`.
+ */
+export function standardScheme(headers: StandardPreset["headers"], key: HmacData["key"] = "whsec"): HmacData {
+  const named = (part: string) =>
+    headers === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`];
+  return {
+    key,
+    signature: {
+      header: named("signature"),
+      encoding: "base64",
+      fields: { separator: " ", assignment: ",", value: "v1" },
+    },
+    signed: `{header.${named("id").join("|")}}.{timestamp}.{body}`,
+    timestamp: { header: named("timestamp"), unit: "seconds", toleranceSeconds: 300 },
+  };
+}
+
+/** The id that the signature covers. */
+export function standardId(headers: StandardPreset["headers"]): Pick<ContractData, "id" | "isIdSigned"> {
+  const id = headers === "svix" ? ["header.svix-id", "header.webhook-id"] : "header.webhook-id";
+  return { id, isIdSigned: true };
+}
+
+/** A sender without a preset of its own. */
+export interface StandardOptions extends PresetOptions {
+  /** Where the event's type stands, the first that is there. Default: `body.type`. */
+  readonly type?: TextPlace | readonly TextPlace[];
+}
+
+/** The contract that the specification recommends. */
+export function standardContract(headers: StandardPreset["headers"]) {
+  return ({ type = "body.type" }: StandardOptions): ContractData => ({
+    ...standardId(headers),
+    type,
+    timestamp: { at: "body.timestamp", unit: "iso" },
+  });
+}
+
+/** A preset of a platform that signs as Standard Webhooks. */
+export function standardPreset({ preset, facts, headers, key, contract }: StandardPreset) {
+  return hmacPreset({
+    preset,
+    facts: { renewsTimestamp: true, ...facts },
+    scheme: standardScheme(headers, key),
+    contract: { ...standardId(headers), ...contract },
+  });
+}
+
+/** Of senders that Svix delivers for. Source: https://docs.svix.com/retries. */
+export const SVIX_FACTS = {
+  deadlineSeconds: 15,
+  retryHours: 28,
+  disables: "all attempts fail for 5 days",
+} as const satisfies Partial<PlatformFacts>;

@@ -1,0 +1,31 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * WorkOS: `WorkOS-Signature: t=…, v1=…`, HMAC-SHA256 over `t.body`, `t` in milliseconds. The SDK refuses what is older than
+ * 180 s. Whether a retry has a new time is not documented, so no age is checked here: the signed id keeps out replays.
+ * Source: workos-node `src/common/crypto/signature-provider.ts`; https://workos.com/docs/events/data-syncing/webhooks.
+ */
+export const workos = hmacPreset({
+  preset: "workos",
+  facts: {
+    title: "WorkOS",
+    docs: "https://workos.com/docs/events/data-syncing/webhooks",
+    proof: "signs",
+    retryHours: 72,
+  },
+  scheme: {
+    signature: {
+      header: "WorkOS-Signature",
+      encoding: "hex",
+      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
+    },
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "milliseconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: "body.id",
+    type: "body.event",
+    timestamp: { at: "body.created_at", unit: "iso" },
+    hasSignedTime: true,
+  },
+});
