@@ -2,8 +2,11 @@
 import type { SourceDefinition } from "../source-definition.ts";
 import { github } from "./github.ts";
 import { gocardless } from "./gocardless.ts";
+import { intercom } from "./intercom.ts";
 import { line } from "./line.ts";
 import { linear } from "./linear.ts";
+import { mailgun } from "./mailgun.ts";
+import { mollie } from "./mollie.ts";
 import type { PresetName } from "./names.ts";
 import { paddle } from "./paddle.ts";
 import type { SecretOption } from "./preset.ts";
@@ -12,13 +15,20 @@ import { shopify } from "./shopify.ts";
 import { slack } from "./slack.ts";
 import { square } from "./square.ts";
 import { stripe } from "./stripe.ts";
+import { xero } from "./xero.ts";
+import { zoom } from "./zoom.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
 export { github } from "./github.ts";
 export { gocardless } from "./gocardless.ts";
+export type { MetaOptions } from "./graph-webhooks.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
+export { intercom } from "./intercom.ts";
 export { line } from "./line.ts";
 export { linear } from "./linear.ts";
+export { mailgun } from "./mailgun.ts";
+export { meta } from "./meta.ts";
+export { mollie } from "./mollie.ts";
 export { paddle } from "./paddle.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
 export { razorpay } from "./razorpay.ts";
@@ -26,17 +36,25 @@ export { shopify } from "./shopify.ts";
 export { slack } from "./slack.ts";
 export { square } from "./square.ts";
 export { stripe } from "./stripe.ts";
+export { whatsapp } from "./whatsapp.ts";
+export { xero } from "./xero.ts";
+export { zoom } from "./zoom.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
   github,
   gocardless,
+  intercom,
   line,
   linear,
+  mailgun,
+  mollie,
   paddle,
   razorpay,
   shopify,
   slack,
   square,
   stripe,
+  xero,
+  zoom,
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;

@@ -2,13 +2,18 @@
 export const PRESET_NAMES = [
   "github",
   "gocardless",
+  "intercom",
   "line",
   "linear",
+  "mailgun",
+  "mollie",
   "paddle",
   "razorpay",
   "shopify",
   "slack",
   "square",
   "stripe",
+  "xero",
+  "zoom",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
