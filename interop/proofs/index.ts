@@ -1,4 +1,5 @@
 import type { PlatformProof } from "../platform-proof.ts";
+import { boxProof } from "./box.ts";
 import { githubProof } from "./github.ts";
 import { gocardlessProof } from "./gocardless.ts";
 import { lineProof } from "./line.ts";
@@ -7,11 +8,14 @@ import { paddleProof } from "./paddle.ts";
 import { razorpayProof } from "./razorpay.ts";
 import { shopifyProof } from "./shopify.ts";
 import { slackProof } from "./slack.ts";
+import { smartcarProof } from "./smartcar.ts";
 import { squareProof } from "./square.ts";
 import { stripeProof } from "./stripe.ts";
+import { zoomProof } from "./zoom.ts";
 
 /** Every preset that is called supported has its proof here. */
 export const PROOFS: readonly PlatformProof[] = [
+  boxProof,
   githubProof,
   gocardlessProof,
   lineProof,
@@ -20,6 +24,8 @@ export const PROOFS: readonly PlatformProof[] = [
   razorpayProof,
   shopifyProof,
   slackProof,
+  smartcarProof,
   squareProof,
   stripeProof,
+  zoomProof,
 ];

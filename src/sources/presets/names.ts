@@ -1,5 +1,11 @@
 /** Every preset that `SOURCES` may name; each is a function of one secret, or of several while it is rotated. */
 export const PRESET_NAMES = [
+  "airtable",
+  "box",
+  "calendly",
+  "customer-io",
+  "dropbox",
+  "front",
   "github",
   "gocardless",
   "intercom",
@@ -8,12 +14,18 @@ export const PRESET_NAMES = [
   "mailgun",
   "mollie",
   "paddle",
+  "pagerduty",
   "razorpay",
+  "sentry",
   "shopify",
   "slack",
+  "smartcar",
   "square",
   "stripe",
+  "trello",
+  "typeform",
   "xero",
+  "zendesk",
   "zoom",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
