@@ -1,25 +1,14 @@
-import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { SignedRequest, SourceDefinition } from "../../../src/sources/index.ts";
 import { intercom, meta, mollie, whatsapp, xero, zoom } from "../../../src/sources/presets/index.ts";
 import { requestOf } from "../../support/contract.ts";
-import { answerTo, openPreset, PRESET_NOW, verifiedEvents } from "../../support/preset.ts";
-
-const SECRET = "a secret of the documentation's shape";
-const SECONDS = String(PRESET_NOW.getTime() / 1000);
-
-function hmac(text: string, encoding: "hex" | "base64" = "hex", algorithm = "sha256"): string {
-  return createHmac(algorithm, SECRET).update(text).digest(encoding);
-}
-
-interface Documented {
-  readonly preset: SourceDefinition;
-  readonly body: object;
-  /** The headers that the documentation's sample code computes. */
-  readonly headers: (body: string) => Record<string, string>;
-  /** Without a hash at the id's end. */
-  readonly events: readonly (readonly [id: string, type: string])[];
-}
+import {
+  type Documented,
+  describeDocumented,
+  hmac,
+  SECONDS,
+  SECRET,
+} from "../../support/documented-preset.ts";
+import { answerTo, openPreset } from "../../support/preset.ts";
 
 const DOCUMENTED: Record<string, Documented> = {
   Zoom: {
@@ -70,7 +59,7 @@ const DOCUMENTED: Record<string, Documented> = {
       topic: "contact.created",
       created_at: 1_539_600_000,
     },
-    headers: (body) => ({ "X-Hub-Signature": `sha1=${hmac(body, "hex", "sha1")}` }),
+    headers: (body) => ({ "X-Hub-Signature": `sha1=${hmac(body, "hex", { algorithm: "sha1" })}` }),
     events: [["notif_ccd8a4d0-f965", "contact.created"]],
   },
   "Mollie, with the prefix": {
@@ -133,32 +122,7 @@ const DOCUMENTED: Record<string, Documented> = {
   },
 };
 
-function requestFrom({ body, headers }: Documented): SignedRequest {
-  const text = JSON.stringify(body);
-  return requestOf(text, { headers: headers(text) });
-}
-
-describe.each(Object.entries(DOCUMENTED))("a callback of %s", (_title, documented) => {
-  it("that is signed like the documentation's sample is read into its events", async () => {
-    const events = await verifiedEvents(documented.preset, requestFrom(documented));
-    const found = events.map((event) => [event.eventId.replace(/[0-9a-f]{64}$/, ""), event.typeOf()]);
-    expect(found).toEqual(documented.events);
-  });
-
-  it("with another body is refused", async () => {
-    const request = requestFrom(documented);
-    const body = Buffer.from(request.body);
-    body[2] = (body[2] as number) ^ 1;
-    const { scheme } = openPreset(documented.preset);
-    expect(await scheme.verify({ ...request, body })).toMatchObject({ code: "signature_mismatch" });
-  });
-
-  it("without a signature is refused", async () => {
-    const { scheme } = openPreset(documented.preset);
-    const request = { ...requestFrom(documented), headers: {} };
-    expect(await scheme.verify(request)).toMatchObject({ code: "signature_missing" });
-  });
-});
+describeDocumented(DOCUMENTED);
 
 describe("Zoom's endpoint.url_validation", () => {
   it("is answered with the token and its HMAC", async () => {
@@ -262,7 +226,7 @@ describe("Intercom's ping", () => {
   it("is answered, and is no event", async () => {
     const body = JSON.stringify({ type: "notification_event", topic: "ping", id: null });
     const request = requestOf(body, {
-      headers: { "X-Hub-Signature": `sha1=${hmac(body, "hex", "sha1")}` },
+      headers: { "X-Hub-Signature": `sha1=${hmac(body, "hex", { algorithm: "sha1" })}` },
     });
     expect(await answerTo(intercom({ secret: SECRET }), request)).toMatchObject({ status: 200 });
   });
