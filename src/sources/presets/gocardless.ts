@@ -4,7 +4,8 @@ const NO_CONTENT = { status: 204 } as const;
 
 /**
  * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of them
- * come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204).
+ * come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
+ * "Webhook retries / failures": 8 retries, of which only the first three have a documented delay.
  */
 export const gocardless = hmacPreset({
   preset: "gocardless",
@@ -12,6 +13,7 @@ export const gocardless = hmacPreset({
     title: "GoCardless",
     docs: "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks/",
     proof: "verifies",
+    deadlineSeconds: 10,
   },
   scheme: { signature: { header: "Webhook-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {

@@ -1,6 +1,7 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
 import type { SourceDefinition } from "../source-definition.ts";
 import { airtable } from "./airtable.ts";
+import { asana } from "./asana.ts";
 import { box } from "./box.ts";
 import { calendly } from "./calendly.ts";
 import { customerIo } from "./customer-io.ts";
@@ -32,6 +33,7 @@ import { zoom } from "./zoom.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
 export { airtable } from "./airtable.ts";
+export { asana } from "./asana.ts";
 export { box } from "./box.ts";
 export { calendly } from "./calendly.ts";
 export { customerIo } from "./customer-io.ts";
@@ -67,6 +69,7 @@ export { zoom } from "./zoom.ts";
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
   airtable,
+  asana,
   box,
   calendly,
   "customer-io": customerIo,

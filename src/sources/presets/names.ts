@@ -1,6 +1,7 @@
 /** Every preset that `SOURCES` may name; each is a function of one secret, or of several while it is rotated. */
 export const PRESET_NAMES = [
   "airtable",
+  "asana",
   "box",
   "calendly",
   "customer-io",

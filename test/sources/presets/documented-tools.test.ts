@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   airtable,
+  asana,
   calendly,
   customerIo,
   dropbox,
@@ -26,6 +27,20 @@ const ISO = PRESET_NOW.toISOString();
 const TICKET = { id: 35_436, type: "ticket.solved", subject: "Help" };
 
 const DOCUMENTED: Record<string, Documented> = {
+  Asana: {
+    preset: asana({ secret: SECRET }),
+    body: {
+      events: [
+        { action: "changed", created_at: ISO, resource: { gid: "1337", resource_type: "task" } },
+        { action: "added", created_at: ISO, resource: { gid: "1338", resource_type: "story" } },
+      ],
+    },
+    headers: (body) => ({ "X-Hook-Signature": hmac(body) }),
+    events: [
+      [`1337.changed.${ISO}.`, "task.changed"],
+      [`1338.added.${ISO}.`, "story.added"],
+    ],
+  },
   Typeform: {
     preset: typeform({ secret: SECRET }),
     body: { event_id: "LtWXD3crgy", event_type: "form_response", form_response: { submitted_at: ISO } },
@@ -135,6 +150,36 @@ describe("Dropbox", () => {
       body: "abc123",
       headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
     });
+  });
+});
+
+describe("Asana's secret", () => {
+  const handshake = requestOf("", { headers: { "X-Hook-Secret": "b537207f20cbfa02357cf448134da559" } });
+  const ask = (learn?: (secret: string) => boolean, request = handshake) =>
+    openPreset(asana({ secret: SECRET }), learn === undefined ? {} : { learn }).contract.challenge?.(request);
+
+  it("is kept and echoed where the source takes a new one", async () => {
+    const kept: string[] = [];
+    const answer = await ask((secret) => kept.push(secret) > 0);
+    const headers = { "x-hook-secret": "b537207f20cbfa02357cf448134da559" };
+    expect(answer).toMatchObject({ status: 200, headers });
+    expect(kept).toEqual(["b537207f20cbfa02357cf448134da559"]);
+  });
+
+  it("is refused where the source takes none", async () => {
+    expect(await ask(() => false)).toMatchObject({ code: "handshake_invalid" });
+    expect(await ask()).toMatchObject({ code: "handshake_invalid" });
+  });
+
+  it("is not looked for in a callback with a signature", async () => {
+    const headers = { "X-Hook-Secret": "b537207f", "X-Hook-Signature": hmac("{}") };
+    expect(await ask(() => true, requestOf("{}", { headers }))).toBeUndefined();
+  });
+
+  it("is of a source whose sign of life without events is answered", async () => {
+    const headers = { "X-Hook-Signature": hmac('{"events":[]}') };
+    const life = requestOf('{"events":[]}', { headers });
+    expect(await answerTo(asana({ secret: SECRET }), life)).toMatchObject({ status: 200 });
   });
 });
 
