@@ -52,5 +52,16 @@ export const smartcarProof: PlatformProof = {
         body: JSON.stringify({ challenge: sdk.hashChallenge(SECRETS[0], "nsQsLU7wY9WKt2IU") }),
       },
     },
+    {
+      title: "verify of version 2.0",
+      request: () => ({
+        headers: { "content-type": "application/json" },
+        body: Buffer.from('{"version":"2.0","eventName":"verify","payload":{"challenge":"3a5c8f7b"}}'),
+      }),
+      response: {
+        status: 200,
+        body: JSON.stringify({ challenge: sdk.hashChallenge(SECRETS[0], "3a5c8f7b") }),
+      },
+    },
   ],
 };

@@ -1,4 +1,5 @@
 import type { ContractData } from "../contract/event-contract.ts";
+import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { hmacPreset, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
 
@@ -18,7 +19,10 @@ interface GraphPreset {
  * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`.
  */
 export function graphPreset(data: GraphPreset): (options: MetaOptions) => SourceDefinition {
-  const verifyTokens = ({ verifyToken }: MetaOptions) => secretsOf(data.preset, verifyToken, "verifyToken");
+  const verifyTokens = ({ verifyToken }: MetaOptions) =>
+    secretsOf(data.preset, verifyToken, "verifyToken").map((token) =>
+      assertSecret(token, `${data.preset}: \`verifyToken\``),
+    );
   return hmacPreset<MetaOptions>({
     preset: data.preset,
     facts: data.facts,

@@ -192,6 +192,7 @@ describe("Meta's question for a new address", () => {
   it("needs a verify token, which no log may show", () => {
     expect(preset.secrets).toContain("meatyhamhock");
     expect(() => whatsapp({ secret: SECRET, verifyToken: undefined })).toThrow("whatsapp: `verifyToken`");
+    expect(() => meta({ secret: SECRET, verifyToken: "pasted\n" })).toThrow("meta: `verifyToken`");
   });
 });
 
