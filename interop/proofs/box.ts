@@ -5,7 +5,7 @@ import { signedByPreset } from "../signed-by-preset.ts";
 
 export const boxProof: PlatformProof = {
   preset: "box",
-  by: "box-node-sdk, WebhooksManager.validateMessage",
+  by: "box-node-sdk, WebhooksManager.validateMessage; the message of its own test",
   secrets: ["SamplePrimaryKey", "SampleSecondaryKey", "a key that is rotated out"],
   source: (secrets) => box({ secret: secrets }),
   callback: (event) =>
@@ -28,5 +28,21 @@ export const boxProof: PlatformProof = {
     const asSecondary = await WebhooksManager.validateMessage(text, moved, "", { secondaryKey: secret });
     return asPrimary && asSecondary;
   },
+  vector: () => ({
+    // The message of the SDK's own test; the first header is made with another key.
+    secret: "SampleSecondaryKey",
+    now: new Date("2020-01-01T00:00:00-07:00"),
+    request: {
+      headers: {
+        "box-delivery-timestamp": "2020-01-01T00:00:00-07:00",
+        "box-signature-primary": "6TfeAW3A1PASkgboxxA5yqHNKOwFyMWuEXny/FPD5hI=",
+        "box-signature-secondary": "v+1CD1Jdo3muIcbpv5lxxgPglOqMfsNHPV899xWYydo=",
+      },
+      body: Buffer.from(
+        '{"type":"webhook_event","webhook":{"id":"1234567890"},"trigger":"FILE.UPLOADED",' +
+          '"source":{"id":"1234567890","type":"file","name":"Test.txt"}}',
+      ),
+    },
+  }),
   toleranceSeconds: 600,
 };

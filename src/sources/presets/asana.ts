@@ -1,10 +1,10 @@
 import { hmacPreset } from "./preset.ts";
 
 /**
- * Asana: `X-Hook-Signature`, HMAC-SHA256 over the body; the key is what Asana sends as `X-Hook-Secret` when a webhook is
- * made, unsigned, and wants to read back. Each webhook has a key of its own. A callback has several events without an
- * id: resource, action, time and hash name one. Every eight hours one without events is a sign of life.
- * Source: Asana, "Webhooks" (webhooks guide) and "Establish a webhook".
+ * Asana: `X-Hook-Signature`, HMAC-SHA256 over the body; the key is what Asana sends as `X-Hook-Secret` when a webhook
+ * is made, unsigned, and wants to read back. Each webhook has a key of its own. A callback has several events without
+ * an id: resource, action, time and hash name one. Every eight hours one without events is a sign of life. Source:
+ * Asana, "Webhooks" (webhooks guide) and "Establish a webhook".
  */
 export const asana = hmacPreset({
   preset: "asana",

@@ -3,8 +3,8 @@ import { hmacPreset } from "./preset.ts";
 const NO_CONTENT = { status: 204 } as const;
 
 /**
- * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of them
- * come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
+ * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of
+ * them come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
  * "Webhook retries / failures": 8 retries, of which only the first three have a documented delay.
  */
 export const gocardless = hmacPreset({

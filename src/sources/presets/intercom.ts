@@ -1,8 +1,8 @@
 import { hmacPreset } from "./preset.ts";
 
 /**
- * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. Its `ping` tests the
- * address. Source: Intercom, "Setting up webhooks" (signed notifications) and "Webhook notifications".
+ * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. Its `ping` tests
+ * the address. Source: Intercom, "Setting up webhooks" (signed notifications) and "Webhook notifications".
  */
 export const intercom = hmacPreset({
   preset: "intercom",

@@ -2,8 +2,8 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * Shopify: `X-Shopify-Hmac-Sha256`, HMAC-SHA256 in base64 over the body; the key is the client secret of the app. The
- * Events API (developer preview) has the same headers without `X-`. Topic and ids are not signed. One event reaches each
- * topic under one `X-Shopify-Event-Id`, often with the same bytes, so that id and bytes are keys within a topic.
+ * Events API (developer preview) has the same headers without `X-`. Topic and ids are not signed. One event reaches
+ * each topic under one `X-Shopify-Event-Id`, often with the same bytes, so that id and bytes are keys within a topic.
  * Source: @shopify/shopify-api `lib/webhooks/validate.ts`; Shopify, "Verify webhook deliveries", "Ignore duplicate
  * webhooks" and the changelog's "Updates to webhook retry mechanism": a retry has the first payload.
  */

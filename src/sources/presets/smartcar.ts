@@ -1,7 +1,7 @@
 import type { Handshake } from "../contract/handshakes.ts";
 import { hmacPreset } from "./preset.ts";
 
-/** Asked before the signature, which is not documented for it: a challenge is no JSON, so that no event can be signed. */
+/** Asked before the signature, which is not documented for it. A challenge is no JSON, so that no event is signed. */
 function verification(secret: string, when: Record<string, string>, challenge: string): Handshake {
   return {
     isSigned: false,
@@ -11,11 +11,10 @@ function verification(secret: string, when: Record<string, string>, challenge: s
 }
 
 /**
- * Smartcar: `SC-Signature`, HMAC-SHA256 over the body; the key is the application management token. `eventId` stays on a
- * retry, while `deliveryId` does not; without it the body's hash is the id. A new address is sent `VERIFY` (in version 2.0
- * `verify`), and must prove that it knows the token.
- * Source: smartcar `index.js` (`verifyPayload`, `hashChallenge`); Smartcar, "Payload verification",
- * "Callback URI verification".
+ * Smartcar: `SC-Signature`, HMAC-SHA256 over the body; the key is the application management token. `eventId` stays on
+ * a retry, while `deliveryId` does not; without it the body's hash is the id. A new address is sent `VERIFY` (in
+ * version 2.0 `verify`), and must prove that it knows the token. Source: smartcar `index.js` (`verifyPayload`,
+ * `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
  */
 export const smartcar = hmacPreset({
   preset: "smartcar",

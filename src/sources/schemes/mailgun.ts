@@ -18,10 +18,10 @@ const TOKEN = /^[\x21-\x7e]{16,128}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
- * Mailgun signs `timestamp` and `token`, which stand in the body: HMAC-SHA256, hex. The event beside them is not signed,
- * so that a reader of one callback can change it; the token must be accepted once. The body is parsed before it is
- * verified, which cannot be avoided. `parent-signature` is made with the key of the primary account.
- * Source: Mailgun, "Securing webhooks".
+ * Mailgun signs `timestamp` and `token`, which stand in the body: HMAC-SHA256, hex. The event beside them is not
+ * signed, so that a reader of one callback can change it; the token must be accepted once. The body is parsed before
+ * it is verified, which cannot be avoided. `parent-signature` is made with the key of the primary account. Source:
+ * Mailgun, "Securing webhooks".
  * @param secrets the webhook signing keys @throws TypeError for a key that is empty or has white space around it
  */
 export function createMailgunScheme(secrets: readonly string[]): Scheme {
