@@ -286,6 +286,7 @@ describe("a scheme that cannot be right", () => {
       ["a"],
       "expected `timestamp` beside it",
     ],
+    [{ ...STRIPE, signature: { ...STRIPE.signature, mayRepeat: true } }, ["a"], "signature.mayRepeat"],
   ] as const)("throws a TypeError that says why: %#", (given, secrets, message) => {
     const create = () => createHmacScheme(given, { secrets, clock });
     expect(create).toThrow(TypeError);

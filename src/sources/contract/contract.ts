@@ -18,7 +18,7 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 of what was signed, lowercase hex: of the body, or of one item's text in a batch. */
+  /** SHA-256 of what was signed, lowercase hex: of the body, or of one item's text in a batch; scoped where it must be. */
   readonly bodySha256: string;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;

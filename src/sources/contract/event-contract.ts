@@ -16,6 +16,7 @@ import { compileTimestamp, type TimestampData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
 import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 
@@ -34,6 +35,11 @@ export interface ContractData extends BodyData {
   readonly headers?: readonly string[];
   /** Default: whether all places of the id lie in the signed bytes. */
   readonly isIdSigned?: boolean;
+  /**
+   * Where the id is not signed, callbacks of the same bytes are one event. What tells apart those that are not: Shopify
+   * sends one body for several topics.
+   */
+  readonly bytesScope?: TextPlace | readonly TextPlace[];
   /** Default ignore. */
   readonly unhandled?: "refuse" | "ignore";
   /** A callback of several events. One event that is invalid refuses the callback, so that none is lost unseen. */
@@ -99,6 +105,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
   const fallback = data.batch === undefined ? "body" : "item";
   const payloads = [data.data ?? fallback].flat().map(compileLocation);
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
+  const hashBytes = compileBytesHash(data.bytesScope);
   return (reading, at) => {
     const eventId = textOf(id, reading, { code: "event_id_invalid", at });
     if (typeof eventId !== "string") return eventId;
@@ -117,7 +124,16 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };
-    return new Envelope(json, reading.sha256());
+    return new Envelope(json, hashBytes(reading));
+  };
+}
+
+function compileBytesHash(scope: ContractData["bytesScope"]): (reading: Readable) => string {
+  if (scope === undefined) return (reading) => reading.sha256();
+  const location = compileText(scope);
+  return (reading) => {
+    const found = location.read(reading);
+    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${reading.sha256()}`)) : reading.sha256();
   };
 }
 

@@ -57,6 +57,8 @@ export interface HmacPreset<Options extends PresetOptions> {
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
+  /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
+  readonly otherSecrets?: (options: Options) => readonly string[];
 }
 
 /**
@@ -75,7 +77,7 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
       preset,
       facts,
       settings: options,
-      secrets,
+      secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
       scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
       contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),

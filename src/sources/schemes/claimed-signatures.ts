@@ -24,8 +24,12 @@ export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
   const read = fields === undefined ? createSingle(data, refuse) : createFields(data, refuse);
   const [only, ...more] = names;
   if (only === undefined) throw new TypeError("signature.header: got none, expected at least one");
+  if (fields !== undefined && data.signature.mayRepeat === true)
+    throw new TypeError(
+      "signature.mayRepeat: got it beside fields, which hold several signatures themselves",
+    );
   const missing = `${names.join(", ")}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
-  const readHeader = createHeaderReader(read, refuse);
+  const readHeader = createHeaderReader(read, refuse, data.signature.mayRepeat);
   if (more.length === 0) {
     const readOnly = readHeader(only);
     return (headers) => readOnly(headers) ?? refuse("signature_missing", missing);
@@ -36,18 +40,37 @@ export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
 type ReadValue = (value: string, name: string) => ClaimedSignatures | Refused;
 type ReadHeader = (headers: DistinctHeaders) => ClaimedSignatures | Refused | undefined;
 
-function createHeaderReader(read: ReadValue, refuse: Refuse) {
+function createHeaderReader(read: ReadValue, refuse: Refuse, mayRepeat = false) {
   return (name: string): ReadHeader => {
     const key = name.toLowerCase();
     return (headers) => {
       const values = headers[key];
       const value = values?.[0];
       if (values === undefined || value === undefined || value === "") return undefined;
+      if (mayRepeat) return readRepeated(values, (one) => read(one, name), refuse);
       if (values.length > 1)
         return refuse("signature_repeated", `${name}: stands ${values.length} times, expected once`);
       return read(value, name);
     };
   };
+}
+
+/** A proxy may have joined what the platform sent apart. */
+function readRepeated(
+  values: readonly string[],
+  read: (value: string) => ClaimedSignatures | Refused,
+  refuse: Refuse,
+): ClaimedSignatures | Refused {
+  const digests: Buffer[] = [];
+  const joined = values.join(",");
+  if (joined.length > MAX_HEADER_LENGTH) return refuse("signature_malformed", tooMany("the header"));
+  for (const value of joined.split(",")) {
+    const claims = read(value.trim());
+    if (isRefused(claims)) return claims;
+    digests.push(...claims.digests);
+  }
+  if (digests.length > MAX_SIGNATURES) return refuse("signature_malformed", tooMany("the header"));
+  return { digests, timestamp: undefined };
 }
 
 function severalHeaders(readers: readonly ReadHeader[], refuse: Refuse, missing: string): ReadClaims {
@@ -121,13 +144,16 @@ interface Decoder {
 }
 
 function createDecoder({ signature, algorithm = "sha256" }: HmacData): Decoder {
-  const { prefix = "", encoding } = signature;
+  const { prefix = "", encoding, isPrefixOptional = false } = signature;
   const bytes = digestBytes(algorithm);
   const bare = encoding === "hex" ? hexDecoder(signature, bytes) : base64Decoder(signature, bytes);
   if (prefix === "") return bare;
   return {
-    decode: (text) => (text.startsWith(prefix) ? bare.decode(text.slice(prefix.length)) : undefined),
-    expected: `\`${prefix}\` and ${bare.expected}`,
+    decode(text) {
+      if (text.startsWith(prefix)) return bare.decode(text.slice(prefix.length));
+      return isPrefixOptional ? bare.decode(text) : undefined;
+    },
+    expected: `\`${prefix}\`${isPrefixOptional ? ", or nothing," : ""} and ${bare.expected}`,
   };
 }
 

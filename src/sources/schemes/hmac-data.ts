@@ -54,6 +54,10 @@ export interface SignaturePlace {
   readonly encoding: SignatureEncoding;
   /** What precedes each signature, such as `sha256=`. */
   readonly prefix?: string;
+  /** A signature without the prefix counts as well (Mollie). */
+  readonly isPrefixOptional?: true;
+  /** The header may stand several times, or once with commas (RFC 9110 §5.3); each value holds a signature (Mollie). */
+  readonly mayRepeat?: true;
   readonly fields?: SignatureFields;
   /** Letters of hex in either case. Default: lowercase alone. */
   readonly anyCase?: boolean;

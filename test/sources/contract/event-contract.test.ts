@@ -8,6 +8,22 @@ const SIMPLE: ContractData = { id: "body.id", type: "body.type" };
 const BATCH: ContractData = { id: "item.id", type: "item.type", batch: { at: "body.events" } };
 const batchOf = (...events: JsonValue[]) => requestOf({ events });
 
+describe("the hash of the signed bytes", () => {
+  const contract = contractOf({
+    id: "header.X-Id",
+    type: "header.X-Topic",
+    bytesScope: "header.X-Topic",
+  });
+  const hashOf = (headers: Record<string, string>) =>
+    eventsOf(contract, requestOf({ id: 1 }, { headers: { "X-Id": "1", ...headers } }))[0]!.bodySha256;
+
+  it("differs for one body in two scopes, and not for two ids in one", () => {
+    const first = hashOf({ "X-Topic": "orders/create" });
+    expect(hashOf({ "X-Topic": "orders/updated" })).not.toBe(first);
+    expect(hashOf({ "X-Topic": "orders/create", "X-Id": "2" })).toBe(first);
+  });
+});
+
 describe("the envelope of an event", () => {
   it("holds id, type, the time of receipt and the whole body as data", () => {
     const body = { id: "1", type: "paid", n: 2 };

@@ -1,0 +1,29 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Calendly: `Calendly-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. No event has an id, so the hash of the
+ * body takes its place. Source: Calendly, "Webhook signatures". Its sample refuses what is older than three minutes;
+ * nobody documents that a retry has a new timestamp, so the age is not checked.
+ */
+export const calendly = hmacPreset({
+  preset: "calendly",
+  facts: {
+    title: "Calendly",
+    docs: "https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures",
+    proof: "documented",
+  },
+  scheme: {
+    signature: {
+      header: "Calendly-Webhook-Signature",
+      encoding: "hex",
+      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
+    },
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: "sha256",
+    type: "body.event",
+    timestamp: { at: "body.created_at", unit: "iso" },
+  },
+});

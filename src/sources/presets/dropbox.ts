@@ -1,0 +1,42 @@
+import { randomUUID } from "node:crypto";
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { hmacPreset } from "./preset.ts";
+
+/** `list_folder`: what the notified accounts should be asked for. */
+function typeOf({ body }: Readable): string | undefined {
+  return isJsonObject(body) ? Object.keys(body).find((name) => name !== "delta") : undefined;
+}
+
+/**
+ * Dropbox: `X-Dropbox-Signature`, HMAC-SHA256 over the body; the key is the app secret. A callback says which accounts
+ * have changes, and nothing else: no id and no time, so that the same bytes come for each change. Each one is an event,
+ * a repeated one too. A new address is asked by GET for `challenge`.
+ * Source: Dropbox, "Webhooks" (developer reference).
+ */
+export const dropbox = hmacPreset({
+  preset: "dropbox",
+  facts: {
+    title: "Dropbox",
+    docs: "https://www.dropbox.com/developers/reference/webhooks",
+    proof: "documented",
+    deadlineSeconds: 10,
+    // For about ten minutes.
+    retryHours: 0.2,
+  },
+  scheme: { signature: { header: "X-Dropbox-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: () => randomUUID(),
+    // The bytes must not be a second key: they repeat for different changes.
+    isIdSigned: true,
+    type: typeOf,
+    handshakes: [
+      {
+        isSigned: false,
+        method: "GET",
+        when: { "query.challenge": true },
+        reply: { kind: "text", at: "query.challenge" },
+      },
+    ],
+  },
+});

@@ -1,0 +1,47 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import { assertSecret } from "../schemes/secret-keys.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { hmacPreset, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
+
+export interface MetaOptions extends PresetOptions {
+  /** What you enter as the verify token where you register the address; several while you change it. */
+  readonly verifyToken: SecretOption;
+}
+
+interface GraphPreset {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  readonly contract: ContractData;
+}
+
+/**
+ * Webhooks of Meta's Graph API: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body, in which characters beyond
+ * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`.
+ */
+export function graphPreset(data: GraphPreset): (options: MetaOptions) => SourceDefinition {
+  const verifyTokens = ({ verifyToken }: MetaOptions) =>
+    secretsOf(data.preset, verifyToken, "verifyToken").map((token) =>
+      assertSecret(token, `${data.preset}: \`verifyToken\``),
+    );
+  return hmacPreset<MetaOptions>({
+    preset: data.preset,
+    facts: data.facts,
+    otherSecrets: verifyTokens,
+    scheme: {
+      signature: { header: "X-Hub-Signature-256", encoding: "hex", prefix: "sha256=" },
+      signed: "{body}",
+    },
+    contract: (options) => ({
+      ...data.contract,
+      handshakes: [
+        {
+          isSigned: false,
+          method: "GET",
+          when: { "query.hub.mode": "subscribe" },
+          verifyToken: { at: "query.hub.verify_token", values: verifyTokens(options) },
+          reply: { kind: "text", at: "query.hub.challenge" },
+        },
+      ],
+    }),
+  });
+}

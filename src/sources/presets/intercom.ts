@@ -1,0 +1,27 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. Its `ping` tests
+ * the address. Source: Intercom, "Setting up webhooks" (signed notifications) and "Webhook notifications".
+ */
+export const intercom = hmacPreset({
+  preset: "intercom",
+  facts: {
+    title: "Intercom",
+    docs: "https://developers.intercom.com/docs/webhooks/webhook-notifications",
+    proof: "documented",
+    deadlineSeconds: 5,
+    disables: "seven days of errors; 1000 errors in a row within 15 minutes pause it for 15 minutes",
+  },
+  scheme: {
+    algorithm: "sha1",
+    signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha1=" },
+    signed: "{body}",
+  },
+  contract: {
+    id: "body.id",
+    type: "body.topic",
+    timestamp: { at: "body.created_at", unit: "seconds" },
+    handshakes: [{ isSigned: true, when: { "body.topic": "ping" }, reply: { kind: "status", status: 200 } }],
+  },
+});

@@ -1,0 +1,33 @@
+import { createMailgunScheme } from "../schemes/mailgun.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+/**
+ * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body; the key is the webhook signing
+ * key. The event itself is not signed: fetch it again before you act on it. The token is the event's id, so that none
+ * is accepted twice. For a subaccount the primary account's key verifies too. 200 alone is success; 406 ends the
+ * retries, and takes the place of every 400. Source: Mailgun, "Securing webhooks" and "Automatic retries".
+ * @throws TypeError that names the option that is wrong
+ */
+export function mailgun(options: PresetOptions): SourceDefinition {
+  const secrets = secretsOf("mailgun", options.secret);
+  return defineSource({
+    preset: "mailgun",
+    facts: {
+      title: "Mailgun",
+      docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+      proof: "documented",
+      retryHours: 8,
+    },
+    settings: options,
+    secrets,
+    scheme: () => createMailgunScheme(secrets),
+    contract: {
+      id: "body.signature.token",
+      type: "body.event-data.event",
+      timestamp: { at: "body.event-data.timestamp", unit: "seconds" },
+      data: "body.event-data",
+      responses: { statuses: { 400: 406 } },
+    },
+  });
+}

@@ -1,0 +1,32 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Zendesk: `X-Zendesk-Webhook-Signature`, HMAC-SHA256 in base64 over timestamp and body. The body of a trigger is the
+ * operator's own: its `id` may be a ticket's, so that an invocation's id, which is not signed, names the event. The
+ * same text may come again, so that the bytes are a second key together with the signed timestamp. Source: Zendesk,
+ * "Verifying webhook authenticity". It documents no age; the type of a trigger is `webhook` unless its body has a
+ * `type`.
+ */
+export const zendesk = hmacPreset({
+  preset: "zendesk",
+  facts: {
+    title: "Zendesk",
+    docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",
+    proof: "documented",
+    deadlineSeconds: 12,
+    disables: "a breaker pauses an endpoint at 70 % of errors",
+  },
+  scheme: {
+    signature: { header: "X-Zendesk-Webhook-Signature", encoding: "base64" },
+    signed: "{timestamp}{body}",
+    timestamp: { header: "X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", toleranceSeconds: null },
+  },
+  contract: {
+    body: { byContentType: { "application/x-www-form-urlencoded": "form", "*": "json" } },
+    id: ["header.X-Zendesk-Webhook-Invocation-Id", "{header.X-Zendesk-Webhook-Signature-Timestamp}.{sha256}"],
+    type: ["body.type", "=webhook"],
+    timestamp: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso" },
+    bytesScope: "header.X-Zendesk-Webhook-Signature-Timestamp",
+    headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
+  },
+});

@@ -1,0 +1,77 @@
+import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
+import { isJsonObject, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { parseObject } from "../contract/parse-body.ts";
+import { missingCredential, type Scheme } from "./scheme.ts";
+import { keysOf } from "./secret-keys.ts";
+
+/** What Mailgun puts beside the event, in the body's `signature`. */
+interface MailgunSignature {
+  readonly signed: string;
+  /** By the account's own key, and for a subaccount by the primary account's. */
+  readonly digests: readonly Buffer[];
+}
+
+/** Of one length: nothing stands between it and the token, and another cut would make an accepted token a new one. */
+const TIMESTAMP = /^\d{10}$/;
+/** Random, 50 characters long; they are a part of an event's id. */
+const TOKEN = /^[\x21-\x7e]{16,128}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/**
+ * Mailgun signs `timestamp` and `token`, which stand in the body: HMAC-SHA256, hex. The event beside them is not
+ * signed, so that a reader of one callback can change it; the token must be accepted once. The body is parsed before
+ * it is verified, which cannot be avoided. `parent-signature` is made with the key of the primary account. Source:
+ * Mailgun, "Securing webhooks".
+ * @param secrets the webhook signing keys @throws TypeError for a key that is empty or has white space around it
+ */
+export function createMailgunScheme(secrets: readonly string[]): Scheme {
+  const keys = keysOf(secrets).map((key) => createSecretKey(key));
+  return {
+    challenge: 'Signature realm="callbacks", algorithm="hmac-sha256", in="body"',
+    verify({ body }) {
+      if (body.length === 0) return missing("the body is empty");
+      const parsed = parseObject(body);
+      if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
+      const claimed = readSignature(parsed.object);
+      if (isRefused(claimed)) return claimed;
+      const index = keys.findIndex((key) => {
+        const right = createHmac("sha256", key).update(claimed.signed).digest();
+        return claimed.digests.filter((digest) => timingSafeEqual(digest, right)).length > 0;
+      });
+      if (index !== -1) return { verified: [{ method: "hmac", index }] };
+      return refused("signature_mismatch", {
+        detail: "signature.signature: made with another key, or over other than timestamp and token",
+      });
+    },
+  };
+}
+
+function readSignature(body: JsonObject): MailgunSignature | Refused {
+  const found = Object.hasOwn(body, "signature") ? body.signature : undefined;
+  if (found === undefined) return missing("signature: missing from the body");
+  if (!isJsonObject(found)) return malformed("signature: expected an object");
+  const timestamp = textOf(found, "timestamp", TIMESTAMP);
+  const token = textOf(found, "token", TOKEN);
+  const own = textOf(found, "signature", DIGEST);
+  if (timestamp === undefined)
+    return malformed("signature.timestamp: expected ten digits, seconds since the epoch");
+  if (token === undefined) return malformed("signature.token: expected 16 to 128 characters");
+  if (own === undefined) return malformed("signature.signature: expected 64 lowercase hexadecimal digits");
+  const parent = textOf(found, "parent-signature", DIGEST);
+  const digests = [own, parent].flatMap((digest) => (digest === undefined ? [] : Buffer.from(digest, "hex")));
+  return { signed: timestamp + token, digests };
+}
+
+function textOf(object: JsonObject, name: string, shape: RegExp): string | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && shape.test(text) ? text : undefined;
+}
+
+function missing(detail: string): Refused {
+  return { ...missingCredential("signature_missing"), detail };
+}
+
+function malformed(detail: string): Refused {
+  return refused("signature_malformed", { detail });
+}
