@@ -1,18 +1,28 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
 import type { SourceDefinition } from "../source-definition.ts";
+import { discord } from "./discord.ts";
 import { github } from "./github.ts";
 import type { PresetName } from "./names.ts";
 import type { SecretOption } from "./preset.ts";
+import { sendgrid } from "./sendgrid.ts";
 import { stripe } from "./stripe.ts";
+import { telnyx } from "./telnyx.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
+export { discord } from "./discord.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
+export type { PublicKeyOptions } from "./public-key-preset.ts";
+export { sendgrid } from "./sendgrid.ts";
 export { stripe } from "./stripe.ts";
+export { telnyx } from "./telnyx.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
+  discord: ({ secret }) => discord({ publicKey: secret }),
   github,
+  sendgrid: ({ secret }) => sendgrid({ publicKey: secret }),
   stripe,
+  telnyx: ({ secret }) => telnyx({ publicKey: secret }),
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;
