@@ -20,13 +20,13 @@ function eventOf({ preset, secrets }: PlatformProof, over: Partial<ProofEvent> =
 function signedRequest(request: ProofRequest, url: string): SignedRequest {
   const { method = "POST", query = "", headers, body } = request;
   const distinct = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
-  const target = url.slice(ORIGIN.length) + query;
+  const target = url.slice(new URL(url).origin.length) + query;
   return { method, target, headers: Object.fromEntries(distinct), body };
 }
 
 /** The scheme and the contract of a source, at a time of one's choice. */
-function opened(definition: SourceDefinition, name: string, now: Date) {
-  const environment = { name, clock: { now: () => now }, origin: () => ORIGIN };
+function opened(definition: SourceDefinition, name: string, now: Date, origin = ORIGIN) {
+  const environment = { name, clock: { now: () => now }, origin: () => origin };
   return { scheme: definition.createScheme(environment), contract: definition.createContract(environment) };
 }
 
@@ -35,7 +35,7 @@ async function verified(
   request: ProofRequest,
   { secrets = [proof.secrets[0]] as readonly string[], now = NOW, url = eventOf(proof).url } = {},
 ): Promise<VerificationResult> {
-  const { scheme } = opened(await proof.source(secrets), proof.preset, now);
+  const { scheme } = opened(await proof.source(secrets), proof.preset, now, new URL(url).origin);
   return scheme.verify(signedRequest(request, url));
 }
 

@@ -27,6 +27,8 @@ export interface PlatformFacts {
   readonly disables?: string;
   /** Whether a retry has a new signed timestamp; left out where that is not documented. */
   readonly renewsTimestamp?: boolean;
+  /** What of a callback its signature leaves out, one phrase. */
+  readonly unsigned?: string;
   /** Its largest body. */
   readonly maxBodyBytes?: number;
 }

@@ -1,5 +1,7 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
 import type { SourceDefinition } from "../source-definition.ts";
+import { adyen } from "./adyen.ts";
+import { adyenPlatform } from "./adyen-platform.ts";
 import { discord } from "./discord.ts";
 import { github } from "./github.ts";
 import type { PresetName } from "./names.ts";
@@ -7,8 +9,11 @@ import type { SecretOption } from "./preset.ts";
 import { sendgrid } from "./sendgrid.ts";
 import { stripe } from "./stripe.ts";
 import { telnyx } from "./telnyx.ts";
+import { twilio } from "./twilio.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
+export { adyen } from "./adyen.ts";
+export { adyenPlatform } from "./adyen-platform.ts";
 export { discord } from "./discord.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
@@ -17,12 +22,16 @@ export type { PublicKeyOptions } from "./public-key-preset.ts";
 export { sendgrid } from "./sendgrid.ts";
 export { stripe } from "./stripe.ts";
 export { telnyx } from "./telnyx.ts";
+export { twilio } from "./twilio.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
+  adyen,
+  "adyen-platform": adyenPlatform,
   discord: ({ secret }) => discord({ publicKey: secret }),
   github,
   sendgrid: ({ secret }) => sendgrid({ publicKey: secret }),
   stripe,
   telnyx: ({ secret }) => telnyx({ publicKey: secret }),
+  twilio,
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;

@@ -1,3 +1,12 @@
 /** Every preset that `SOURCES` may name; each is a function of one secret, or of several while it is rotated. */
-export const PRESET_NAMES = ["discord", "github", "sendgrid", "stripe", "telnyx"] as const;
+export const PRESET_NAMES = [
+  "adyen",
+  "adyen-platform",
+  "discord",
+  "github",
+  "sendgrid",
+  "stripe",
+  "telnyx",
+  "twilio",
+] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
