@@ -62,5 +62,9 @@ export interface PlatformProof {
   readonly toleranceSeconds: number | null;
   /** False where a bit of the body may change without the platform's signature noticing (Adyen's items, Mailgun). */
   readonly signsBody?: false;
+  /** The signature stands in the body, and in no header. */
+  readonly isSignedInBody?: true;
+  /** False where the keys are the platform's own, so that no secret of ours is rotated. */
+  readonly rotates?: false;
   readonly handshakes?: readonly ProofHandshake[];
 }

@@ -9,6 +9,8 @@ export interface SourceEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
   readonly origin: () => string;
+  /** How an address that a platform asks to visit is visited; a request by default. It throws where that fails. */
+  readonly visit?: (url: string) => Promise<void>;
 }
 
 /** What is known of a platform, for `doctor`, the page and the docs. */

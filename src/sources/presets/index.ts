@@ -4,25 +4,31 @@ import { adyen } from "./adyen.ts";
 import { adyenPlatform } from "./adyen-platform.ts";
 import { discord } from "./discord.ts";
 import { github } from "./github.ts";
+import { hubspot } from "./hubspot.ts";
 import type { PresetName } from "./names.ts";
 import type { SecretOption } from "./preset.ts";
 import { sendgrid } from "./sendgrid.ts";
 import { stripe } from "./stripe.ts";
 import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
+import { wise } from "./wise.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen.ts";
 export { adyenPlatform } from "./adyen-platform.ts";
+export { type AwsSnsOptions, awsSns } from "./aws-sns.ts";
 export { discord } from "./discord.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
+export { hubspot } from "./hubspot.ts";
+export { type PayPalOptions, paypal } from "./paypal.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
 export type { PublicKeyOptions } from "./public-key-preset.ts";
 export { sendgrid } from "./sendgrid.ts";
 export { stripe } from "./stripe.ts";
 export { telnyx } from "./telnyx.ts";
 export { twilio } from "./twilio.ts";
+export { wise } from "./wise.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
@@ -30,8 +36,10 @@ export const PRESETS = {
   "adyen-platform": adyenPlatform,
   discord: ({ secret }) => discord({ publicKey: secret }),
   github,
+  hubspot,
   sendgrid: ({ secret }) => sendgrid({ publicKey: secret }),
   stripe,
   telnyx: ({ secret }) => telnyx({ publicKey: secret }),
   twilio,
+  wise: ({ secret }) => wise({ publicKey: secret }),
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;

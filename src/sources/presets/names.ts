@@ -4,9 +4,11 @@ export const PRESET_NAMES = [
   "adyen-platform",
   "discord",
   "github",
+  "hubspot",
   "sendgrid",
   "stripe",
   "telnyx",
   "twilio",
+  "wise",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];

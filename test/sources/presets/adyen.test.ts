@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { adyen } from "../../src/sources/presets/index.ts";
-import { eventsOf, requestOf } from "../support/contract.ts";
+import { adyen } from "../../../src/sources/presets/index.ts";
+import { eventsOf, requestOf } from "../../support/contract.ts";
 
 const [KEY, PREVIOUS] = ["44".repeat(32), "55".repeat(32)];
 const environment = {

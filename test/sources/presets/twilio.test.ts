@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { isRefused } from "../../src/domain/index.ts";
-import { twilio } from "../../src/sources/presets/index.ts";
-import { requestOf } from "../support/contract.ts";
+import { isRefused } from "../../../src/domain/index.ts";
+import { twilio } from "../../../src/sources/presets/index.ts";
+import { requestOf } from "../../support/contract.ts";
 
 const TOKEN = "12345678901234567890123456789012";
 const FORM = "application/x-www-form-urlencoded";
