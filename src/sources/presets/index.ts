@@ -5,6 +5,7 @@ import { adyenPlatform } from "./adyen-platform.ts";
 import { discord } from "./discord.ts";
 import { github } from "./github.ts";
 import { hubspot } from "./hubspot.ts";
+import { monday } from "./monday.ts";
 import type { PresetName } from "./names.ts";
 import type { SecretOption } from "./preset.ts";
 import { sendgrid } from "./sendgrid.ts";
@@ -13,6 +14,11 @@ import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
 import { wise } from "./wise.ts";
 
+export { type LivekitOptions, livekit } from "./livekit.ts";
+export { type MondayOptions, monday } from "./monday.ts";
+export { type PlaidOptions, plaid } from "./plaid.ts";
+export { type GooglePubSubOptions, googlePubSub } from "./google-pubsub.ts";
+export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen.ts";
 export { adyenPlatform } from "./adyen-platform.ts";
@@ -37,6 +43,7 @@ export const PRESETS = {
   discord: ({ secret }) => discord({ publicKey: secret }),
   github,
   hubspot,
+  monday,
   sendgrid: ({ secret }) => sendgrid({ publicKey: secret }),
   stripe,
   telnyx: ({ secret }) => telnyx({ publicKey: secret }),

@@ -5,6 +5,7 @@ export const PRESET_NAMES = [
   "discord",
   "github",
   "hubspot",
+  "monday",
   "sendgrid",
   "stripe",
   "telnyx",
