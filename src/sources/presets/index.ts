@@ -14,20 +14,20 @@ import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
 import { wise } from "./wise.ts";
 
-export { type LivekitOptions, livekit } from "./livekit.ts";
-export { type MondayOptions, monday } from "./monday.ts";
-export { type PlaidOptions, plaid } from "./plaid.ts";
-export { type GooglePubSubOptions, googlePubSub } from "./google-pubsub.ts";
-export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen.ts";
 export { adyenPlatform } from "./adyen-platform.ts";
+export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store.ts";
 export { type AwsSnsOptions, awsSns } from "./aws-sns.ts";
 export { discord } from "./discord.ts";
 export { github } from "./github.ts";
+export { type GooglePubSubOptions, googlePubSub } from "./google-pubsub.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
 export { hubspot } from "./hubspot.ts";
+export { type LivekitOptions, livekit } from "./livekit.ts";
+export { type MondayOptions, monday } from "./monday.ts";
 export { type PayPalOptions, paypal } from "./paypal.ts";
+export { type PlaidOptions, plaid } from "./plaid.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
 export type { PublicKeyOptions } from "./public-key-preset.ts";
 export { sendgrid } from "./sendgrid.ts";
@@ -36,7 +36,7 @@ export { telnyx } from "./telnyx.ts";
 export { twilio } from "./twilio.ts";
 export { wise } from "./wise.ts";
 
-/** Those that need nothing but a secret, which `SOURCES` may name. */
+/** Those that need nothing but a secret, or the platform's public key in its place, which `SOURCES` may name. */
 export const PRESETS = {
   adyen,
   "adyen-platform": adyenPlatform,

@@ -60,7 +60,8 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
 /** What follows the address in the signed text. */
 function signedFields(request: SignedRequest): string | Refused {
   const { target, body, headers } = request;
-  const hash = new URLSearchParams(target.split("?", 2)[1] ?? "").get("bodySHA256");
+  const start = target.indexOf("?");
+  const hash = start === -1 ? null : new URLSearchParams(target.slice(start + 1)).get("bodySHA256");
   if (hash !== null)
     return isHashOf(body, hash) ? "" : refuse("signature_mismatch", "bodySHA256: is of another body");
   if (body.length === 0) return "";
