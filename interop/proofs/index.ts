@@ -12,7 +12,7 @@ import { plaidProof } from "./plaid.ts";
 import { sendgridProof } from "./sendgrid.ts";
 import { stripeProof } from "./stripe.ts";
 import { telnyxProof } from "./telnyx.ts";
-import { twilioProof } from "./twilio.ts";
+import { twilioEventsProof, twilioProof } from "./twilio.ts";
 
 /** Every preset that is called supported has its proof here. */
 export const PROOFS: readonly PlatformProof[] = [
@@ -30,5 +30,6 @@ export const PROOFS: readonly PlatformProof[] = [
   sendgridProof,
   stripeProof,
   telnyxProof,
+  twilioEventsProof,
   twilioProof,
 ];

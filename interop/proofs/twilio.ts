@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
-import { twilio } from "../../src/sources/presets/index.ts";
-import type { PlatformProof } from "../platform-proof.ts";
+import { twilio, twilioEvents } from "../../src/sources/presets/index.ts";
+import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 
 interface Webhooks {
   getExpectedTwilioSignature(authToken: string, url: string, params: object | null): string;
@@ -10,10 +10,10 @@ interface Webhooks {
 const sdk = createRequire(import.meta.url)("twilio/lib/webhooks/webhooks") as Webhooks;
 
 /** A body of any bytes, whose hash stands in the address. */
-const signed: PlatformProof["signed"] = (body, { secret, url }) => {
+const signed = (body: Uint8Array, { secret, url }: ProofEvent): ProofRequest => {
   const hash = Buffer.from(body).equals(Buffer.of(0xff))
     ? SHA256_OF_FF
-    : sdk.getExpectedBodyHash(body.toString());
+    : sdk.getExpectedBodyHash(Buffer.from(body).toString());
   const query = `?bodySHA256=${hash}`;
   const signature = sdk.getExpectedTwilioSignature(secret, url + query, null);
   return { query, headers: { "x-twilio-signature": signature, "content-type": "application/json" }, body };
@@ -64,5 +64,19 @@ export const twilioProof: PlatformProof = {
       ),
     },
   }),
+  toleranceSeconds: null,
+};
+
+export const twilioEventsProof: PlatformProof = {
+  preset: "twilio-events",
+  by: "twilio, getExpectedTwilioSignature and getExpectedBodyHash",
+  secrets: twilioProof.secrets,
+  source: (secret) => twilioEvents({ secret }),
+  signed,
+  callback(event) {
+    const time = event.now.toISOString();
+    const cloudEvent = { specversion: "1.0", type: "com.twilio.messaging.message.sent", id: event.id, time };
+    return signed(Buffer.from(JSON.stringify([{ ...cloudEvent, data: { messageSid: "SM1" } }])), event);
+  },
   toleranceSeconds: null,
 };

@@ -12,6 +12,7 @@ import { sendgrid } from "./sendgrid.ts";
 import { stripe } from "./stripe.ts";
 import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
+import { twilioEvents } from "./twilio-events.ts";
 import { wise } from "./wise.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
@@ -34,6 +35,7 @@ export { sendgrid } from "./sendgrid.ts";
 export { stripe } from "./stripe.ts";
 export { telnyx } from "./telnyx.ts";
 export { twilio } from "./twilio.ts";
+export { twilioEvents } from "./twilio-events.ts";
 export { wise } from "./wise.ts";
 
 /** Those that need nothing but a secret, or the platform's public key in its place, which `SOURCES` may name. */
@@ -48,5 +50,6 @@ export const PRESETS = {
   stripe,
   telnyx: ({ secret }) => telnyx({ publicKey: secret }),
   twilio,
+  "twilio-events": twilioEvents,
   wise: ({ secret }) => wise({ publicKey: secret }),
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;

@@ -10,6 +10,7 @@ export const PRESET_NAMES = [
   "stripe",
   "telnyx",
   "twilio",
+  "twilio-events",
   "wise",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];

@@ -15,6 +15,7 @@ import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
  * second key. Two callbacks with the same fields, to the letter, are one event.
  *
  * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
+ * Event Streams are `twilio-events`.
  * @throws TypeError that names the option that is wrong
  */
 export function twilio(options: PresetOptions): SourceDefinition {

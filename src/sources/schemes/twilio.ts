@@ -87,8 +87,6 @@ function inARow(form: JsonObject): string {
     .join("");
 }
 
-const ADDRESS = /^(https?:\/\/)([^/?:]+|\[[^\]]*\])(:\d+)?(.*)$/;
-
 /** Twilio signs the address as it was registered, which may name the port; older back ends signed it escaped. */
 function spellings(url: string): string[] {
   const normalized = URL.parse(url)?.href ?? url;
@@ -98,13 +96,26 @@ function spellings(url: string): string[] {
 }
 
 function withoutPort(url: string): string {
-  return url.replace(ADDRESS, "$1$2$4");
+  const [before, port, after] = aroundPort(url);
+  return port === "" ? url : before + after;
 }
 
 function withPort(url: string): string {
-  const [, scheme = "", host = "", port, rest = ""] = ADDRESS.exec(url) ?? [];
-  if (port !== undefined || host === "") return url;
-  return `${scheme}${host}${scheme === "https://" ? ":443" : ":80"}${rest}`;
+  const [before, port, after] = aroundPort(url);
+  if (port !== "") return url;
+  return `${before}${url.startsWith("https:") ? ":443" : ":80"}${after}`;
+}
+
+/** What stands before the port of an address, the port with its colon, and what stands after it. */
+function aroundPort(url: string): [before: string, port: string, after: string] {
+  const start = url.indexOf("://") + "://".length;
+  const length = url.slice(start).search(/[/?]/);
+  const end = length === -1 ? url.length : start + length;
+  const host = url.slice(start, end);
+  // An address of IPv6 has colons inside its brackets.
+  const colon = host.indexOf(":", host.lastIndexOf("]") + 1);
+  const at = colon === -1 ? end : start + colon;
+  return [url.slice(0, at), url.slice(at, end), url.slice(end)];
 }
 
 function withLegacyQuery(url: string): string {

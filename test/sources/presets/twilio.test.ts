@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { isRefused } from "../../../src/domain/index.ts";
-import { twilio } from "../../../src/sources/presets/index.ts";
-import { requestOf } from "../../support/contract.ts";
+import { twilio, twilioEvents } from "../../../src/sources/presets/index.ts";
+import { eventsOf, requestOf } from "../../support/contract.ts";
 
 const TOKEN = "12345678901234567890123456789012";
 const FORM = "application/x-www-form-urlencoded";
@@ -37,6 +37,16 @@ describe("a callback of Twilio", () => {
   ])("is accepted where the address was signed %s", (_, text) => {
     const request = posted({ text, target: "/api/twilio/callback?name=O'Neil" });
     expect(scheme.verify(request)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
+  });
+
+  it.each([
+    ["https://hooks.example.com:8443", "https://hooks.example.com:8443"],
+    ["https://hooks.example.com:8443", "https://hooks.example.com"],
+    ["http://[::1]:3000", "http://[::1]"],
+    ["http://[::1]", "http://[::1]:80"],
+  ])("of the registered origin %s may be signed for %s", (registered, signed) => {
+    const own = twilio({ secret: TOKEN }).createScheme({ ...environment, origin: () => registered });
+    expect(own.verify(posted({ text: `${signed}/api/twilio/callback` }))).toHaveProperty("verified");
   });
 
   it("is signed over each value of a repeated field once, sorted", () => {
@@ -113,5 +123,19 @@ describe("a callback of Twilio", () => {
       headers: { "content-type": "text/xml; charset=utf-8" },
       body: '<?xml version="1.0" encoding="UTF-8"?><Response/>',
     });
+  });
+});
+
+describe("a callback of Twilio's Event Streams", () => {
+  it("has an event for each CloudEvent", () => {
+    const events = twilioEvents({ secret: TOKEN }).createContract(environment);
+    const event = { specversion: "1.0", type: "com.twilio.messaging.message.sent", id: "EZ1" };
+    const body = [
+      { ...event, time: "2026-03-04T11:59:00.000Z", data: {} },
+      { ...event, id: "EZ2" },
+    ];
+    const found = eventsOf(events, requestOf(body));
+    expect(found.map(({ eventId }) => eventId)).toEqual(["EZ1", "EZ2"]);
+    expect(found[0]?.json).toMatchObject({ event_type: event.type, timestamp: 1_772_625_540 });
   });
 });
