@@ -45,8 +45,10 @@ export interface PlatformProof {
   readonly source: (secrets: readonly string[]) => SourceDefinition | Promise<SourceDefinition>;
   /** A right callback with one event, of a type that the platform documents. */
   readonly callback: (event: ProofEvent) => ProofRequest | Promise<ProofRequest>;
-  /** The signature stands in the body, and in no header. */
-  readonly isSignedInBody?: true;
+  /** The same signature over other bytes; left out where the preset's own `sign` makes it. */
+  readonly signed?: (body: Uint8Array, event: ProofEvent) => ProofRequest | Promise<ProofRequest>;
+  /** Starts the platform's key server before all tests. @returns what stops it */
+  readonly start?: () => Promise<() => Promise<void>>;
   /** Whether the platform's SDK takes a request for its own; where the SDK cannot sign. */
   readonly accepts?: (request: ProofRequest, event: ProofEvent) => boolean | Promise<boolean>;
   /** A request of the platform's documentation, with its secret; verified at its own time. */
@@ -60,5 +62,9 @@ export interface PlatformProof {
   readonly toleranceSeconds: number | null;
   /** False where a bit of the body may change without the platform's signature noticing (Adyen's items, Mailgun). */
   readonly signsBody?: false;
+  /** The signature stands in the body, and in no header. */
+  readonly isSignedInBody?: true;
+  /** False where the keys are the platform's own, so that no secret of ours is rotated. */
+  readonly rotates?: false;
   readonly handshakes?: readonly ProofHandshake[];
 }

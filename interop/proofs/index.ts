@@ -1,45 +1,71 @@
 import type { PlatformProof } from "../platform-proof.ts";
+import { adyenPlatformProof, adyenProof } from "./adyen.ts";
+import { appleAppStoreProof } from "./apple-app-store.ts";
+import { awsSnsProof } from "./aws-sns.ts";
 import { boxProof } from "./box.ts";
 import { braintreeProof } from "./braintree.ts";
 import { coinbaseCommerceProof } from "./coinbase-commerce.ts";
 import { contentfulProof } from "./contentful.ts";
+import { discordProof } from "./discord.ts";
 import { githubProof } from "./github.ts";
 import { gocardlessProof } from "./gocardless.ts";
+import { googlePubSubProof } from "./google-pubsub.ts";
+import { hubspotProof } from "./hubspot.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
+import { livekitProof } from "./livekit.ts";
+import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
 import { paddleProof } from "./paddle.ts";
+import { plaidProof } from "./plaid.ts";
 import { razorpayProof } from "./razorpay.ts";
 import { sanityProof } from "./sanity.ts";
+import { sendgridProof } from "./sendgrid.ts";
 import { shopifyProof } from "./shopify.ts";
 import { slackProof } from "./slack.ts";
 import { smartcarProof } from "./smartcar.ts";
 import { squareProof } from "./square.ts";
 import { standardProofs } from "./standard-webhooks.ts";
 import { stripeProof } from "./stripe.ts";
+import { telnyxProof } from "./telnyx.ts";
+import { twilioEventsProof, twilioProof } from "./twilio.ts";
 import { workosProof } from "./workos.ts";
 import { zoomProof } from "./zoom.ts";
 
 /** Every preset that is called supported has its proof here. */
 export const PROOFS: readonly PlatformProof[] = [
+  adyenPlatformProof,
+  adyenProof,
+  appleAppStoreProof,
+  awsSnsProof,
   boxProof,
   braintreeProof,
   coinbaseCommerceProof,
   contentfulProof,
+  discordProof,
   githubProof,
   gocardlessProof,
+  googlePubSubProof,
+  hubspotProof,
   linearProof,
   lineProof,
+  livekitProof,
+  mondayProof,
   notionProof,
   paddleProof,
+  plaidProof,
   razorpayProof,
   sanityProof,
+  sendgridProof,
   shopifyProof,
   slackProof,
   smartcarProof,
   squareProof,
   ...standardProofs,
   stripeProof,
+  telnyxProof,
+  twilioEventsProof,
+  twilioProof,
   workosProof,
   zoomProof,
 ];

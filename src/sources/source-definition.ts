@@ -9,6 +9,8 @@ export interface SourceEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
   readonly origin: () => string;
+  /** How an address that a platform asks to visit is visited; a request by default. It throws where that fails. */
+  readonly visit?: (url: string) => Promise<void>;
 }
 
 /** What is known of a platform, for `doctor`, the page and the docs. */
@@ -27,6 +29,8 @@ export interface PlatformFacts {
   readonly disables?: string;
   /** Whether a retry has a new signed timestamp; left out where that is not documented. */
   readonly renewsTimestamp?: boolean;
+  /** What of a callback its signature leaves out, one phrase. */
+  readonly unsigned?: string;
   /** Its largest body. */
   readonly maxBodyBytes?: number;
 }

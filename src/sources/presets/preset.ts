@@ -1,4 +1,5 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
+import { visitAddress } from "../contract/visit.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { Scheme } from "../schemes/scheme.ts";
@@ -46,7 +47,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     settings,
     secrets,
     createScheme: scheme,
-    createContract: (environment) => createEventContract(contract, environment),
+    createContract: (environment) => createEventContract(contract, { visit: visitAddress, ...environment }),
     ...(sign !== undefined && { sign }),
   };
 }

@@ -227,8 +227,8 @@ export interface KeyRequest {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The statuses by which the platform says that there is no such key. */
-  readonly absent?: readonly number[];
+  /** The statuses by which the platform says that there is no such key, or what tells it from the response. */
+  readonly absent?: readonly number[] | ((response: Response) => boolean | Promise<boolean>);
 }
 
 /**
@@ -241,7 +241,9 @@ export async function requestKeys(
   { absent = [], ...init }: KeyRequest = {},
 ): Promise<string | undefined> {
   const response = await boundedFetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (absent.includes(response.status)) return undefined;
+  const isAbsent =
+    typeof absent === "function" ? await absent(response.clone()) : absent.includes(response.status);
+  if (isAbsent) return undefined;
   if (response.status !== 200) throw new Error(`${new URL(url).origin} answers ${response.status}`);
   return response.text();
 }

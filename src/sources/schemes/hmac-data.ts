@@ -30,7 +30,8 @@ export interface HmacData {
   /**
    * What is signed, a template: constant text, `{body}` (the raw bytes), `{timestamp}` (the text as it was sent),
    * `{header.name}` or `{header.a|b}` (the first that is there), `{url}` (the registered origin and the target),
-   * `{method}`, `{target}` (path and query), `{path}`, `{query.name}` (decoded).
+   * `{decodedUrl}` (the same with escaped separators decoded, as HubSpot signs it), `{method}`, `{target}` (path and
+   * query), `{path}`, `{query.name}` (decoded).
    * A plain hash has `{secret}` too. Its body can be lengthened by a reader of one callback (length extension), so
    * it is for platforms that offer nothing else.
    */

@@ -84,12 +84,13 @@ function placeholder(name: string, options: ContentOptions): Part {
   if (name === "method") return ({ method }) => method;
   if (name === "target") return targetPart(options.refuse, (target) => target);
   if (name === "path") return targetPart(options.refuse, (target) => divided(target, "?")[0]);
-  if (name === "url") return urlPart(options);
+  if (name === "url") return urlPart(options, (target) => target);
+  if (name === "decodedUrl") return urlPart(options, decodeReserved);
   throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
 }
 
 const KNOWN =
-  "{body}, {timestamp}, {header.name}, {header.a|b}, {url}, {method}, {target}, {path}, {query.name} or {secret}";
+  "{body}, {timestamp}, {header.name}, {header.a|b}, {url}, {decodedUrl}, {method}, {target}, {path}, {query.name} or {secret}";
 
 function divided(text: string, at: string): [string, string | undefined] {
   const end = text.indexOf(at);
@@ -126,10 +127,17 @@ function targetPart(refuse: Refuse, read: (target: string) => string): Part {
       : refuse("signature_malformed", "the request's target has a character that cannot be sent");
 }
 
-function urlPart({ origin, refuse }: ContentOptions): Part {
+function urlPart({ origin, refuse }: ContentOptions, read: (target: string) => string): Part {
   if (origin === undefined)
     throw new TypeError("signed: got {url}, expected the origin that the platform has registered");
-  return targetPart(refuse, (target) => bytesOf(origin()) + target);
+  return targetPart(refuse, (target) => bytesOf(origin()) + read(target));
+}
+
+/** `: / ? @ ! $ ' ( ) * , ;` (developers.hubspot.com, "Validating requests"). */
+const RESERVED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
+
+function decodeReserved(target: string): string {
+  return target.replace(RESERVED, decodeURIComponent);
 }
 
 /** Decoded, since platforms sign the value and not its form (Mercado Pago). */

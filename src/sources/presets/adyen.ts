@@ -1,0 +1,38 @@
+import { createAdyenItemsScheme } from "../schemes/adyen.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+const ACCEPTED = { body: "[accepted]" };
+
+/**
+ * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
+ * `originalReference`, `merchantAccountCode`, `merchantReference`, amount, `eventCode` and `success`; the key is in hex.
+ * **All other fields are unsigned**: read what else moves money from Adyen's API. Source: adyen-node-api-library
+ * `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures", "Handle webhook events" and "Troubleshoot
+ * webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are `adyen-platform`.
+ * @throws TypeError that names the option that is wrong
+ */
+export function adyen(options: PresetOptions): SourceDefinition {
+  const secrets = secretsOf("adyen", options.secret);
+  return defineSource({
+    preset: "adyen",
+    facts: {
+      title: "Adyen",
+      docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+      proof: "signs",
+      deadlineSeconds: 10,
+      retryHours: 720,
+      unsigned: "all fields of an item but its references, amount, eventCode and success",
+    },
+    settings: options,
+    secrets,
+    scheme: () => createAdyenItemsScheme({ secrets }),
+    contract: {
+      batch: { at: "body.notificationItems[].NotificationRequestItem" },
+      id: "{item.pspReference}.{item.eventCode}.{item.success}",
+      type: "item.eventCode",
+      timestamp: { at: "item.eventDate", unit: "iso" },
+      responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+    },
+  });
+}

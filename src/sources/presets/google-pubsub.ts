@@ -1,0 +1,79 @@
+import type { TextPlace } from "../contract/locate.ts";
+import { jwksKeys } from "../schemes/jwks-keys.ts";
+import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
+import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+
+export interface GooglePubSubOptions extends SourceSettings {
+  /** The email of the service account that the subscription authenticates with; several while one replaces another. */
+  readonly serviceAccount: SecretOption;
+  /** As it is configured in the subscription. Default: the registered address, which Google takes where none is. */
+  readonly audience?: string;
+  /** Where an event's type stands. Default: the attribute `eventType`, or the subscription's name. */
+  readonly type?: TextPlace | readonly TextPlace[];
+  /** Google's keys, where they are reached through another address. */
+  readonly keysUrl?: string;
+}
+
+const KEYS_URL = "https://www.googleapis.com/oauth2/v3/certs";
+const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
+const EMAIL = /^[^\s@]{1,128}@[^\s@]{1,128}$/;
+
+/**
+ * Google Cloud Pub/Sub, push subscriptions with authentication: `Authorization: Bearer`, an OpenID Connect token, RS256
+ * with Google's keys, for the configured audience and by the configured service account. **The body is not signed**: TLS
+ * alone protects it, and the token lasts an hour. Without the service account's email any Google account could send a
+ * token for a known audience. A message whose data is JSON in base64 is decoded. Any of 102, 200, 201, 202 and 204
+ * acknowledges. Source: google-auth-library `verifySignedJwtWithCertsAsync`;
+ * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
+ * @throws TypeError that names the option that is wrong
+ */
+export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
+  const { audience, type = ["body.message.attributes.eventType", "body.subscription"] } = options;
+  const accounts = secretsOf("google-pubsub", options.serviceAccount, "serviceAccount");
+  for (const account of accounts) {
+    if (EMAIL.test(account)) continue;
+    const expected = "expected an email such as push@project.iam.gserviceaccount.com";
+    throw new TypeError(`google-pubsub: \`serviceAccount\`: got ${JSON.stringify(account)}, ${expected}`);
+  }
+  if (audience !== undefined) requireText("google-pubsub", "audience", audience, "https://hooks.example.com");
+  const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);
+  return defineSource({
+    preset: "google-pubsub",
+    facts: {
+      title: "Google Cloud Pub/Sub",
+      docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+      proof: "verifies",
+      deadlineSeconds: 10,
+      unsigned: "the body",
+    },
+    settings: options,
+    secrets: [],
+    scheme: (environment) =>
+      createAddressedScheme(
+        {
+          algorithm: "RS256",
+          keys: jwksKeys(keysUrl, undefined, "Google's keys"),
+          header: "Authorization",
+          issuer: ISSUERS,
+          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+          bodyClaim: null,
+          checkClaims: ({ email, email_verified }) => {
+            if (typeof email !== "string" || !accounts.includes(email))
+              return `email: expected ${accounts.join(" or ")}`;
+            return email_verified === true ? undefined : "email_verified: expected true";
+          },
+        },
+        environment,
+        audience,
+      ),
+    contract: {
+      decode: [{ at: "body.message.data", as: "base64-json" }],
+      id: "body.message.messageId",
+      type,
+      timestamp: { at: "body.message.publishTime", unit: "iso" },
+      data: "body.message",
+      isIdSigned: false,
+    },
+  });
+}

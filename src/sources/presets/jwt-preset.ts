@@ -1,0 +1,49 @@
+import { createJwtScheme, type JwtOptions } from "../schemes/jwt.ts";
+import { type JwtKeys, secretKeys } from "../schemes/jwt-keys.ts";
+import type { Scheme } from "../schemes/scheme.ts";
+import { keysOf } from "../schemes/secret-keys.ts";
+import type { SourceEnvironment } from "../source-definition.ts";
+
+/** Tokens bear the times of another clock. */
+export const CLOCK_TOLERANCE_SECONDS = 10;
+
+/** HS256: the current secret first. @throws TypeError for one that cannot be used */
+export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
+  return secretKeys(keysOf(secrets));
+}
+
+/**
+ * Tokens whose audience is the address that the platform has registered, with or without its query.
+ * @param audience another one, where the operator has configured it at the platform
+ */
+export function createAddressedScheme(
+  options: Omit<JwtOptions, "audience" | "clock">,
+  { clock, origin }: SourceEnvironment,
+  audience?: string,
+): Scheme {
+  const { challenge } = createJwtScheme({ ...options, clock, audience: "" });
+  return {
+    challenge,
+    isCostly: true,
+    verify(request) {
+      const [path = ""] = request.target.split("?", 1);
+      const addresses = [origin() + request.target, origin() + path];
+      return createJwtScheme({ ...options, clock, audience: audience ?? addresses }).verify(request);
+    },
+  };
+}
+
+/** @throws TypeError for what is no address over TLS */
+export function requireHttps(preset: string, option: string, url: string): string {
+  if (URL.parse(url)?.protocol === "https:") return url;
+  throw new TypeError(
+    `${preset}: \`${option}\`: got ${JSON.stringify(url)}, expected an address with https:`,
+  );
+}
+
+/** @throws TypeError for what is no text, or an empty one */
+export function requireText(preset: string, option: string, value: unknown, example: string): string {
+  if (typeof value === "string" && value !== "" && value.trim() === value) return value;
+  const got = value === undefined ? "none" : JSON.stringify(value);
+  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected a text such as ${example}`);
+}

@@ -1,0 +1,56 @@
+import { createJwtScheme } from "../schemes/jwt.ts";
+import { credentialHeader } from "../schemes/token.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+export interface LivekitOptions extends PresetOptions {
+  /** The API key that signs the webhooks; `secret` is its API secret. Several while a pair is rotated. */
+  readonly apiKey: string | readonly string[];
+}
+
+/**
+ * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key; its `sha256`
+ * claim is the hash of the body in base64. A token lasts five minutes, and retries have the same one. Source:
+ * livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol `webhook/url_notifier.go`;
+ * docs.livekit.io/server/webhooks.
+ * @throws TypeError that names the option that is wrong
+ */
+export function livekit(options: LivekitOptions): SourceDefinition {
+  const secrets = secretsOf("livekit", options.secret);
+  const issuer = [options.apiKey]
+    .flat()
+    .map((key) => requireText("livekit", "apiKey", key, "APIcR6NxGcRnNjh"));
+  if (issuer.length === 0) requireText("livekit", "apiKey", undefined, "APIcR6NxGcRnNjh");
+  const keys = sharedSecretKeys(secrets);
+  return defineSource({
+    preset: "livekit",
+    facts: {
+      title: "LiveKit",
+      docs: "https://docs.livekit.io/server/webhooks/",
+      proof: "signs",
+      renewsTimestamp: false,
+    },
+    settings: options,
+    secrets,
+    scheme: ({ clock }) =>
+      createJwtScheme({
+        algorithm: "HS256",
+        keys,
+        header: credentialHeader("Authorization", ""),
+        issuer,
+        audience: null,
+        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+        bodyClaim: "sha256",
+        bodyClaimEncoding: "base64",
+        requiredClaims: ["iss", "exp"],
+        clock,
+      }),
+    contract: {
+      id: "body.id",
+      type: "body.event",
+      timestamp: { at: "body.createdAt", unit: "seconds" },
+      hasSignedTime: true,
+    },
+  });
+}

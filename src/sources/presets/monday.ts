@@ -1,0 +1,66 @@
+import { credentialHeader } from "../schemes/token.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  createAddressedScheme,
+  requireText,
+  sharedSecretKeys,
+} from "./jwt-preset.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+export interface MondayOptions extends PresetOptions {
+  /** The audience of its tokens. Default: the registered address. */
+  readonly audience?: string;
+}
+
+/**
+ * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
+ * address. **The body is not signed**: who reads a token while it lasts, five minutes, may send any event. Only webhooks
+ * that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
+ * developer.monday.com/apps/docs/integration-authorization, developer.monday.com/api-reference/docs/webhooks (retries
+ * each minute for 30 minutes).
+ * @throws TypeError that names the option that is wrong
+ */
+export function monday(options: MondayOptions): SourceDefinition {
+  const secrets = secretsOf("monday", options.secret);
+  const { audience } = options;
+  if (audience !== undefined)
+    requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
+  const keys = sharedSecretKeys(secrets);
+  const token = {
+    algorithm: "HS256",
+    keys,
+    header: credentialHeader("Authorization", ""),
+    issuer: null,
+    clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+    bodyClaim: null,
+    requiredClaims: ["aud", "exp"],
+  } as const;
+  return defineSource({
+    preset: "monday",
+    facts: {
+      title: "monday.com",
+      docs: "https://developer.monday.com/apps/docs/integration-authorization",
+      proof: "documented",
+      retryHours: 0.5,
+      unsigned: "the body",
+    },
+    settings: options,
+    secrets,
+    scheme: (environment) => createAddressedScheme(token, environment, audience),
+    contract: {
+      id: "body.event.triggerUuid",
+      type: "body.event.type",
+      timestamp: { at: "body.event.triggerTime", unit: "iso" },
+      data: "body.event",
+      isIdSigned: false,
+      handshakes: [
+        {
+          isSigned: false,
+          when: { "body.challenge": true },
+          reply: { kind: "json", fields: { challenge: "body.challenge" } },
+        },
+      ],
+    },
+  });
+}

@@ -1,0 +1,52 @@
+import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../schemes/paypal.ts";
+import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+
+export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {
+  /** The webhook's id in PayPal's dashboard, which is signed; several while one replaces another. */
+  readonly webhookId: SecretOption;
+  /** Default: `live`. */
+  readonly environment?: "live" | "sandbox";
+}
+
+/**
+ * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body, with
+ * the key of the certificate at `PayPal-Cert-Url`, whose host is pinned. **CRC-32 is no cryptographic hash**: a recorded
+ * message can be given another body, so read what moves money from PayPal's API by the event's id. Source:
+ * PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self verification" (25 tries within
+ * three days).
+ * @throws TypeError that names the option that is wrong
+ */
+export function paypal(options: PayPalOptions): SourceDefinition {
+  const { environment = "live", certificates } = options;
+  const webhookIds = secretsOf("paypal", options.webhookId, "webhookId");
+  if (environment !== "live" && environment !== "sandbox") {
+    const got = JSON.stringify(environment);
+    throw new TypeError(`paypal: \`environment\`: got ${got}, expected "live" or "sandbox"`);
+  }
+  return defineSource({
+    preset: "paypal",
+    facts: {
+      title: "PayPal",
+      docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
+      proof: "documented",
+      retryHours: 72,
+      unsigned: "the body but for its CRC-32, which is no cryptographic hash",
+    },
+    settings: options,
+    secrets: [],
+    scheme: ({ clock }) =>
+      createPayPalScheme({
+        webhookIds,
+        environment,
+        clock,
+        ...(certificates !== undefined && { certificates }),
+      }),
+    contract: {
+      id: "body.id",
+      type: "body.event_type",
+      timestamp: { at: "body.create_time", unit: "iso" },
+      isIdSigned: false,
+    },
+  });
+}

@@ -1,0 +1,107 @@
+import { isJsonObject, parseJson } from "../../domain/index.ts";
+import { requestKeys } from "../schemes/fetched-keys.ts";
+import { keysById } from "../schemes/jwks-keys.ts";
+import { createJwtScheme } from "../schemes/jwt.ts";
+import { assertSecret } from "../schemes/secret-keys.ts";
+import { credentialHeader } from "../schemes/token.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+export interface PlaidOptions extends PresetOptions {
+  /** Of the account, with which `secret` asks Plaid for its verification keys; several secrets are asked with in turn. */
+  readonly clientId: string;
+  /** Default: `production`. */
+  readonly environment?: "production" | "sandbox";
+  /** Plaid's API, where it is reached through another address. */
+  readonly apiUrl?: string;
+  /** How old a token may be. Plaid's page says 300, and not whether a retry has a new token. Default: not checked. */
+  readonly maxAgeSeconds?: number;
+}
+
+const ADDRESSES = { production: "https://production.plaid.com", sandbox: "https://sandbox.plaid.com" };
+const PATH = "/webhook_verification_key/get";
+const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
+
+/**
+ * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
+ * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has no id, so
+ * the hash of its body is one. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks
+ * (10 s, retries for 24 h, none where more than 90 % of a day's webhooks were rejected).
+ * @throws TypeError that names the option that is wrong
+ */
+export function plaid(options: PlaidOptions): SourceDefinition {
+  const { environment = "production", maxAgeSeconds } = options;
+  const secrets = secretsOf("plaid", options.secret).map((secret) => assertSecret(secret, "plaid: `secret`"));
+  const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
+  if (!Object.hasOwn(ADDRESSES, environment)) {
+    const got = JSON.stringify(environment);
+    throw new TypeError(`plaid: \`environment\`: got ${got}, expected "production" or "sandbox"`);
+  }
+  const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
+  return defineSource({
+    preset: "plaid",
+    facts: {
+      title: "Plaid",
+      docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
+      proof: "documented",
+      deadlineSeconds: 10,
+      retryHours: 24,
+    },
+    settings: options,
+    secrets,
+    scheme: ({ clock }) =>
+      createJwtScheme({
+        algorithm: "ES256",
+        keys: keysById((kid) => fetchKey(url, { clientId, secrets, kid }), { name: "Plaid" }),
+        header: credentialHeader("Plaid-Verification"),
+        issuer: null,
+        audience: null,
+        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+        bodyClaim: "request_body_sha256",
+        requiredClaims: ["iat"],
+        ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+        clock,
+      }),
+    contract: { id: "sha256", type: "{body.webhook_type}.{body.webhook_code}" },
+  });
+}
+
+interface KeyQuestion {
+  readonly clientId: string;
+  readonly secrets: readonly string[];
+  readonly kid: string;
+}
+
+/** @returns undefined for a key that does not exist, or has expired @throws where Plaid takes none of the secrets */
+async function fetchKey(url: string, { clientId, secrets, kid }: KeyQuestion): Promise<object | undefined> {
+  let failure: unknown;
+  for (const secret of secrets) {
+    try {
+      const text = await requestKeys(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ client_id: clientId, secret, key_id: kid }),
+        absent: isUnknownKey,
+      });
+      return text === undefined ? undefined : keyIn(text);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** A wrong secret has the status 400 too, and says nothing of the key. */
+async function isUnknownKey(response: Response): Promise<boolean> {
+  if (response.status !== 400) return false;
+  const answer = parseJson(await response.text());
+  return isJsonObject(answer) && answer.error_code === UNKNOWN_KEY;
+}
+
+function keyIn(text: string): object | undefined {
+  const answer = parseJson(text);
+  const key = isJsonObject(answer) ? answer.key : undefined;
+  if (!isJsonObject(key)) throw new Error("Plaid answers without a key");
+  return (key.expired_at ?? null) === null ? key : undefined;
+}

@@ -1,0 +1,36 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+
+export interface PublicKeyOptions extends SourceSettings {
+  /** As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. */
+  readonly publicKey: SecretOption;
+}
+
+/** What a preset is made of whose platform signs with a private key. */
+export interface PublicKeyPreset {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  readonly scheme: PublicKeyData;
+  readonly contract: ContractData;
+}
+
+/**
+ * A preset whose platform signs with a private key. Logs may show its public key.
+ * @returns a function of the key and the source's settings @throws TypeError that names the option that is wrong
+ */
+export function publicKeyPreset(data: PublicKeyPreset): (options: PublicKeyOptions) => SourceDefinition {
+  const { preset, facts, scheme, contract } = data;
+  return (options) => {
+    const keys = secretsOf(preset, options.publicKey, "publicKey");
+    return defineSource({
+      preset,
+      facts,
+      settings: options,
+      secrets: [],
+      scheme: ({ clock, origin }) => createPublicKeyScheme(scheme, { keys, clock, origin }),
+      contract,
+    });
+  };
+}

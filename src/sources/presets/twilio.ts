@@ -1,0 +1,56 @@
+import type { Outcome } from "../../domain/index.ts";
+import type { PlatformResponse } from "../contract/contract.ts";
+import { fixedResponse } from "../contract/responses.ts";
+import { createTwilioScheme } from "../schemes/twilio.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+/**
+ * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form, or over the
+ * address with the hash of a JSON body in it. Source: twilio-node `src/webhooks/webhooks.ts`;
+ * twilio.com/docs/usage/webhooks/webhooks-security. The secret is the account's auth token.
+ *
+ * Nothing that is signed names a callback: a call that gathers digits sends one `CallSid` and `CallStatus` several
+ * times. So the id is `I-Twilio-Idempotency-Token`, which is not signed, or the hash of the body; the signed bytes are a
+ * second key. Two callbacks with the same fields, to the letter, are one event.
+ *
+ * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
+ * Event Streams are `twilio-events`.
+ * @throws TypeError that names the option that is wrong
+ */
+export function twilio(options: PresetOptions): SourceDefinition {
+  const authTokens = secretsOf("twilio", options.secret);
+  return defineSource({
+    preset: "twilio",
+    facts: {
+      title: "Twilio",
+      docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+      proof: "signs",
+      deadlineSeconds: 15,
+    },
+    settings: options,
+    secrets: authTokens,
+    scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
+    contract: {
+      body: { byContentType: { "application/json": "json", "*": "form" } },
+      id: ["header.I-Twilio-Idempotency-Token", "sha256"],
+      type: [
+        "body.EventType",
+        "body.type",
+        "recording.{body.RecordingStatus}",
+        "message.{body.MessageStatus}",
+        "message.{body.SmsStatus}",
+        "call.{body.CallStatus}",
+        "=callback",
+      ],
+      isIdSigned: false,
+      responses: { success: respond, duplicate: respond, ignored: respond },
+    },
+  });
+}
+
+function respond(outcome: Outcome): PlatformResponse {
+  const twiml = "result" in outcome ? outcome.result?.twiml : undefined;
+  const body = typeof twiml === "string" ? twiml : '<?xml version="1.0" encoding="UTF-8"?><Response/>';
+  return fixedResponse({ body, type: "text/xml; charset=utf-8" });
+}

@@ -1,0 +1,89 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { adyen } from "../../../src/sources/presets/index.ts";
+import { eventsOf, requestOf } from "../../support/contract.ts";
+
+const [KEY, PREVIOUS] = ["44".repeat(32), "55".repeat(32)];
+const environment = {
+  name: "adyen",
+  clock: { now: () => new Date("2026-03-04T12:00:00Z") },
+  origin: () => "https://hooks.example.com",
+};
+const source = adyen({ secret: [KEY, PREVIOUS] });
+const scheme = source.createScheme(environment);
+const contract = source.createContract(environment);
+
+const ITEM = {
+  amount: { currency: "EUR", value: 1130 },
+  eventCode: "AUTHORISATION",
+  eventDate: "2026-03-04T12:59:00+01:00",
+  merchantAccountCode: "TestMerchant",
+  merchantReference: "Bestellung für Zoë",
+  pspReference: "7914073381342284",
+  success: "true",
+};
+
+/** docs.adyen.com, "Verify HMAC signatures": eight fields, empty where one is missing. */
+function signed(item: typeof ITEM, key = KEY) {
+  const { pspReference, merchantAccountCode, merchantReference, amount, eventCode, success } = item;
+  const fields = [pspReference, "", merchantAccountCode, merchantReference, amount.value, amount.currency];
+  const text = [...fields, eventCode, success].join(":");
+  const hmacSignature = createHmac("sha256", Buffer.from(key, "hex")).update(text).digest("base64");
+  return { NotificationRequestItem: { ...item, additionalData: { hmacSignature } } };
+}
+
+const posted = (...notificationItems: object[]) => requestOf({ live: "false", notificationItems } as never);
+
+describe("a standard webhook of Adyen", () => {
+  it("is accepted, and says which keys its items were signed with", () => {
+    expect(scheme.verify(posted(signed(ITEM)))).toEqual({ verified: [{ method: "hmac", index: 0 }] });
+    expect(scheme.verify(posted(signed(ITEM), signed(ITEM, PREVIOUS)))).toMatchObject({
+      verified: [{ index: 0 }, { index: 1 }],
+    });
+  });
+
+  it.each([
+    ["pspReference", "other"],
+    ["originalReference", "other"],
+    ["merchantAccountCode", "Other"],
+    ["merchantReference", "other"],
+    ["amount", { currency: "EUR", value: 1131 }],
+    ["amount", { currency: "USD", value: 1130 }],
+    ["eventCode", "REFUND"],
+    ["success", "false"],
+  ])("is refused after a change of %s", (name, value) => {
+    const { NotificationRequestItem: item } = signed(ITEM);
+    const changed = { NotificationRequestItem: { ...item, [name]: value } };
+    expect(scheme.verify(posted(changed))).toMatchObject({ code: "signature_mismatch" });
+    expect(scheme.verify(posted(signed(ITEM), changed))).toMatchObject({ code: "signature_mismatch" });
+  });
+
+  it.each([
+    ["no item", [], "signature_missing"],
+    ["an item without a signature", [signed(ITEM), { NotificationRequestItem: ITEM }], "signature_missing"],
+    ["an item of another form", [{ Item: ITEM }], "signature_malformed"],
+    ["too many items", Array(1_001).fill(signed(ITEM)), "signature_malformed"],
+  ])("with %s is refused", (_, items, code) => {
+    expect(scheme.verify(posted(...items))).toMatchObject({ code });
+  });
+
+  it.each([
+    ["", "signature_missing"],
+    ["{}", "signature_missing"],
+    ["[", "signature_malformed"],
+  ])("whose body is %j is refused", (body, code) => {
+    expect(scheme.verify(requestOf(body))).toMatchObject({ code });
+  });
+
+  it("has an event for each item, under its reference, code and success", () => {
+    const request = posted(signed(ITEM), signed({ ...ITEM, eventCode: "CAPTURE", success: "false" }));
+    expect(eventsOf(contract, request).map(({ eventId }) => eventId)).toEqual([
+      "7914073381342284.AUTHORISATION.true",
+      "7914073381342284.CAPTURE.false",
+    ]);
+  });
+
+  it("is acknowledged with [accepted]", () => {
+    expect(contract.respond?.({ kind: "ignored" })).toMatchObject({ status: 200, body: "[accepted]" });
+  });
+});

@@ -1,0 +1,141 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { isRefused } from "../../../src/domain/index.ts";
+import { twilio, twilioEvents } from "../../../src/sources/presets/index.ts";
+import { eventsOf, requestOf } from "../../support/contract.ts";
+
+const TOKEN = "12345678901234567890123456789012";
+const FORM = "application/x-www-form-urlencoded";
+const environment = {
+  name: "twilio",
+  clock: { now: () => new Date("2026-03-04T12:00:00Z") },
+  origin: () => "https://hooks.example.com",
+};
+const scheme = twilio({ secret: TOKEN }).createScheme(environment);
+const contract = twilio({ secret: TOKEN }).createContract(environment);
+const sign = (text: string) => createHmac("sha1", TOKEN).update(text).digest("base64");
+
+interface Sent {
+  readonly text: string;
+  readonly body?: string;
+  readonly target?: string;
+  readonly type?: string;
+}
+
+function posted({ text, body = "", target = "/api/twilio/callback", type = FORM }: Sent) {
+  const headers = { "X-Twilio-Signature": sign(text), "Content-Type": type };
+  return requestOf(body, { target, headers });
+}
+
+describe("a callback of Twilio", () => {
+  const ADDRESS = "https://hooks.example.com/api/twilio/callback";
+
+  it.each([
+    ["as it was registered", `${ADDRESS}?name=O'Neil`],
+    ["with its port", "https://hooks.example.com:443/api/twilio/callback?name=O'Neil"],
+    ["escaped as by Node's querystring", `${ADDRESS}?name=O'Neil`.replace("'", "%27")],
+  ])("is accepted where the address was signed %s", (_, text) => {
+    const request = posted({ text, target: "/api/twilio/callback?name=O'Neil" });
+    expect(scheme.verify(request)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
+  });
+
+  it.each([
+    ["https://hooks.example.com:8443", "https://hooks.example.com:8443"],
+    ["https://hooks.example.com:8443", "https://hooks.example.com"],
+    ["http://[::1]:3000", "http://[::1]"],
+    ["http://[::1]", "http://[::1]:80"],
+  ])("of the registered origin %s may be signed for %s", (registered, signed) => {
+    const own = twilio({ secret: TOKEN }).createScheme({ ...environment, origin: () => registered });
+    expect(own.verify(posted({ text: `${signed}/api/twilio/callback` }))).toHaveProperty("verified");
+  });
+
+  it("is signed over each value of a repeated field once, sorted", () => {
+    const text = `${ADDRESS}CallSidCA1Digits12Digits1234`;
+    const body = "Digits=1234&CallSid=CA1&Digits=12&Digits=1234";
+    expect(scheme.verify(posted({ text, body }))).toHaveProperty("verified");
+  });
+
+  it.each([
+    ["another host", "https://evil.example/api/twilio/callback"],
+    ["plain HTTP", "http://hooks.example.com/api/twilio/callback"],
+    ["another path", "https://hooks.example.com/api/other/callback"],
+  ])("is refused where its signature is for %s", (_, text) => {
+    expect(scheme.verify(posted({ text }))).toMatchObject({ code: "signature_mismatch" });
+  });
+
+  it("is refused where its body is neither a form nor hashed in the address", () => {
+    const request = posted({ text: `${ADDRESS}{"a":1}`, body: '{"a":1}', type: "application/json" });
+    expect(scheme.verify(request)).toMatchObject({
+      code: "signature_malformed",
+      detail: "Content-Type: expected application/x-www-form-urlencoded, or bodySHA256 in the address",
+    });
+  });
+
+  it.each([["abc"], ["00".repeat(32)]])("is refused where bodySHA256 is %s", (hash) => {
+    const target = `/api/twilio/callback?bodySHA256=${hash}`;
+    const text = `${ADDRESS}?bodySHA256=${hash}`;
+    expect(scheme.verify(posted({ text, target, body: "{}" }))).toMatchObject({ code: "signature_mismatch" });
+  });
+
+  it.each([
+    ["%ff=1", "body_not_utf8"],
+    ["__proto__=1", "body_forbidden_key"],
+    ["%zz", "body_malformed"],
+  ])("is refused where the form is %s", (body, code) => {
+    const detail = `the form: ${code}`;
+    expect(scheme.verify(posted({ text: ADDRESS, body }))).toMatchObject({
+      code: "signature_malformed",
+      detail,
+    });
+  });
+
+  it("has its idempotency token as its id, and without one the hash of its body", () => {
+    const body = "MessageSid=SM1&MessageStatus=sent";
+    const headers = { "Content-Type": FORM, "I-Twilio-Idempotency-Token": "8fe3c0a2" };
+    const [named, bare] = [headers, { "Content-Type": FORM }].map((sent) =>
+      contract.read(requestOf(body, { headers: sent })),
+    );
+    expect(named).toMatchObject({ event: { eventId: "8fe3c0a2" } });
+    expect(bare).toMatchObject({ event: { eventId: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+    expect(contract.isIdSigned).toBe(false);
+  });
+
+  it.each([
+    ["MessageSid=SM1&SmsStatus=received", "message.received"],
+    ["MessageSid=SM1&SmsStatus=sent&MessageStatus=sent", "message.sent"],
+    ["CallSid=CA1&CallStatus=in-progress&Digits=1", "call.in-progress"],
+    ["CallSid=CA1&RecordingStatus=completed", "recording.completed"],
+    ["EventType=onMessageAdded&ConversationSid=CH1", "onMessageAdded"],
+    ["VerificationSid=VE1", "callback"],
+  ])("with %s is of the type %s", (body, type) => {
+    const read = contract.read(requestOf(body, { headers: { "Content-Type": FORM } }));
+    if (isRefused(read) || read.kind !== "event") throw new Error("no event");
+    expect(read.event.typeOf()).toBe(type);
+  });
+
+  it("is responded to with TwiML, that of the handler where it returns some", () => {
+    const twiml = "<Response><Message>Hi</Message></Response>";
+    expect(contract.respond?.({ kind: "success", result: { twiml } })).toMatchObject({
+      status: 200,
+      body: twiml,
+    });
+    expect(contract.respond?.({ kind: "ignored" })).toMatchObject({
+      headers: { "content-type": "text/xml; charset=utf-8" },
+      body: '<?xml version="1.0" encoding="UTF-8"?><Response/>',
+    });
+  });
+});
+
+describe("a callback of Twilio's Event Streams", () => {
+  it("has an event for each CloudEvent", () => {
+    const events = twilioEvents({ secret: TOKEN }).createContract(environment);
+    const event = { specversion: "1.0", type: "com.twilio.messaging.message.sent", id: "EZ1" };
+    const body = [
+      { ...event, time: "2026-03-04T11:59:00.000Z", data: {} },
+      { ...event, id: "EZ2" },
+    ];
+    const found = eventsOf(events, requestOf(body));
+    expect(found.map(({ eventId }) => eventId)).toEqual(["EZ1", "EZ2"]);
+    expect(found[0]?.json).toMatchObject({ event_type: event.type, timestamp: 1_772_625_540 });
+  });
+});

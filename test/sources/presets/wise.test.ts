@@ -1,0 +1,56 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { wise } from "../../../src/sources/presets/index.ts";
+import { eventsOf, requestOf } from "../../support/contract.ts";
+
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const pem = publicKey.export({ format: "pem", type: "spki" }).toString();
+const environment = {
+  name: "wise",
+  clock: { now: () => new Date("2026-03-04T12:00:00Z") },
+  origin: () => "https://hooks.example.com",
+};
+const scheme = wise({ publicKey: pem }).createScheme(environment);
+const contract = wise({ publicKey: pem }).createContract(environment);
+
+/** docs.wise.com, "How to create a webhook event handler". */
+const BODY = JSON.stringify({
+  data: { resource: { id: 111, type: "transfer" }, occurred_at: "2020-01-01T12:34:56Z" },
+  subscription_id: "01234567-89ab-cdef-0123-456789abcdef",
+  event_type: "transfers#state-change",
+  schema_version: "2.0.0",
+  sent_at: "2020-01-01T12:34:56Z",
+});
+
+function posted(body = BODY, headers: Record<string, string> = {}) {
+  const signature = sign("sha256", Buffer.from(BODY), privateKey).toString("base64");
+  return requestOf(body, { headers: { "X-Signature-SHA256": signature, ...headers } });
+}
+
+describe("a callback of Wise", () => {
+  it("is accepted as it was signed, and refused after a change", () => {
+    expect(scheme.verify(posted())).toEqual({ verified: [{ method: "public_key", index: 0 }] });
+    expect(scheme.verify(posted(BODY.replace("111", "112")))).toMatchObject({ code: "signature_mismatch" });
+    expect(scheme.verify(requestOf(BODY))).toMatchObject({ code: "signature_missing" });
+  });
+
+  it("is an event under its delivery's id, which is not signed, or the hash of its body", () => {
+    const [named, bare] = [posted(BODY, { "X-Delivery-Id": "d1" }), posted()].map(
+      (request) => eventsOf(contract, request)[0],
+    );
+    expect(named?.json).toMatchObject({ event_id: "d1", timestamp: 1_577_882_096 });
+    expect(named?.typeOf()).toBe("transfers#state-change");
+    expect(bare?.eventId).toMatch(/^[0-9a-f]{64}$/);
+    expect(contract.isIdSigned).toBe(false);
+  });
+
+  it("that tests a new subscription is no event", () => {
+    expect(contract.read(posted(BODY, { "X-Test-Notification": "true" }))).toMatchObject({
+      kind: "handshake",
+    });
+  });
+
+  it.each(["", "a key", pem.slice(0, 60)])("is not expected with the key %j", (key) => {
+    expect(() => wise({ publicKey: key })).toThrow(TypeError);
+  });
+});
