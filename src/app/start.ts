@@ -122,7 +122,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   );
 
   const destinations = configuredChannelNames(config);
-  await logStartupWarnings(config, store, registry, destinations, logger);
+  await logStartupWarnings(config, services, destinations, logger);
   let isServing = false;
   const access = adminAccess(config, encryptor, clock);
   const tokenCheck = createTokenCheck({ access, ...services.receiver });

@@ -82,7 +82,7 @@ export const LIMIT_VARIABLES = {
   MAX_BODY_BYTES: {
     schema: wholeNumber(1_024, 67_108_864),
     default: "1048576",
-    meaning: "Longer bodies get 413",
+    meaning: "Longer bodies get 413; where a platform sends longer ones, its source has its own limit",
   },
   MAX_UNVERIFIED_BYTES: {
     schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"),

@@ -1,6 +1,7 @@
 import { OAUTH, PLATFORM } from "../domain/index.ts";
 import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
 import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
+import type { LIMIT_VARIABLES } from "./server.ts";
 import { list, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
@@ -25,9 +26,11 @@ export interface NamedSource {
   readonly definition: SourceDefinition;
 }
 
+type SourceReading = Reading<typeof SOURCE_VARIABLES & Pick<typeof LIMIT_VARIABLES, "MAX_UNVERIFIED_BYTES">>;
+
 /** The sources beside the specification's platform. */
 export function sourcesOf(
-  { values, problems }: Reading<typeof SOURCE_VARIABLES>,
+  { values, problems }: SourceReading,
   env: Environment,
   sources: Readonly<Record<string, SourceDefinition>> = {},
 ) {
@@ -39,6 +42,14 @@ export function sourcesOf(
         ["SOURCES"],
         `names ${name}, which oncehook.config.ts configures already; leave it out here`,
       );
+  }
+  const { MAX_UNVERIFIED_BYTES: all } = values;
+  for (const { name, definition } of named) {
+    const { maxBodyBytes = 0 } = definition.settings;
+    if (maxBodyBytes <= all) continue;
+    const expected = `at least the maxBodyBytes of sources.${name} (${maxBodyBytes})`;
+    const message = `got ${all}, expected ${expected}, so that a body of that size can arrive`;
+    problems.add(["MAX_UNVERIFIED_BYTES"], message);
   }
   return { named, presets };
 }

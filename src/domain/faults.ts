@@ -39,7 +39,10 @@ export const FAULTS = {
   ...faults(405, "method not allowed", {
     method_not_allowed: "The address exists, the method is wrong; `Allow` names the right one.",
   }),
-  ...faults(413, "body too large", { body_too_large: "The body is longer than `MAX_BODY_BYTES`." }),
+  ...faults(413, "body too large", {
+    body_too_large:
+      "The body is longer than `MAX_BODY_BYTES`, or than what its source takes (`maxBodyBytes`).",
+  }),
   ...faults(415, "content encoding not supported", {
     content_encoding_unsupported:
       "The body came compressed. The signature covers the bytes as sent, so only `identity` is accepted.",

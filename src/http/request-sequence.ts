@@ -19,14 +19,11 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
-import { createRoutes, type EndpointPaths, type Route } from "./routes.ts";
+import { createRoutes, type Route, type RouteOptions } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
-export interface RequestSequenceOptions {
-  readonly addresses: EndpointPaths;
+export interface RequestSequenceOptions extends RouteOptions {
   readonly trustProxy: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly requestTimeoutMs: number;
 }
 
 export interface RequestBounds {
@@ -47,12 +44,12 @@ export class RequestSequence {
   readonly #arrival: Arrival;
 
   constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
-    const { addresses, requestTimeoutMs, trustProxy, maxBodyBytes } = options;
+    const { trustProxy, maxBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
     this.#deps = deps;
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
-    this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
+    this.#routes = createRoutes(options, deps, this.#responder);
     const { clock, tracer } = deps.receiver;
     this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
   }
@@ -84,7 +81,7 @@ export class RequestSequence {
   }
 
   #receive(request: RequestContext, route: Route | undefined): void {
-    const maxBytes = Math.min(this.#maxBodyBytes, route?.maxBytes ?? this.#maxBodyBytes);
+    const maxBytes = route?.maxBytes ?? this.#maxBodyBytes;
     const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
     readRequestBody(request.message, limits, (body) =>
       this.#guard(request, () => {

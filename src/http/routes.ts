@@ -15,20 +15,33 @@ export interface Route {
   readonly isConcurrencyLimited: boolean;
   /** What its caller understands, where that is not JSON alone. */
   readonly render?: Render;
-  /** Where its bodies are shorter than those of callbacks. */
-  readonly maxBytes?: number;
+  /** Longer bodies get 413. */
+  readonly maxBytes: number;
   readonly handle: RouteHandler;
 }
 
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
+/** What holds for the addresses of one source, in the place of what holds for all. */
+export interface SourceBounds {
+  readonly maxBodyBytes?: number;
+}
+
+export interface RouteOptions {
+  readonly addresses: EndpointPaths;
+  readonly maxBodyBytes: number;
+  /** By the names of sources. */
+  readonly sourceBounds?: ReadonlyMap<string, SourceBounds>;
+  readonly requestTimeoutMs: number;
+}
+
 export function createRoutes(
-  { callbacks, redirect, start, done, capture }: EndpointPaths,
-  timeLimitMs: number,
+  { addresses, maxBodyBytes, sourceBounds, requestTimeoutMs: timeLimitMs }: RouteOptions,
   deps: PublicDependencies,
   responder: Responder,
 ): ReadonlyMap<string, Route> {
+  const { callbacks, redirect, start, done, capture } = addresses;
   const served = new Map<string, Route>();
   const callback = { isCallback: true, isOAuth: false, isConcurrencyLimited: true };
   for (const { source: name, path, version } of callbacks) {
@@ -36,14 +49,15 @@ export function createRoutes(
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
     const { methods } = source.contract;
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
-    served.set(path, { ...callback, methods, handle });
+    const bounds = sourceBounds?.get(name);
+    served.set(path, { ...callback, methods, maxBytes: bounds?.maxBodyBytes ?? maxBodyBytes, handle });
   }
-  const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
+  const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
+  const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };
   served.set(redirect, {
     ...oauth,
     methods: ["GET", "POST"],
     isCallback: true,
-    maxBytes: REDIRECT_BYTES,
     handle: redirectRoute(timeLimitMs, deps, responder),
   });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
@@ -52,7 +66,7 @@ export function createRoutes(
   if (deps.capture !== null) {
     const handle = captureRoute(deps.capture, deps.receiver.log);
     const stream = { methods: ["GET"], isCallback: false, isOAuth: false, isConcurrencyLimited: false };
-    served.set(capture, { ...stream, handle });
+    served.set(capture, { ...stream, maxBytes, handle });
   }
   return served;
 }

@@ -37,6 +37,8 @@ export interface SourceSettings {
   readonly path?: string;
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
+  /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
+  readonly maxBodyBytes?: number;
 }
 
 /** A source as a preset describes it, before the start gives it a name. */

@@ -14,8 +14,8 @@ export interface HmacSourceOptions
 
 /** Any HMAC, or hash, over a template of body, headers and address. @throws TypeError that names what is wrong */
 export function hmac(options: HmacSourceOptions): SourceDefinition {
-  const { secret, path, unhandled, algorithm, key, signature, signed, timestamp, eventTime, ...contract } =
-    options;
+  const { secret: _, path, unhandled, maxBodyBytes, ...described } = options;
+  const { algorithm, key, signature, signed, timestamp, eventTime, ...contract } = described;
   const scheme = { algorithm, key, signature, signed, timestamp } as HmacData;
   const own = hmacPreset({
     preset: "hmac",
@@ -23,5 +23,5 @@ export function hmac(options: HmacSourceOptions): SourceDefinition {
     scheme,
     contract: { ...contract, ...(eventTime !== undefined && { timestamp: eventTime }) },
   });
-  return own({ secret, ...(path !== undefined && { path }), ...(unhandled !== undefined && { unhandled }) });
+  return own(options);
 }

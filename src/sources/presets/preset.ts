@@ -96,12 +96,33 @@ export function secretsOf(preset: string, given: SecretOption, option = "secret"
   return secrets;
 }
 
-function settingsOf(preset: string, { path, unhandled }: SourceSettings): SourceSettings {
-  if (path !== undefined && typeof path !== "string")
-    throw new TypeError(`${preset}: \`path\`: expected a text`);
-  if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse") {
-    const got = JSON.stringify(unhandled);
-    throw new TypeError(`${preset}: \`unhandled\`: got ${got}, expected "ignore" or "refuse"`);
-  }
-  return { ...(path !== undefined && { path }), ...(unhandled !== undefined && { unhandled }) };
+/** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
+const BODY_BYTES = [1_024, 67_108_864] as const;
+
+/** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
+const SETTING_FAULTS: {
+  readonly [Name in keyof SourceSettings]-?: (given: unknown) => string | undefined;
+} = {
+  path: (path) => (typeof path === "string" ? undefined : "expected a text"),
+  unhandled: (unhandled) =>
+    unhandled === "ignore" || unhandled === "refuse"
+      ? undefined
+      : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  maxBodyBytes(bytes) {
+    const [least, most] = BODY_BYTES;
+    const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;
+    return fits ? undefined : `got ${String(bytes)}, expected a whole number from ${least} to ${most}`;
+  },
+};
+
+/** The settings among a preset's options. */
+function settingsOf(preset: string, options: SourceSettings): SourceSettings {
+  const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
+    const value = options[name as keyof SourceSettings];
+    if (value === undefined) return [];
+    const fault = faultOf(value);
+    if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(given);
 }
