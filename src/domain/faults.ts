@@ -45,7 +45,7 @@ export const FAULTS = {
   }),
   ...faults(415, "content encoding not supported", {
     content_encoding_unsupported:
-      "The body came compressed. The signature covers the bytes as sent, so only `identity` is accepted.",
+      "The body came compressed. Only `identity` is accepted, and `gzip` at the addresses of platforms that sign compressed bytes.",
   }),
   ...faults(408, "request timeout", {
     request_timeout: "The request did not arrive in full within `REQUEST_TIMEOUT_MS`.",

@@ -136,7 +136,7 @@ function admit(
   if (!admission.isAllowed(address)) return refused("address_not_allowed");
   const policies = isCallback ? admission.limits.callbacks : admission.limits.everywhere;
   const next = () =>
-    protocolFault(request, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
+    protocolFault(request, route, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
   if (policies.length === 0) return next();
   const counting = applyRateLimits(policies, rateKey(address), admission.count, receiver.clock.now());
   return counting.then(({ refusal, headers }) => {
@@ -145,13 +145,19 @@ function admit(
   });
 }
 
+/** RFC 9110 §8.4.1.3: they are one. */
+const GZIP: ReadonlySet<string> = new Set(["gzip", "x-gzip"]);
+
 function protocolFault(
   { protocol, headers }: RequestContext,
+  route: Route | undefined,
   { requireHttps }: AdmissionSettings,
 ): Refused | undefined {
   if (requireHttps && protocol !== "https") return refused("https_required");
-  const { "content-encoding": encoding = "identity" } = headers;
-  return encoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
+  const { "content-encoding": given = "identity" } = headers;
+  const encoding = given.trim().toLowerCase();
+  if (encoding === "identity" || (route?.takesGzip === true && GZIP.has(encoding))) return undefined;
+  return refused("content_encoding_unsupported");
 }
 
 function admitToRoute(

@@ -17,6 +17,8 @@ export interface Route {
   readonly render?: Render;
   /** Longer bodies get 413. */
   readonly maxBytes: number;
+  /** Compressed bodies go on as they are; at other addresses they get 415. */
+  readonly takesGzip?: true;
   readonly handle: RouteHandler;
 }
 
@@ -47,10 +49,10 @@ export function createRoutes(
   for (const { source: name, path, version } of callbacks) {
     const source = deps.receiver.sourcesByName.get(name);
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
-    const { methods } = source.contract;
+    const { methods, takesGzip } = source.contract;
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
-    const bounds = sourceBounds?.get(name);
-    served.set(path, { ...callback, methods, maxBytes: bounds?.maxBodyBytes ?? maxBodyBytes, handle });
+    const maxBytes = sourceBounds?.get(name)?.maxBodyBytes ?? maxBodyBytes;
+    served.set(path, { ...callback, methods, maxBytes, handle, ...(takesGzip && { takesGzip }) });
   }
   const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
   const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };
