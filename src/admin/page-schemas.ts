@@ -67,6 +67,11 @@ export const ENDPOINT_CHECK = view(
   { ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) },
 );
 
+export const RELEARN = view("A source that takes another secret from its platform.", {
+  until: time().describe("It takes one secret until then; the platform has to send it anew."),
+});
+
+export type RelearnView = z.infer<typeof RELEARN>;
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
 

@@ -2,6 +2,8 @@ import { type Config, ConfigError } from "../config/index.ts";
 import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
 import type { Source } from "../pipeline/index.ts";
 import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
+import type { LearntSecrets } from "./learnt-secrets.ts";
+import { visit } from "./visit.ts";
 
 export interface ConfiguredSource {
   readonly name: string;
@@ -36,18 +38,20 @@ interface SourceParts {
   readonly configured: readonly ConfiguredSource[];
   readonly clock: Clock;
   readonly origin: () => string;
+  readonly learntSecrets: Pick<LearntSecrets, "learning"> | undefined;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, origin, typeMismatch }: SourceParts,
+  { scheme, configured, clock, origin, learntSecrets, typeMismatch }: SourceParts,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = { name: PLATFORM, scheme, contract: createPlatformContract(PLATFORM, rules) };
   const others = configured.map(({ name, definition }): [string, Source] => {
-    const environment = { name, clock, origin };
+    const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
+    const environment = { name, clock, origin, visit, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);
       return [name, { name, scheme: definition.createScheme(environment), contract }];

@@ -45,9 +45,7 @@ export async function createCredentialUseRecorder(
  */
 export async function configuredSecrets({ authentication, encryptionKey }: Config) {
   const { methods, signing, token, jwt } = authentication;
-  const key = Buffer.from(
-    hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),
-  );
+  const fingerprint = secretFingerprint({ encryptionKey });
   const chosen = new Set(methods.flat());
   const texts = { hmac: signing.secrets, token: token.tokens, jwt: await jwtTexts(jwt) };
   return [...chosen].flatMap((method) =>
@@ -56,9 +54,18 @@ export async function configuredSecrets({ authentication, encryptionKey }: Confi
       index,
       count: length,
       isPrevious: index > 0,
-      fingerprint: createHmac("sha256", key).update(`${method}\n${text}`).digest("hex").slice(0, 16),
+      fingerprint: fingerprint(method, text),
     })),
   );
+}
+
+/** Tells the secrets of one use apart; keyed, so that a leaked database does not allow guessing them. */
+export function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey">) {
+  const key = Buffer.from(
+    hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),
+  );
+  return (use: string, secret: string): string =>
+    createHmac("sha256", key).update(`${use}\n${secret}`).digest("hex").slice(0, 16);
 }
 
 /** What tells the keys of a JWT apart; nothing for a JWK Set, whose rotation is the platform's. */

@@ -27,6 +27,7 @@ import type { Credential, NamedSecret, PlatformRules, Scheme } from "../sources/
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
 
@@ -40,6 +41,8 @@ interface Dependencies {
   readonly configuredSources?: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
   readonly origin?: () => string;
+  /** None is learnt when left out. */
+  readonly learntSecrets?: LearntSecrets;
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
@@ -54,21 +57,12 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [] } = dependencies;
-  const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
+  const { namedSecrets = [], learntSecrets } = dependencies;
+  const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
+  const secretValues = [...config.secretValues, ...ofOthers];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
-  const metrics = createMetrics({
-    knownTypes: registry.types,
-    failureCounts: () => store.failures.counts(),
-    deliveryCounts: () => store.outbox.counts(),
-    waitingCallbacks: () => concurrency.active,
-    probes: {
-      mostWaitingCallbacks: config.maxWaitingCallbacks,
-      ping: () => store.ping(),
-      ...freeDiskSpace(config),
-    },
-  });
+  const metrics = createOwnMetrics(dependencies, concurrency);
   const callbackLog = createCallbackLog({
     append: createCallbackAppender(store, config.retention.refusedBytes, clock, logger),
     isDataError: store.database.isDataError,
@@ -81,7 +75,9 @@ export function createServices(dependencies: Dependencies) {
   const { handlerTimeoutMs } = config;
   const { configuredSources: configured = [], origin = () => config.baseUrl } = dependencies;
   const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
-  const sources = createSourceMap(config, { scheme, configured, clock, origin, typeMismatch });
+  const sources = createSourceMap(config, {
+    ...{ scheme, configured, clock, origin, learntSecrets, typeMismatch },
+  });
   const receiver: Receiver = {
     store,
     sourcesByName: sources,
@@ -109,6 +105,7 @@ export function createServices(dependencies: Dependencies) {
   return {
     source,
     configured,
+    learntSecrets,
     receiver,
     mask,
     metrics,
@@ -117,6 +114,23 @@ export function createServices(dependencies: Dependencies) {
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
   };
+}
+
+function createOwnMetrics(
+  { config, store, registry }: Pick<Dependencies, "config" | "store" | "registry">,
+  concurrency: ConcurrencyLimit,
+): Metrics {
+  return createMetrics({
+    knownTypes: registry.types,
+    failureCounts: () => store.failures.counts(),
+    deliveryCounts: () => store.outbox.counts(),
+    waitingCallbacks: () => concurrency.active,
+    probes: {
+      mostWaitingCallbacks: config.maxWaitingCallbacks,
+      ping: () => store.ping(),
+      ...freeDiskSpace(config),
+    },
+  });
 }
 
 /** For storing how a run ended; short limits need no more than as long again. */

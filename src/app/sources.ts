@@ -22,7 +22,7 @@ const OAUTH = "oauth";
 
 export function createSources(
   config: Config,
-  { receiver, source, callbackLog, endpointCheckProofs }: Services,
+  { receiver, source, configured, learntSecrets, callbackLog, endpointCheckProofs }: Services,
   secrets: readonly ConfiguredSecret[],
   origins: ListenerOrigins,
 ): Sources {
@@ -73,6 +73,13 @@ export function createSources(
           time_limit_ms: config.handlerTimeoutMs,
         })),
       };
+    },
+    async relearn(name, forgets) {
+      const found = configured.find((one) => one.name === name);
+      if (found === undefined) return name === PLATFORM ? "fixed" : "absent";
+      if (!found.definition.learns || learntSecrets === undefined) return "fixed";
+      const until = await learntSecrets.relearn(name, forgets);
+      return { until: until.toISOString() };
     },
     async check(name) {
       const urls = addressesOfSource(name);

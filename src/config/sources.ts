@@ -1,5 +1,5 @@
 import { OAUTH, PLATFORM } from "../domain/index.ts";
-import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
+import { LEARNING_PRESETS, PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
 import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
 import type { LIMIT_VARIABLES } from "./server.ts";
 import { list, type VariableTable } from "./variable.ts";
@@ -63,7 +63,8 @@ function presetSource(name: string, env: Environment, problems: Problems): Prese
   }
   const [current, previous] = secretVariables(name);
   const secrets = [current, previous].flatMap((variable) => env[variable]?.replace(/\r?\n$/, "") || []);
-  if (!env[current]) problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
+  if (!env[current] && !LEARNING_PRESETS.has(name))
+    problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
   return [{ name, secrets }];
 }
 

@@ -1,5 +1,7 @@
 import type { Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
+import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
@@ -9,6 +11,10 @@ export interface SourceEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
   readonly origin: () => string;
+  /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
+  readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
+  /** Requests an address that the contract has pinned, without following a redirect. */
+  readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }
 
 /** What is known of a platform, for `doctor`, the page and the docs. */
@@ -49,6 +55,8 @@ export interface SourceDefinition {
   readonly settings: SourceSettings;
   /** The texts that no log may show. */
   readonly secrets: readonly string[];
+  /** The platform chooses a secret itself, and sends it in a handshake. */
+  readonly learns?: true;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */

@@ -8,7 +8,7 @@ import { stripe } from "./stripe.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
-export type { PresetOptions, SecretOption } from "./preset.ts";
+export type { LearningOptions, PresetOptions, SecretOption } from "./preset.ts";
 export { stripe } from "./stripe.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */

@@ -1,6 +1,7 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
+import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type {
@@ -18,6 +19,12 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption;
 }
 
+/** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
+export interface LearningOptions extends SourceSettings {
+  /** One that is known already. */
+  readonly secret?: SecretOption;
+}
+
 interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show. */
@@ -25,8 +32,12 @@ interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"
   /** @throws TypeError for a secret or a key that cannot be used */
   readonly scheme: (environment: SourceEnvironment) => Scheme;
   readonly contract: ContractData;
+  /** Whether a scheme can be made with a secret that the platform sends; every one when left out. */
+  readonly isUsable?: (secret: string) => boolean;
 }
 
+const NOTHING: readonly string[] = [];
+const NOTHING_LEARNT: SecretLookup = { learntSecrets: () => NOTHING, lookForSecrets: () => undefined };
 const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
 
 /**
@@ -34,7 +45,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, sign } = parts;
+  const { preset, facts, secrets, scheme, sign, isUsable = () => true } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -46,13 +57,21 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     settings,
     secrets,
     createScheme: scheme,
-    createContract: (environment) => createEventContract(contract, environment),
+    ...(learns(contract) && { learns: true }),
+    createContract({ learning, ...environment }) {
+      const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
+      return createEventContract(contract, { ...environment, learn });
+    },
     ...(sign !== undefined && { sign }),
   };
 }
 
+function learns({ handshakes = [] }: ContractData): boolean {
+  return handshakes.some(({ reply }) => reply.kind === "learn");
+}
+
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
-export interface HmacPreset<Options extends PresetOptions> {
+export interface HmacPreset<Options extends LearningOptions> {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
@@ -63,37 +82,54 @@ export interface HmacPreset<Options extends PresetOptions> {
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong
  */
-export function hmacPreset<Options extends PresetOptions = PresetOptions>(
+export function hmacPreset<Options extends LearningOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): (options: Options) => SourceDefinition {
   const { preset, facts } = data;
   return (options) => {
-    const secrets = secretsOf(preset, options.secret);
+    const secrets = givenSecrets(preset, options.secret);
     const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
-    const [current = ""] = secrets;
+    const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+    const isLearning = learns(contract);
+    if (!isLearning) secretsOf(preset, secrets);
+    const [current] = secrets;
+    const make = ({ clock, origin }: SourceEnvironment) => {
+      return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
+    };
     return defineSource({
       preset,
       facts,
       settings: options,
       secrets,
-      scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
-      contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
-      sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
+      scheme: (environment) =>
+        isLearning
+          ? learningScheme(environment.learning ?? NOTHING_LEARNT, secrets, make(environment))
+          : make(environment)(secrets),
+      contract,
+      ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
+      ...(current !== undefined && {
+        sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
+      }),
     });
   };
 }
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption, option = "secret"): string[] {
+  const secrets = givenSecrets(preset, given, option);
+  if (secrets.length === 0) throw new TypeError(expectedSecret(preset, option, "none"));
+  return secrets;
+}
+
+function givenSecrets(preset: string, given: SecretOption, option = "secret"): string[] {
   const secrets = [given].flat().filter((secret) => secret !== undefined);
   const wrong = secrets.find((secret) => typeof secret !== "string");
-  if (wrong !== undefined || secrets.length === 0) {
-    const got = wrong === undefined ? "none" : typeof wrong;
-    throw new TypeError(
-      `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`,
-    );
-  }
+  if (wrong !== undefined) throw new TypeError(expectedSecret(preset, option, typeof wrong));
   return secrets;
+}
+
+function expectedSecret(preset: string, option: string, got: string): string {
+  return `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`;
 }
 
 /** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
