@@ -1,4 +1,4 @@
-import { type Config, ConfigError } from "../config/index.ts";
+import { type Config, ConfigError, type SourceLimits } from "../config/index.ts";
 import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
 import type { Source } from "../pipeline/index.ts";
 import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
@@ -8,6 +8,7 @@ import { visit } from "./visit.ts";
 export interface ConfiguredSource {
   readonly name: string;
   readonly definition: SourceDefinition;
+  readonly limits?: SourceLimits;
 }
 
 /**
@@ -15,9 +16,10 @@ export interface ConfiguredSource {
  * @throws ConfigError where a preset cannot be made with its secret
  */
 export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
-  const named = sources.named.map(({ name, definition }) => ({
+  const named = sources.named.map(({ name, definition, limits }) => ({
     name,
     definition: definition as SourceDefinition,
+    limits,
   }));
   if (sources.presets.length === 0) return named;
   // Loaded by those who name presets in the environment, and not at every start.

@@ -1,5 +1,5 @@
 import type { Config } from "../config/index.ts";
-import type { SourceBounds } from "../http/index.ts";
+import { createAllowList, type SourceBounds } from "../http/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 
 /**
@@ -10,10 +10,16 @@ export function sourceBounds(
   { maxBodyBytes, maxUnverifiedBytes }: Pick<Config, "maxBodyBytes" | "maxUnverifiedBytes">,
   configured: readonly ConfiguredSource[],
 ): ReadonlyMap<string, SourceBounds> {
-  const bounds = configured.map(({ name, definition }): [string, SourceBounds] => {
+  const bounds = configured.map(({ name, definition, limits = {} }): [string, SourceBounds] => {
+    const { rate, addresses } = limits;
     const { facts, settings } = definition;
     const ofPlatform = Math.min(Math.max(maxBodyBytes, facts.maxBodyBytes ?? 0), maxUnverifiedBytes);
-    return [name, { maxBodyBytes: settings.maxBodyBytes ?? ofPlatform }];
+    const own: SourceBounds = {
+      maxBodyBytes: settings.maxBodyBytes ?? ofPlatform,
+      ...(rate !== undefined && { limits: rate === null ? [] : [{ name: `source:${name}`, ...rate }] }),
+      ...(addresses !== undefined && { isAllowed: createAllowList(addresses) }),
+    };
+    return [name, own];
   });
   return new Map(bounds);
 }

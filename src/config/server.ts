@@ -34,7 +34,7 @@ export const SERVER_VARIABLES = {
   IP_ALLOW_LIST: {
     schema: cidrs,
     defaultText: "every address",
-    meaning: "Allowed source addresses; others get 403",
+    meaning: "Allowed remote addresses; others get 403. A source's `addresses` take its place there",
   },
   CAPTURE: {
     schema: oneOf("on", "off")
@@ -62,7 +62,8 @@ export const LIMIT_VARIABLES = {
     schema: rateLimit,
     hint: rateHint,
     default: "10/minute",
-    meaning: "For each remote address, the callback routes, in addition",
+    meaning:
+      "For each remote address, the callback routes, in addition; a source's `rate` takes the place of both",
   },
   RATE_LIMIT_STORE: {
     schema: oneOf("memory", "database"),

@@ -22,7 +22,8 @@ function faults<Code extends string>(status: number, message: string, meanings: 
  */
 export const FAULTS = {
   ...faults(403, "address not allowed", {
-    address_not_allowed: "The remote address is not in `IP_ALLOW_LIST`.",
+    address_not_allowed:
+      "The remote address is not in `IP_ALLOW_LIST`, or not among the `addresses` of its source.",
   }),
   ...faults(403, "HTTPS required", {
     https_required:
@@ -30,7 +31,7 @@ export const FAULTS = {
   }),
   ...faults(429, "too many requests", {
     too_many_requests:
-      "A limit of `RATE_LIMIT_DEFAULT` or `RATE_LIMIT_CALLBACK` is used up for this address; `Retry-After` says for how long.",
+      "A limit of `RATE_LIMIT_DEFAULT` or `RATE_LIMIT_CALLBACK`, or the `rate` of a source, is used up for this address; `Retry-After` says for how long.",
   }),
   ...faults(404, "not found", {
     not_found:

@@ -133,8 +133,10 @@ function admit(
 ): Outcome | undefined | Promise<Outcome | undefined> {
   const { responseHeaders, isCallback, address } = request;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
-  if (!admission.isAllowed(address)) return refused("address_not_allowed");
-  const policies = isCallback ? admission.limits.callbacks : admission.limits.everywhere;
+  const isAllowed = route?.isAllowed ?? admission.isAllowed;
+  if (!isAllowed(address)) return refused("address_not_allowed");
+  const { callbacks, everywhere } = admission.limits;
+  const policies = isCallback ? (route?.limits ?? callbacks) : everywhere;
   const next = () =>
     protocolFault(request, route, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
   if (policies.length === 0) return next();

@@ -4,6 +4,7 @@ import type { DistinctHeaders } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
+import type { Policy } from "./rate-limit.ts";
 import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
 
 export interface Route {
@@ -19,6 +20,10 @@ export interface Route {
   readonly maxBytes: number;
   /** Compressed bodies go on as they are; at other addresses they get 415. */
   readonly takesGzip?: true;
+  /** Its rate limits, where they are not those of all callbacks. */
+  readonly limits?: readonly Policy[];
+  /** Its allow list, where it is not the one of all addresses. */
+  readonly isAllowed?: (address: string) => boolean;
   readonly handle: RouteHandler;
 }
 
@@ -28,6 +33,8 @@ const REDIRECT_BYTES = 65_536;
 /** What holds for the addresses of one source, in the place of what holds for all. */
 export interface SourceBounds {
   readonly maxBodyBytes?: number;
+  readonly limits?: readonly Policy[];
+  readonly isAllowed?: (address: string) => boolean;
 }
 
 export interface RouteOptions {
@@ -51,8 +58,8 @@ export function createRoutes(
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
     const { methods, takesGzip } = source.contract;
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
-    const maxBytes = sourceBounds?.get(name)?.maxBodyBytes ?? maxBodyBytes;
-    served.set(path, { ...callback, methods, maxBytes, handle, ...(takesGzip && { takesGzip }) });
+    const { maxBodyBytes: maxBytes = maxBodyBytes, ...own } = sourceBounds?.get(name) ?? {};
+    served.set(path, { ...callback, methods, maxBytes, handle, ...own, ...(takesGzip && { takesGzip }) });
   }
   const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
   const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };

@@ -134,3 +134,72 @@ describe("contradictions of a source's longest body", () => {
       expect(() => own(wrong)).toThrow(`hmac: \`maxBodyBytes\`: got ${wrong}, expected a whole number from`);
   });
 });
+
+describe.each(DIALECTS)("rates and addresses of a source on %s", (dialect: Dialect) => {
+  const env = { RATE_LIMIT_DEFAULT: "4/hour", RATE_LIMIT_CALLBACK: "2/hour" };
+  const ownHandlers = [...handlers("quick"), ...handlers("open"), ...handlers("usual")];
+  const statusesOf = async (receiver: TestReceiver, source: string, count: number) => {
+    const statuses: number[] = [];
+    for (let at = 0; at < count; at += 1) statuses.push(await push(receiver, jsonOf(64, String(at)), source));
+    return statuses;
+  };
+
+  it.each(["memory", "database"])(
+    "a source's rate is the only limit of its addresses, counted in %s",
+    (store) =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          expect((await statusesOf(receiver, "quick", 7)).slice(5)).toEqual([200, 429]);
+          expect(await statusesOf(receiver, "open", 8)).not.toContain(429);
+          // Neither has counted against the limits of the others.
+          expect((await statusesOf(receiver, "usual", 3)).map((status) => status === 429)).toEqual([
+            false,
+            false,
+            true,
+          ]);
+        },
+        {
+          sources: {
+            quick: github({ secret: SECRET, rate: "6/minute" }),
+            open: github({ secret: SECRET, rate: "off" }),
+            usual: github({ secret: SECRET }),
+          },
+          handlers: ownHandlers,
+          env: { ...env, RATE_LIMIT_STORE: store },
+        },
+      ),
+  );
+
+  it("a source's addresses take the place of IP_ALLOW_LIST, both ways", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const body = jsonOf(64);
+        expect(await push(receiver, body, "quick")).toBe(200);
+        expect(await push(receiver, body, "open")).toBe(403);
+        expect((await receiver.send({})).status).toBe(403);
+      },
+      {
+        sources: {
+          quick: github({ secret: SECRET, addresses: ["127.0.0.0/8", "::1"] }),
+          open: github({ secret: SECRET, addresses: ["192.0.2.0/24"] }),
+        },
+        handlers: [...handlers("quick"), ...handlers("open")],
+        env: { IP_ALLOW_LIST: "192.0.2.0/24" },
+      },
+    ));
+});
+
+describe("mistakes in a source's rate and addresses", () => {
+  it("a receiver does not start with a rate or addresses that are none", () =>
+    withMigrated("sqlite", async (target) => {
+      const started = (settings: { rate?: string; addresses?: string[] }) =>
+        startReceiver(target, { sources: { code: github({ secret: SECRET, ...settings }) } });
+      await expect(started({ rate: "0/minute" })).rejects.toThrow(
+        'sources.code.rate: got "0/minute", expected a count per second, minute, hour or day',
+      );
+      await expect(started({ addresses: ["192.0.2.0/33"] })).rejects.toThrow("sources.code.addresses: got");
+      await expect(started({ addresses: [] })).rejects.toThrow("sources.code.addresses: got");
+    }));
+});

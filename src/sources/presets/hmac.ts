@@ -14,7 +14,7 @@ export interface HmacSourceOptions
 
 /** Any HMAC, or hash, over a template of body, headers and address. @throws TypeError that names what is wrong */
 export function hmac(options: HmacSourceOptions): SourceDefinition {
-  const { secret: _, path, unhandled, maxBodyBytes, ...described } = options;
+  const { secret: _, path, unhandled, maxBodyBytes, rate, addresses, ...described } = options;
   const { algorithm, key, signature, signed, timestamp, eventTime, ...contract } = described;
   const scheme = { algorithm, key, signature, signed, timestamp } as HmacData;
   const own = hmacPreset({

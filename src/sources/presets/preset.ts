@@ -144,6 +144,12 @@ const SETTING_FAULTS: {
     unhandled === "ignore" || unhandled === "refuse"
       ? undefined
       : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  // The configuration reads what they say.
+  rate: (rate) => (typeof rate === "string" ? undefined : 'expected a text, such as "600/minute"'),
+  addresses: (addresses) =>
+    Array.isArray(addresses) && addresses.every((one) => typeof one === "string")
+      ? undefined
+      : "expected a list of texts",
   maxBodyBytes(bytes) {
     const [least, most] = BODY_BYTES;
     const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;
