@@ -23,9 +23,10 @@ import {
   type Observer,
   type Receiver,
 } from "../pipeline/index.ts";
-import type { Credential, NamedSecret, PlatformRules, Scheme } from "../sources/index.ts";
+import type { NamedSecret, PlatformRules, Scheme } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
+import type { NoteCredential } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
@@ -43,7 +44,7 @@ interface Dependencies {
   readonly origin?: () => string;
   /** None is learnt when left out. */
   readonly learntSecrets?: LearntSecrets;
-  readonly noteCredential: (credential: Credential) => void;
+  readonly noteCredential: NoteCredential;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
   readonly tokens: UserTokens;
@@ -179,17 +180,16 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
 
 function createObserver(
   metrics: Metrics,
-  noteCredential: (credential: Credential) => void,
+  noteCredential: NoteCredential,
   log: Log,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
     credentialsUsed(source, credentials) {
-      if (source !== PLATFORM) return;
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
-        metrics.credentialUsed(credential.method, secret);
-        noteCredential(credential);
+        metrics.credentialUsed(source, credential.method, secret);
+        noteCredential(source, credential);
       }
     },
     bodyMismatch({ source, eventId }) {

@@ -15,7 +15,12 @@ import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSources } from "./configured-sources.ts";
-import { configuredSecrets, createCredentialUseRecorder, secretFingerprint } from "./credential-uses.ts";
+import {
+  configuredSecrets,
+  createCredentialUseRecorder,
+  learntCredentials,
+  secretFingerprint,
+} from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { LearntSecrets } from "./learnt-secrets.ts";
@@ -106,11 +111,14 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const migrations = migrationsOf(registry, options.migrations ?? []);
   const store = await openOwnStore(config, migrations, clock, logger, undo);
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
-  const secrets = await configuredSecrets(config);
-  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
   const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
-  const parts = { config, store, registry, encryptor, scheme, noteCredential };
-  const ofSources = await openSources(config, origins, { store, encryptor, clock, log: logger });
+  const parts = { config, store, registry, encryptor, scheme };
+  const { secrets, ...ofSources } = await openSources(config, origins, {
+    store,
+    encryptor,
+    clock,
+    log: logger,
+  });
   const services = createServices({ ...parts, ...ofSources, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
@@ -181,17 +189,21 @@ async function openCaptureBuffer(
 async function openSources(
   config: Config,
   origins: { readonly public: string },
-  parts: Omit<ConstructorParameters<typeof LearntSecrets>[0], "fingerprint">,
+  parts: Omit<ConstructorParameters<typeof LearntSecrets>[0], "fingerprint"> & { readonly store: Store },
 ) {
   const configured = await configuredSources(config);
   const fingerprint = secretFingerprint(config);
   const learntSecrets = new LearntSecrets({
     ...parts,
-    fingerprint: (source, secret) => fingerprint(`${source}/hmac`, secret),
+    fingerprint: (source, secret) => fingerprint(`source:${source}`, secret),
   });
   await learntSecrets.begin(configured);
   const origin = () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public);
-  return { configuredSources: configured, learntSecrets, origin };
+  const known = await configuredSecrets(config, configured);
+  const secrets = () => [...known, ...learntCredentials(configured, learntSecrets, fingerprint)];
+  const { store, clock, log } = parts;
+  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, log);
+  return { configuredSources: configured, learntSecrets, secrets, noteCredential, origin };
 }
 
 /** What runs beside the listeners: the pollers, retention, re-encryption, renewed certificates. */

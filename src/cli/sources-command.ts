@@ -84,7 +84,8 @@ function sourceText({
     version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
-    if (secrets.length === 0) return [["the platform's JWK Set", `${method}, in ${header}`, "", ""]];
+    const none = method === "secret" ? "none that is known" : "the platform's JWK Set";
+    if (secrets.length === 0) return [[none, `${method}, in ${header}`, "", ""]];
     return secrets.map(({ name, last_used_at, advice }) => [
       name,
       `${method}, in ${header}`,

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
@@ -60,8 +61,10 @@ export interface SourceDefinition {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly settings: SourceSettings;
-  /** The texts that no log may show. */
+  /** The texts that no log may show; those that verify come first, in the order in which the scheme counts them. */
   readonly secrets: readonly string[];
+  /** How it signs, where that is an HMAC: a refused callback is explained by it. */
+  readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;

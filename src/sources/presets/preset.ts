@@ -25,9 +25,9 @@ export interface LearningOptions extends SourceSettings {
   readonly secret?: SecretOption;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign"> {
   readonly settings: SourceSettings;
-  /** The texts that no log may show. */
+  /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
   /** @throws TypeError for a secret or a key that cannot be used */
   readonly scheme: (environment: SourceEnvironment) => Scheme;
@@ -45,7 +45,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, sign, isUsable = () => true } = parts;
+  const { preset, facts, secrets, scheme, hmac, sign, isUsable = () => true } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -62,6 +62,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
       return createEventContract(contract, { ...environment, learn });
     },
+    ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
   };
 }
@@ -106,6 +107,7 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
           ? learningScheme(environment.learning ?? NOTHING_LEARNT, secrets, make(environment))
           : make(environment)(secrets),
       contract,
+      hmac: scheme,
       ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
       ...(current !== undefined && {
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
