@@ -27,7 +27,7 @@ export function hmac(options: HmacSourceOptions): SourceDefinition {
 
 /** The options that are the contract's; a misspelt one is refused where the contract is made. */
 function contractOf({ eventTime, ...options }: HmacSourceOptions): ContractData {
-  const { secret, path, unhandled, answer, algorithm, key, signature, signed, timestamp, ...contract } =
-    options;
+  const { secret, path, unhandled, answer, maxBodyBytes, rate, addresses, ...described } = options;
+  const { algorithm, key, signature, signed, timestamp, ...contract } = described;
   return eventTime === undefined ? contract : { ...contract, timestamp: eventTime };
 }

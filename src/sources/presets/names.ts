@@ -62,3 +62,6 @@ export const PRESET_NAMES = [
   "zoom",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
+
+/** Those whose platform chooses the secret and sends it, so that none need be set. */
+export const LEARNING_PRESETS: ReadonlySet<string> = new Set(["asana", "notion"]);
