@@ -1,6 +1,7 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
 import type { SourceDefinition } from "../source-definition.ts";
 import { github } from "./github.ts";
+import { lark } from "./lark.ts";
 import type { PresetName } from "./names.ts";
 import type { SecretOption } from "./preset.ts";
 import { stripe } from "./stripe.ts";
@@ -8,11 +9,13 @@ import { stripe } from "./stripe.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
+export { type LarkOptions, lark } from "./lark.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
 export { stripe } from "./stripe.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
   github,
+  lark,
   stripe,
 } satisfies Record<PresetName, (options: { readonly secret: SecretOption }) => SourceDefinition>;
