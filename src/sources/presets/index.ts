@@ -7,11 +7,14 @@ import type { SecretOption } from "./preset.ts";
 import { stripe } from "./stripe.ts";
 
 export type { SourceDefinition } from "../source-definition.ts";
+export { type AlipayOptions, alipay } from "./alipay.ts";
+export { type DingTalkOptions, dingtalk } from "./dingtalk.ts";
 export { github } from "./github.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
 export { type LarkOptions, lark } from "./lark.ts";
 export type { PresetOptions, SecretOption } from "./preset.ts";
 export { stripe } from "./stripe.ts";
+export { type WeChatPayOptions, wechatPay } from "./wechat-pay.ts";
 
 /** Those that need nothing but a secret, which `SOURCES` may name. */
 export const PRESETS = {
