@@ -48,5 +48,10 @@ export const alipayProof: PlatformProof = {
     });
     return sdk.checkNotifySignV2(Object.fromEntries(new URLSearchParams(Buffer.from(body).toString())));
   },
+  withoutSignature(request) {
+    const form = new URLSearchParams(Buffer.from(request.body).toString());
+    form.delete("sign");
+    return { ...request, body: Buffer.from(form.toString()) };
+  },
   toleranceSeconds: null,
 };

@@ -1,6 +1,7 @@
 import type { PlatformProof } from "../platform-proof.ts";
 import { alipayProof } from "./alipay.ts";
 import { dingtalkProof } from "./dingtalk.ts";
+import { ebayProof } from "./ebay.ts";
 import { githubProof } from "./github.ts";
 import { larkProof } from "./lark.ts";
 import { stripeProof } from "./stripe.ts";
@@ -10,6 +11,7 @@ import { wechatPayProof } from "./wechat-pay.ts";
 export const PROOFS: readonly PlatformProof[] = [
   alipayProof,
   dingtalkProof,
+  ebayProof,
   githubProof,
   larkProof,
   stripeProof,
