@@ -105,7 +105,10 @@ const DIGESTS = {
   "rsa-sha512": "sha512",
   "rsa-pss-sha256": "sha256",
   "rsa-pss-sha512": "sha512",
-} as const;
+} as const satisfies Record<SignatureAlgorithm, string | null>;
+
+/** All of them, for messages. */
+export const SIGNATURE_ALGORITHMS = Object.keys(DIGESTS) as readonly SignatureAlgorithm[];
 
 /** Whether this key made the signature. A key that does not fit the algorithm made none. */
 export function isSignedBy(
