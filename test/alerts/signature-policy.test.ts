@@ -188,6 +188,7 @@ describe("an outcome", () => {
       "redirect_invalid",
       "process_ended",
       "internal",
+      "handshake_failed",
       "keys_unavailable",
       "platform_unavailable",
       "prefetch_refused",

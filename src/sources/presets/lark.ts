@@ -24,6 +24,8 @@ const FACTS: PlatformFacts = {
   docs: "https://open.feishu.cn/document/ukTMukTMukTM/uYDNxYjL2QTM24iN0EjN/event-subscription-configure-/encrypt-key-encryption-configuration-case",
   proof: "verifies",
   deadlineSeconds: 3,
+  // Up to four times: after seconds, 5 minutes, 1 hour and 6 hours.
+  retryHours: 8,
 };
 
 /** The timestamp is signed as a text: its form is not documented, nor whether a retry renews it. */
