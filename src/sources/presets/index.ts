@@ -8,6 +8,7 @@ import { okta } from "./okta.ts";
 import type { SecretOption } from "./preset.ts";
 import { stripe } from "./stripe.ts";
 
+export type { WeChatMerchant } from "../schemes/wechat-certificates.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { type AlipayOptions, alipay } from "./alipay.ts";
 export { type AntomOptions, antom } from "./antom.ts";

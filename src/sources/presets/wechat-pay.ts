@@ -2,17 +2,25 @@ import { isJsonObject, isRefused, type JsonObject, type JsonValue } from "../../
 import type { Decoded } from "../contract/body-formats.ts";
 import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
 import { ownValue } from "../contract/path.ts";
-import { createPublicKeyScheme, type IdentifiedKey, type PublicKeyData } from "../schemes/public-key.ts";
+import type { IdentifiedKey, PublicKeyData } from "../schemes/public-key.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
+import {
+  assertMerchant,
+  fetchWeChatCertificate,
+  type WeChatMerchant,
+} from "../schemes/wechat-certificates.ts";
+import { createWeChatScheme } from "../schemes/wechat-pay.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
 export interface WeChatPayOptions extends PresetOptions {
   /**
    * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
-   * certificates by their serial numbers. All of them verify; the current one first.
+   * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.
    */
-  readonly keys: Readonly<Record<string, string | undefined>>;
+  readonly keys?: Readonly<Record<string, string | undefined>>;
+  /** Merchants with platform certificates: those that `keys` lacks are fetched from WeChat Pay in this merchant's name. */
+  readonly merchant?: WeChatMerchant;
 }
 
 /** wechatpay-go refuses what is more than five minutes off in either direction, so a retry must have a new time. */
@@ -30,7 +38,7 @@ const SUCCESS = { status: 200 };
 /**
  * WeChat Pay, API v3: `Wechatpay-Signature`, RSA-SHA256 over timestamp, nonce and body, each with a newline after it, by the
  * key that `Wechatpay-Serial` names. `resource` is AES-256-GCM under the APIv3 key (`secret`); handlers see it decrypted, in
- * its place. The response's status counts, and not its body. Keys are configured; none is fetched.
+ * its place. The response's status counts, and not its body.
  * Source: wechatpay-apiv3/wechatpay-go `core/auth/validators` and `core/notify`; wechatpay-node-v3 `verifySign` and
  * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
  * @throws TypeError that names the option that is wrong
@@ -38,7 +46,9 @@ const SUCCESS = { status: 200 };
 export function wechatPay(options: WeChatPayOptions): SourceDefinition {
   const secrets = secretsOf("wechatPay", options.secret);
   const apiKeys = secrets.map(apiKeyOf);
-  const keys = keysOf(options.keys);
+  const { merchant } = options;
+  const keys = keysOf(options.keys, merchant !== undefined);
+  if (merchant !== undefined) assertMerchant(merchant);
   return defineSource({
     preset: "wechat-pay",
     facts: {
@@ -50,8 +60,14 @@ export function wechatPay(options: WeChatPayOptions): SourceDefinition {
       renewsTimestamp: true,
     },
     settings: options,
-    secrets,
-    scheme: ({ clock }) => createPublicKeyScheme(SCHEME, { keys, clock }),
+    secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
+    scheme: ({ clock }) =>
+      createWeChatScheme(SCHEME, {
+        ...{ keys, clock },
+        ...(merchant !== undefined && {
+          fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
+        }),
+      }),
     contract: {
       decrypt: (body) => decrypt(body, apiKeys),
       id: "body.id",
@@ -79,12 +95,12 @@ function apiKeyOf(secret: string): Buffer {
   );
 }
 
-function keysOf(keys: WeChatPayOptions["keys"]): IdentifiedKey[] {
+function keysOf(keys: WeChatPayOptions["keys"], mayBeEmpty: boolean): IdentifiedKey[] {
   const all = Object.entries(keys ?? {}).map(([id, key]) => {
     if (typeof key === "string") return { id, key };
     throw new TypeError(`wechatPay: \`keys\`: got none for ${JSON.stringify(id)}, expected PEM`);
   });
-  if (all.length > 0) return all;
+  if (all.length > 0 || mayBeEmpty) return all;
   throw new TypeError(
     "wechatPay: `keys`: got none, expected PEM texts by serial, such as { PUB_KEY_ID_01…: pem }",
   );

@@ -1,6 +1,10 @@
-import { createCipheriv, generateKeyPairSync, sign } from "node:crypto";
+import { createCipheriv, createVerify, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { wechatPay } from "../../../src/sources/presets/index.ts";
+import { fetchWeChatCertificate } from "../../../src/sources/schemes/wechat-certificates.ts";
+import { createWeChatScheme } from "../../../src/sources/schemes/wechat-pay.ts";
+import { issueCertificate } from "../../support/certificate-chain.ts";
+import { withHttpServer } from "../../support/http-server.ts";
 import { NOW, opened, sent } from "../../support/preset-source.ts";
 
 const API_KEY = "an APIv3 key has 32 characters..";
@@ -122,5 +126,103 @@ describe("the preset wechat-pay", () => {
     ],
   ])("wrong options are refused: case %#", (options, message) => {
     expect(() => wechatPay(options)).toThrow(message);
+  });
+});
+
+const CERTIFICATE_SERIAL = "5157F09EFDC096DE15EBE81A47057A7232F1B8E1";
+const MERCHANT = {
+  id: "1900009191",
+  serial: "1DDE55AD98ED71D6EDD4A4A16996DE7B47773A8C",
+  privateKey: String(OTHER?.privateKey.export({ type: "pkcs8", format: "pem" })),
+};
+const clock = { now: () => NOW };
+const SCHEME = {
+  algorithm: "rsa-sha256",
+  signature: { header: "Wechatpay-Signature", encoding: "base64" },
+  keyId: "Wechatpay-Serial",
+  signed: "{timestamp}\n{header.Wechatpay-Nonce}\n{body}\n",
+  timestamp: { header: "Wechatpay-Timestamp", unit: "seconds", toleranceSeconds: 300 },
+} as const;
+
+describe("the platform certificates of WeChat Pay", () => {
+  it("are fetched in the merchant's name, and decrypted with the APIv3 key", async () => {
+    const { pem: certificate } = await issueCertificate({ subject: "Tenpay.com" });
+    const expired = await issueCertificate({ subject: "Tenpay.com", notAfter: new Date("2021-01-01") });
+    const seen: string[] = [];
+    const item = (serial: string, plain: string) => {
+      const { ciphertext, ...rest } = eventOf({ plain }).resource;
+      return { serial_no: serial, encrypt_certificate: { ...rest, ciphertext } };
+    };
+    await withHttpServer(
+      (request, response) => {
+        seen.push(`${request.method} ${request.url}`, request.headers.authorization ?? "");
+        response.end(
+          JSON.stringify({ data: [item(CERTIFICATE_SERIAL, certificate), item("0A", expired.pem)] }),
+        );
+      },
+      async (origin) => {
+        const api = { merchant: MERCHANT, apiKeys: [Buffer.from(API_KEY)], clock, origin };
+        expect(await fetchWeChatCertificate(CERTIFICATE_SERIAL, api)).toBe(certificate);
+        expect(await fetchWeChatCertificate("0A", api)).toBeUndefined();
+        expect(await fetchWeChatCertificate("0B", api)).toBeUndefined();
+        const other = { ...api, apiKeys: [Buffer.from("another APIv3 key of 32 bytes...")] };
+        await expect(fetchWeChatCertificate(CERTIFICATE_SERIAL, other)).rejects.toThrow(/APIv3 key/);
+      },
+    );
+    const [line, authorization = ""] = seen;
+    expect(line).toBe("GET /v3/certificates");
+    const fields = Object.fromEntries(
+      [...authorization.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+    );
+    expect(fields).toMatchObject({ mchid: MERCHANT.id, serial_no: MERCHANT.serial });
+    const content = `GET\n/v3/certificates\n${fields.timestamp}\n${fields.nonce_str}\n\n`;
+    const verified = createVerify("sha256")
+      .update(content)
+      .verify(pem(OTHER), fields.signature ?? "", "base64");
+    expect(verified).toBe(true);
+  });
+
+  it("verify under an unknown serial, and are asked for once", async () => {
+    const asked: string[] = [];
+    const fetchCertificate = async (serial: string) => {
+      asked.push(serial);
+      return serial === CERTIFICATE_SERIAL ? pem() : undefined;
+    };
+    const scheme = createWeChatScheme(SCHEME, {
+      keys: [{ id: SERIAL, key: pem(OTHER) }],
+      clock,
+      fetchCertificate,
+    });
+    const verify = (serial: string, pair = OWN) => scheme.verify(callback(eventOf(), { serial, pair }));
+    for (let count = 0; count < 2; count += 1)
+      expect(await verify(CERTIFICATE_SERIAL)).toMatchObject({ verified: [{ method: "public_key" }] });
+    expect(await verify(CERTIFICATE_SERIAL, OTHER)).toMatchObject({ code: "signature_mismatch" });
+    expect(await verify("0B0B0B0B")).toMatchObject({ code: "signature_mismatch" });
+    expect(await verify(SERIAL, OTHER)).toMatchObject({ verified: [{ index: 0 }] });
+    expect(await verify("PUB_KEY_ID_1")).toMatchObject({ code: "signature_mismatch" });
+    expect(await verify("../token")).toMatchObject({ code: "signature_mismatch" });
+    expect(asked).toEqual([CERTIFICATE_SERIAL, "0B0B0B0B"]);
+  });
+
+  it("that cannot be had are our failure", async () => {
+    const fetchCertificate = () => Promise.reject(new Error("down"));
+    const scheme = createWeChatScheme(SCHEME, { keys: [], clock, fetchCertificate });
+    expect(await scheme.verify(callback(eventOf(), { serial: CERTIFICATE_SERIAL }))).toMatchObject({
+      kind: "failed",
+      code: "keys_unavailable",
+    });
+    expect(await scheme.verify(sent("{}"))).toMatchObject({ code: "signature_missing" });
+  });
+
+  it.each([
+    [{ id: "1/2" }, /`merchant.id`/],
+    [{ serial: "" }, /`merchant.serial`/],
+    [{ privateKey: "x" }, /`merchant.privateKey`/],
+  ])("wrong options are refused: %j", (over, message) => {
+    expect(() => wechatPay({ secret: API_KEY, merchant: { ...MERCHANT, ...over } })).toThrow(message);
+  });
+
+  it("the merchant's key is kept from logs", () => {
+    expect(wechatPay({ secret: API_KEY, merchant: MERCHANT }).secrets).toContain(MERCHANT.privateKey);
   });
 });
