@@ -111,6 +111,10 @@ export const FAULTS = {
     body_malformed:
       "The body is not the form, multipart form, JWS or gzip that its source's platform sends, or a batch holds more than 10,000 events; the message says which.",
   }),
+  ...faults(400, "the body cannot be decrypted", {
+    body_undecryptable:
+      "The callback is authentic, and no configured key decrypts its encrypted part, or the plain text is not the JSON that its platform encrypts. Compare the key with the platform's page; the log says what was tried.",
+  }),
   ...faults(400, "the handshake is not valid", {
     handshake_invalid:
       "A platform's challenge is too long, holds characters that none has, names a foreign address, or comes for a secret that is known already; the message says which.",

@@ -156,12 +156,7 @@ describe("Dropbox", () => {
 describe("Asana's secret", () => {
   const handshake = requestOf("", { headers: { "X-Hook-Secret": "b537207f20cbfa02357cf448134da559" } });
   const ask = (learn?: (secret: string) => boolean, request = handshake) =>
-    openPreset(
-      asana({ secret: SECRET }),
-      learn === undefined
-        ? {}
-        : { learning: { learn, learntSecrets: () => [], lookForSecrets: () => undefined } },
-    ).contract.challenge?.(request);
+    openPreset(asana({ secret: SECRET }), learn === undefined ? {} : { learn }).contract.challenge?.(request);
 
   it("is kept and echoed where the source takes a new one", async () => {
     const kept: string[] = [];
