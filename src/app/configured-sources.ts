@@ -1,8 +1,12 @@
 import { type Config, ConfigError, type SourceLimits } from "../config/index.ts";
 import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
 import type { AnswerMode, Source } from "../pipeline/index.ts";
-import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
-import type { LearntSecrets } from "./learnt-secrets.ts";
+import {
+  createPlatformContract,
+  type Scheme,
+  type SourceDefinition,
+  type SourceEnvironment,
+} from "../sources/index.ts";
 
 export interface ConfiguredSource {
   readonly name: string;
@@ -54,7 +58,9 @@ interface SourceParts {
   readonly configured: readonly ConfiguredSource[];
   readonly clock: Clock;
   readonly origin: () => string;
-  readonly learntSecrets: Pick<LearntSecrets, "learning"> | undefined;
+  readonly learntSecrets:
+    | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
+    | undefined;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 

@@ -82,21 +82,30 @@ export async function configuredSecrets(
 }
 
 function secretsOfSource(
-  { name, definition }: ConfiguredSource,
-  { sources }: Config,
+  source: ConfiguredSource,
+  config: Config,
   fingerprint: (use: string, secret: string) => string,
 ): ConfiguredSecret[] {
-  const isPreset = sources.presets.some((preset) => preset.name === name);
+  const { name, definition } = source;
   const method = `source:${name}`;
-  return definition.secrets.map((text, index, { length }) => {
-    const place = length === 1 ? `${name}, secret` : `${name}, secret ${index + 1} of ${length}`;
-    const variable = secretVariables(name)[Math.min(index, 1)];
-    return {
-      ...{ source: name, method, index, isPrevious: index > 0 },
-      fingerprint: fingerprint(method, text),
-      name: isPreset && variable !== undefined ? variable : place,
-    };
-  });
+  return definition.secrets.map((text, index) => ({
+    ...{ source: name, method, index, isPrevious: index > 0 },
+    fingerprint: fingerprint(method, text),
+    name: sourceSecretName(source, index, config),
+  }));
+}
+
+/** The variable, or the source and the place there where it has several. */
+export function sourceSecretName(
+  { name, definition }: ConfiguredSource,
+  index: number,
+  { sources }: Pick<Config, "sources">,
+): string {
+  const { length } = definition.secrets;
+  if (index >= length) return `${name}, learnt secret`;
+  const variable = secretVariables(name)[Math.min(index, 1)];
+  if (variable !== undefined && sources.presets.some((preset) => preset.name === name)) return variable;
+  return length === 1 ? `${name}, secret` : `${name}, secret ${index + 1} of ${length}`;
 }
 
 /** Those that platforms chose themselves. All are in use: a platform that registers two addresses sends two. */

@@ -63,9 +63,9 @@ export class LearntSecrets {
     await this.#load();
     for (const { name, definition } of learning) {
       if (definition.secrets.length > 0) await store.sourceSecrets.closeUntilKnown(name);
-      else await store.sourceSecrets.openUntilKnown(name);
-      if (definition.secrets.length === 0 && this.of(name).length === 0)
-        log.warn({ source: name }, "the source has no secret yet: it takes the first one that is sent to it");
+      if (definition.secrets.length > 0 || this.of(name).length > 0) continue;
+      await store.sourceSecrets.openUntilKnown(name);
+      log.warn({ source: name }, "the source has no secret yet: it takes the first one that is sent to it");
     }
   }
 

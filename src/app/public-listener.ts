@@ -76,6 +76,7 @@ export function publicListener(
         toleranceSeconds: signing.toleranceSeconds,
         tokens: token,
       },
+      sources: services.diagnoses,
       clock,
       log,
       diagnosed: metrics.diagnosed,

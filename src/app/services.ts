@@ -23,10 +23,16 @@ import {
   type Observer,
   type Receiver,
 } from "../pipeline/index.ts";
-import type { NamedSecret, PlatformRules, Scheme } from "../sources/index.ts";
+import {
+  createSourceDiagnosis,
+  type DiagnoseSource,
+  type NamedSecret,
+  type PlatformRules,
+  type Scheme,
+} from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
-import type { NoteCredential } from "./credential-uses.ts";
+import { type NoteCredential, sourceSecretName } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
@@ -113,9 +119,26 @@ export function createServices(dependencies: Dependencies) {
     metrics,
     callbackLog,
     diagnosisSecrets: namedSecrets,
+    diagnoses: diagnosesOf(dependencies, origin),
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
   };
+}
+
+/** How the refusals of each source beside the platform are explained. */
+function diagnosesOf(
+  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: Dependencies,
+  origin: () => string,
+): ReadonlyMap<string, DiagnoseSource> {
+  const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
+    const { name, definition } = source;
+    const { hmac, facts, secrets: configured } = definition;
+    const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
+    const secretName = (index: number) => sourceSecretName(source, index, config);
+    const { title } = facts;
+    return [name, createSourceDiagnosis({ title, hmac, secrets, secretName, named, origin })];
+  });
+  return new Map(diagnoses);
 }
 
 function metricsOf({ config, store, registry, clock }: Dependencies, concurrency: ConcurrencyLimit): Metrics {

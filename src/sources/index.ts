@@ -18,6 +18,7 @@ export { createPlatformContract, type PlatformRules } from "./contract/platform-
 export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
+export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
 export { LEARNING_PRESETS, PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";
 export {

@@ -28,7 +28,8 @@ export class SourceSecrets extends Area {
   /** Opens the window of a source that has no secret, until it has one. */
   async openUntilKnown(source: string): Promise<void> {
     const window = { name: windowOf(source), value: UNTIL_ONE_IS_KNOWN };
-    await this.write`${insert("oncehook_settings", window)} ON CONFLICT (name) DO NOTHING`;
+    await this
+      .write`${insert("oncehook_settings", window)} ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   }
 
   /** Closes that window: the source's configuration has a secret. */

@@ -100,6 +100,19 @@ describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: D
       learning,
     ));
 
+  it("a source whose secrets were forgotten is open after a start, however long ago that was", () =>
+    withMigrated(dialect, async (target) => {
+      const first = await startReceiver(target, learning);
+      await introduce(first, "the-first-one");
+      await relearn(first, { forget: true });
+      await first.stop();
+      const later = { now: () => new Date(Date.now() + 3_600_000) };
+      const second = await startReceiver(target, { ...learning, clock: later });
+      expect(await introduce(second, "the-second-one")).toMatchObject({ status: 200 });
+      expect(await introduce(second, "the-third-one")).toMatchObject({ status: 400 });
+      await second.stop();
+    }));
+
   it("no secret is taken where one is configured", () =>
     withReceiver(
       dialect,
@@ -223,6 +236,20 @@ describe("sources that learn", () => {
         expect(ended).toMatchObject({ code: 0, stderr: "" });
         expect(ended.stdout).toMatch(/^tasks takes one secret until \S+Z; none verifies now\./);
         expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
+      },
+      learning,
+    ));
+
+  it("no log shows a secret that was just sent", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "chosen-by-asana");
+        await introduce(receiver, "chosen-by-a-stranger");
+        const list = async () => (await receiver.admin("/api/v1/callbacks")).body;
+        await until(async () => ((await list()) as { items: object[] }).items.length === 2);
+        expect(JSON.stringify(await list())).not.toContain("chosen-by");
+        expect(JSON.stringify(receiver.lines)).not.toContain("chosen-by");
       },
       learning,
     ));
