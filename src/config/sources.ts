@@ -110,7 +110,7 @@ export function secretVariables(name: string): [current: string, previous: strin
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const RESERVED = [PLATFORM, OAUTH, "v1", "v2"];
-const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|:[a-z][A-Za-z0-9]{0,31}))+$/;
 
 /** What is wrong with the `sources` of a configuration file. */
 export function sourceProblems(sources: unknown): string[] {
@@ -134,7 +134,9 @@ export function sourceProblems(sources: unknown): string[] {
     const other = paths.get(path);
     paths.set(path, name);
     if (!PATH.test(path))
-      return [`sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe`];
+      return [
+        `sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe or /hooks/:shop`,
+      ];
     return other === undefined ? [] : [`sources.${name}: path: ${path} is the path of ${other} as well`];
   });
 }

@@ -8,8 +8,26 @@ export const PLATFORM = "platform";
 /** The source of the events that OAuth redirects bring; the platform's handlers receive them. */
 export const OAUTH = "oauth";
 
+/** The source of a tenant's events, such as `shop/acme.example`: each tenant has records of its own. */
+export function tenantSource(name: string, params: Readonly<Record<string, string>>): string {
+  return [name, ...Object.values(params)].join("/");
+}
+
+/** The configured source of an event's key. */
+export function sourceName(source: string): string {
+  const end = source.indexOf("/");
+  return end === -1 ? source : source.slice(0, end);
+}
+
+/** The tenant of an event's key; undefined for a source without tenants. */
+export function tenantOf(source: string): string | undefined {
+  const end = source.indexOf("/");
+  return end === -1 ? undefined : source.slice(end + 1);
+}
+
 /** What makes an event one event: the same id from another source is another event. */
 export interface EventKey {
+  /** The source's name, and its tenant where it has tenants (`tenantSource`). */
   readonly source: string;
   /** 1 to 255 bytes of UTF-8, compared byte for byte. */
   readonly eventId: string;

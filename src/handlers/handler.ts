@@ -5,7 +5,10 @@ import type { Migration, Transaction } from "../store/index.ts";
 /** What `prepare` gets: outside work belongs here, writes belong in `handle`. */
 export interface PrepareContext<Data = JsonObject> {
   readonly event: CallbackEvent<Data>;
+  /** The configured source's name. */
   readonly source: string;
+  /** Of a source whose path has parameters: their values, joined by `/`. */
+  readonly tenant: string | undefined;
   readonly version: Version;
   /** Aborted at the time limit; pass it on to `fetch`. */
   readonly signal: AbortSignal;

@@ -1,5 +1,13 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonObject, OAUTH, PLATFORM, type Refused, refused, type Version } from "../domain/index.ts";
+import {
+  type JsonObject,
+  OAUTH,
+  PLATFORM,
+  type Refused,
+  refused,
+  sourceName,
+  type Version,
+} from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
 import { withTimeLimit } from "./with-time-limit.ts";
 
@@ -38,8 +46,9 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
     )?.[1];
   return {
     find(source: string, version: Version, type: string): Handler | undefined {
-      const name = nameOf(source === OAUTH ? PLATFORM : source, version, type);
-      return byName.get(name) ?? (patterns.length === 0 ? undefined : matching(source, version, type));
+      const configured = sourceName(source);
+      const name = nameOf(configured === OAUTH ? PLATFORM : configured, version, type);
+      return byName.get(name) ?? (patterns.length === 0 ? undefined : matching(configured, version, type));
     },
     /** Every type and pattern that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],

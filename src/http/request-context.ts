@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
 import type { Clock } from "../domain/index.ts";
 import type { RequestSpan, Tracer } from "../observability/tracing/index.ts";
+import type { PathParameters } from "../sources/index.ts";
 import type { UnverifiedTurns } from "./admission.ts";
 import { normalAddress } from "./remote-address.ts";
 import type { UnverifiedBody } from "./unverified-bodies.ts";
@@ -23,6 +24,8 @@ export interface RequestContext {
   /** The client's, and how it came, through trusted proxies only. */
   readonly address: string;
   readonly protocol: "http" | "https";
+  /** Of an address whose path has parameters. */
+  params: PathParameters | undefined;
   /** Whether the path is one that platforms call. */
   readonly isCallback: boolean;
   /** In which it waits for its response where it is not authentic. */
@@ -74,6 +77,7 @@ export function createRequestContext(
     startedAt: performance.now(),
     address,
     protocol,
+    params: undefined,
     isCallback,
     turns,
     responseHeaders: {

@@ -70,7 +70,7 @@ export function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: 
   return {
     requestId: request.requestId,
     receivedAt: request.receivedAt.toISOString(),
-    source,
+    source: result.source ?? source,
     eventId,
     eventType,
     method: request.method,

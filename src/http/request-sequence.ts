@@ -19,7 +19,7 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
-import { createRoutes, type Route, type RouteOptions } from "./routes.ts";
+import { createRoutes, type Route, type RouteOptions, type Routes } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface RequestSequenceOptions extends RouteOptions {
@@ -40,7 +40,7 @@ export class RequestSequence {
   readonly #bounds: RequestBounds;
   readonly #responder: Responder;
   readonly #throttle = createOverloadThrottle();
-  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #routes: Routes;
   readonly #arrival: Arrival;
 
   constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
@@ -56,9 +56,10 @@ export class RequestSequence {
 
   start(message: IncomingMessage, response: ServerResponse): void {
     const [path = ""] = (message.url ?? "").split("?", 1);
-    const route = this.#routes.get(path);
-    const callbackPath = route?.isCallback ? path : undefined;
+    const { route, params } = this.#routes.find(path);
+    const callbackPath = route?.isCallback ? (route.pattern ?? path) : undefined;
     const request = createRequestContext(message, response, callbackPath, this.#arrival);
+    if (params !== undefined) request.params = params;
     const { quiet } = this.#bounds.acceptGate;
     if (quiet === undefined) this.#guard(request, () => this.#admit(request, route));
     else void quiet.then(() => this.#guard(request, () => this.#admit(request, route)));

@@ -1,6 +1,6 @@
 import { PLATFORM, type Version } from "../domain/index.ts";
 import { processCallback, type Source } from "../pipeline/index.ts";
-import type { DistinctHeaders } from "../sources/index.ts";
+import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
@@ -24,7 +24,46 @@ export interface Route {
   readonly limits?: readonly Policy[];
   /** Its allow list, where it is not the one of all addresses. */
   readonly isAllowed?: (address: string) => boolean;
+  /** The path as it was configured, where it has parameters. */
+  readonly pattern?: string;
   readonly handle: RouteHandler;
+}
+
+interface FoundRoute {
+  readonly route: Route | undefined;
+  readonly params?: PathParameters;
+}
+
+/** The routes by their paths; those with parameters are looked at last, in the order of the configuration. */
+export class Routes {
+  readonly #exact = new Map<string, Route>();
+  readonly #patterns: { readonly pattern: RegExp; readonly found: FoundRoute }[] = [];
+
+  set(path: string, route: Route): void {
+    if (!path.includes("/:")) this.#exact.set(path, route);
+    else this.#patterns.push({ pattern: compilePath(path), found: { route: { ...route, pattern: path } } });
+  }
+
+  find(path: string): FoundRoute {
+    const route = this.#exact.get(path);
+    if (route !== undefined || this.#patterns.length === 0) return { route };
+    for (const { pattern, found } of this.#patterns) {
+      const match = pattern.exec(path);
+      if (match !== null) return { ...found, params: { ...match.groups } };
+    }
+    return { route };
+  }
+}
+
+/** A parameter's value: what no encoding can spell in another way. */
+const VALUE = "[A-Za-z0-9._~-]{1,128}";
+
+function compilePath(path: string): RegExp {
+  const parts = path.split("/").map((part) => {
+    if (part.startsWith(":")) return `(?<${part.slice(1)}>${VALUE})`;
+    return part.replaceAll(/[.~-]/g, "\\$&");
+  });
+  return new RegExp(`^${parts.join("/")}$`);
 }
 
 /** A code and a state; the parameters of a body are parsed before they are verified. */
@@ -49,9 +88,9 @@ export function createRoutes(
   { addresses, maxBodyBytes, sourceBounds, requestTimeoutMs: timeLimitMs }: RouteOptions,
   deps: PublicDependencies,
   responder: Responder,
-): ReadonlyMap<string, Route> {
+): Routes {
   const { callbacks, redirect, start, done, capture } = addresses;
-  const served = new Map<string, Route>();
+  const served = new Routes();
   const callback = { isCallback: true, isOAuth: false };
   for (const { source: name, path, version } of callbacks) {
     const source = deps.receiver.sourcesByName.get(name);
@@ -110,6 +149,7 @@ function callbackRoute(
       version: version === "by_header" ? versionOf(headers) : version,
       method: request.method,
       target: request.url,
+      params: request.params,
       headers,
       body,
       startedAt,

@@ -10,7 +10,9 @@ import {
   type JsonObject,
   readableError,
   refused,
+  sourceName,
   success,
+  tenantOf,
 } from "../domain/index.ts";
 import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../handlers/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
@@ -169,7 +171,8 @@ class Attempt implements PendingEvent {
     const what = `the handler of "${event.event_type}"`;
     const context = {
       event,
-      source: key.source,
+      source: sourceName(key.source),
+      tenant: tenantOf(key.source),
       version,
       log,
       tx: scope.tx,

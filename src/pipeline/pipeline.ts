@@ -1,5 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
-import { type AttemptOutcome, type Failed, failed, isRefused, type Outcome } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  type Failed,
+  failed,
+  isRefused,
+  type Outcome,
+  tenantSource,
+} from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
@@ -75,7 +82,9 @@ async function endHandshake(
 function deliveryOf(callback: Callback, content: EventContent): Delivery {
   const { source, version, deadline, context, buildLogEntry, end } = callback;
   const { contract, answer } = source;
-  const key = { source: source.name, eventId: content.eventId };
+  const { params } = callback;
+  const { name } = source;
+  const key = { source: params === undefined ? name : tenantSource(name, params), eventId: content.eventId };
   const answerBy = typeof answer === "object" ? callback.startedAt + answer.withinMs : undefined;
   return {
     key,
@@ -202,7 +211,7 @@ class DeliveryRun implements PendingLookup {
       mode: "commit",
       context: this.#context,
       buildLogEntry: (outcome) =>
-        this.#isAnswered ? undefined : buildLogEntry({ outcome, eventId: key.eventId, eventType, isJson }),
+        this.#isAnswered ? undefined : buildLogEntry({ outcome, ...key, eventType, isJson }),
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
@@ -258,6 +267,6 @@ class DeliveryRun implements PendingLookup {
 
   #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
     const { isJson, end } = this.#delivery;
-    end({ outcome, eventId: this.key.eventId, eventType: this.#eventType, isJson, logEntry });
+    end({ outcome, ...this.key, eventType: this.#eventType, isJson, logEntry });
   }
 }

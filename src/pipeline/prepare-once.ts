@@ -7,6 +7,8 @@ import {
   type JsonValue,
   keyText,
   refused,
+  sourceName,
+  tenantOf,
 } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
@@ -108,7 +110,9 @@ async function runPrepare(
   const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
-  const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
+  const { log, tokens } = receiver;
+  const { source } = key;
+  const context = { event, source: sourceName(source), tenant: tenantOf(source), version, log, tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
     return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {

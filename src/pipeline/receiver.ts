@@ -70,6 +70,8 @@ export interface CallbackResult {
   readonly isVerified?: true;
   /** What a handshake responds with. */
   readonly response?: PlatformResponse | undefined;
+  /** Of the event's key, which names its tenant too. */
+  readonly source?: string | undefined;
   readonly eventId?: string | undefined;
   readonly eventType?: string | undefined;
   /** The part of the body that is this event, where the callback brought several. */

@@ -73,6 +73,7 @@ export {
   type DistinctHeaders,
   type HeldBody,
   isCredentialMissing,
+  type PathParameters,
   type Scheme,
   type SignedRequest,
   type VerificationResult,

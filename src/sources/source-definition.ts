@@ -42,7 +42,10 @@ export interface PlatformFacts {
 
 /** What a source's address and bounds are, whatever its platform. */
 export interface SourceSettings {
-  /** Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. */
+  /**
+   * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such as
+   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own.
+   */
   readonly path?: string;
   /**
    * When a callback gets its response: when its handler has committed (`inline`), as soon as the event is durable

@@ -31,9 +31,16 @@ export function storeEvent(source: string): Handler {
     type: "*",
     data: z.custom<JsonObject>(),
     migrations: [events],
-    async handle({ event, tx, now }) {
+    async handle({ event, tenant, tx, now }) {
       const { event_id: id, event_type: type, data } = event;
-      const row = { source, id, type, data: JSON.stringify(data), received_at: now.toISOString() };
+      // Ids are unique within a tenant.
+      const row = {
+        source: tenant === undefined ? source : `${source}/${tenant}`,
+        id,
+        type,
+        data: JSON.stringify(data),
+        received_at: now.toISOString(),
+      };
       await tx.query.withTables<Tables>().insertInto("events").values(row).execute();
       return { id };
     },

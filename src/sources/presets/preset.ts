@@ -5,6 +5,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
+import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
   SourceDefinition,
@@ -16,14 +17,17 @@ import type {
 export type SecretOption = string | undefined | readonly (string | undefined)[];
 
 export interface PresetOptions extends SourceSettings {
-  /** As the platform shows it; several while it is rotated, the current one first: all of them verify. */
-  readonly secret: SecretOption;
+  /**
+   * As the platform shows it; several while it is rotated, the current one first: all of them verify. A function of the
+   * path's parameters where each tenant has secrets of its own: `path: "/hooks/:shop"`, `secret: ({ params }) => …`.
+   */
+  readonly secret: SecretOption | TenantSecrets;
 }
 
 /** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
 export interface LearningOptions extends SourceSettings {
   /** One that is known already. */
-  readonly secret?: SecretOption;
+  readonly secret?: SecretOption | TenantSecrets;
 }
 
 interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign"> {
@@ -91,11 +95,13 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
 ): (options: Options) => SourceDefinition {
   const { preset, facts } = data;
   return (options) => {
-    const secrets = givenSecrets(preset, options.secret);
+    const { secret } = options;
+    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
+    const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
     const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
     const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
     const isLearning = learns(contract);
-    if (!isLearning) secretsOf(preset, secrets);
+    if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
     const make = ({ clock, origin }: SourceEnvironment) => {
       return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
@@ -105,10 +111,11 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
       facts,
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
-      scheme: (environment) =>
-        isLearning
-          ? learningScheme(environment.learning ?? NOTHING_LEARNT, secrets, make(environment))
-          : make(environment)(secrets),
+      scheme(environment) {
+        const { name, learning = NOTHING_LEARNT } = environment;
+        if (ofTenants !== undefined) return createTenantScheme(name, ofTenants, make(environment));
+        return isLearning ? learningScheme(learning, secrets, make(environment)) : make(environment)(secrets);
+      },
       contract,
       hmac: scheme,
       ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
@@ -119,18 +126,27 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
   };
 }
 
+/** @throws TypeError where no path tells the tenants apart */
+function tenantSecrets(preset: string, secret: TenantSecrets, { path }: SourceSettings): TenantSecrets {
+  if (path?.includes("/:")) return secret;
+  throw new TypeError(
+    `${preset}: \`secret\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
+  );
+}
+
 /** @throws TypeError where none is set */
-export function secretsOf(preset: string, given: SecretOption, option = "secret"): string[] {
+export function secretsOf(preset: string, given: SecretOption | TenantSecrets, option = "secret"): string[] {
   const secrets = givenSecrets(preset, given, option);
   if (secrets.length === 0) throw new TypeError(expectedSecret(preset, option, "none"));
   return secrets;
 }
 
-function givenSecrets(preset: string, given: SecretOption, option = "secret"): string[] {
+function givenSecrets(preset: string, given: SecretOption | TenantSecrets, option = "secret"): string[] {
   const secrets = [given].flat().filter((secret) => secret !== undefined);
+  const texts = secrets.filter((secret) => typeof secret === "string");
   const wrong = secrets.find((secret) => typeof secret !== "string");
   if (wrong !== undefined) throw new TypeError(expectedSecret(preset, option, typeof wrong));
-  return secrets;
+  return texts;
 }
 
 function expectedSecret(preset: string, option: string, got: string): string {

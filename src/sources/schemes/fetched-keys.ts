@@ -137,6 +137,15 @@ function assertMayWait(body: HeldBody | undefined, name: string): void {
   );
 }
 
+/** Bounds of keys by id; the defaults are of platforms, which have few keys. */
+export interface FetchedKeysOptions extends FetchedOptions {
+  readonly mostKnown?: number;
+  readonly mostUnknown?: number;
+  /** How many ids without a known key are asked for within the window. */
+  readonly mostFetches?: number;
+  readonly windowMs?: number;
+}
+
 /** How long an id without a key is not asked for again. */
 const ABSENT_MS = 60_000;
 const MAX_KNOWN = 64;
@@ -151,18 +160,25 @@ const UNKNOWN_WINDOW_MS = 10_000;
  */
 export class FetchedKeys<T extends object> {
   readonly #fetch: (id: string) => Promise<T | undefined>;
-  readonly #options: Required<FetchedOptions>;
+  readonly #options: Required<FetchedKeysOptions>;
   readonly #known = new Map<string, FetchedValue<T | undefined>>();
   readonly #unknown = new Map<string, FetchedValue<T | undefined>>();
-  readonly #mayFetch = createWindowLimit(UNKNOWN_FETCHES, UNKNOWN_WINDOW_MS);
+  readonly #mayFetch: (now: Date) => boolean;
 
   /** @param fetch undefined for an id that the platform says does not exist; an error where nothing can be said */
-  constructor(
-    fetch: (id: string) => Promise<T | undefined>,
-    { name, now = () => performance.now() }: FetchedOptions,
-  ) {
+  constructor(fetch: (id: string) => Promise<T | undefined>, options: FetchedKeysOptions) {
+    const { mostKnown = MAX_KNOWN, mostUnknown = MAX_UNKNOWN } = options;
+    const { mostFetches = UNKNOWN_FETCHES, windowMs = UNKNOWN_WINDOW_MS } = options;
     this.#fetch = fetch;
-    this.#options = { name, now };
+    this.#options = {
+      now: () => performance.now(),
+      ...options,
+      mostKnown,
+      mostUnknown,
+      mostFetches,
+      windowMs,
+    };
+    this.#mayFetch = createWindowLimit(mostFetches, windowMs);
   }
 
   /**
@@ -172,24 +188,37 @@ export class FetchedKeys<T extends object> {
    */
   async get(id: string, body?: HeldBody): Promise<T | undefined> {
     const entry = this.#known.get(id) ?? this.#unknownEntry(id);
-    const value = await entry.current(body);
+    return this.#kept(id, entry, await entry.current(body));
+  }
+
+  /**
+   * The key of an id after another look, which keeps its distance from the last one.
+   * @throws KeysUnavailable
+   */
+  async renewed(id: string, body?: HeldBody): Promise<T | undefined> {
+    const entry = this.#known.get(id);
+    return entry === undefined ? this.get(id, body) : this.#kept(id, entry, await entry.renewed(body));
+  }
+
+  #kept(id: string, entry: FetchedValue<T | undefined>, value: T | undefined): T | undefined {
+    const { mostKnown, mostUnknown } = this.#options;
     const [mine, other] = value === undefined ? [this.#unknown, this.#known] : [this.#known, this.#unknown];
     other.delete(id);
-    keep(mine, id, entry, value === undefined ? MAX_UNKNOWN : MAX_KNOWN);
+    keep(mine, id, entry, value === undefined ? mostUnknown : mostKnown);
     return value;
   }
 
   #unknownEntry(id: string): FetchedValue<T | undefined> {
     const entry = this.#unknown.get(id);
     if (entry !== undefined && (entry.isBusy() || entry.age() < ABSENT_MS)) return entry;
-    const { name, now } = this.#options;
+    const { name, now, mostFetches, windowMs, mostUnknown } = this.#options;
     if (!this.#mayFetch(new Date(now()))) {
       throw new KeysUnavailable(
-        `${name}: more than ${UNKNOWN_FETCHES} unknown keys were asked for within ${UNKNOWN_WINDOW_MS / 1_000} s`,
+        `${name}: more than ${mostFetches} unknown keys were asked for within ${windowMs / 1_000} s`,
       );
     }
     const fresh = new FetchedValue(() => this.#fetch(id), this.#options);
-    keep(this.#unknown, id, fresh, MAX_UNKNOWN);
+    keep(this.#unknown, id, fresh, mostUnknown);
     return fresh;
   }
 }

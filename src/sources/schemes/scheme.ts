@@ -3,6 +3,9 @@ import { type Failed, isRefused, type Refused, refused } from "../../domain/inde
 /** Each header's values apart, names in lower case: `headersDistinct` of `node:http`. */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
+/** The parts of a path that a source's own path names, such as `:shop`. */
+export type PathParameters = Readonly<Record<string, string>>;
+
 /** The memory that a body takes until it is verified. */
 export interface HeldBody {
   /** Whether it may stay while another server is asked; false where such bodies hold their share of the bound. */
@@ -14,6 +17,8 @@ export interface SignedRequest {
   readonly method: string;
   /** Path and query as they were sent, such as `/api/billing/callback?a=1`. */
   readonly target: string;
+  /** Of a source whose path has parameters. */
+  readonly params?: PathParameters | undefined;
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly bodyReservation?: HeldBody | undefined;

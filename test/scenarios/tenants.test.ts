@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { hmac } from "../../src/sources/presets/index.ts";
+import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+
+type Secrets = Exclude<
+  Parameters<typeof hmac>[0]["secret"],
+  string | readonly (string | undefined)[] | undefined
+>;
+
+const SHOP = {
+  signature: { header: "X-Shop-Signature", encoding: "hex" },
+  signed: "{body}",
+  id: "body.id",
+  type: "body.type",
+} as const;
+
+const shops = (secret: Secrets) => hmac({ ...SHOP, path: "/hooks/:region/:shop", secret });
+
+async function deliver(receiver: TestReceiver, path: string, secret: string, event: object) {
+  const body = Buffer.from(JSON.stringify(event));
+  const headers = hmac({ ...SHOP, secret }).sign?.({ body, now: new Date() }) ?? {};
+  const response = await fetch(`${receiver.publicOrigin}/hooks/${path}`, { method: "POST", body, headers });
+  return { status: response.status, body: (await response.json()) as { status?: string } };
+}
+
+const secretOf = (shop: string) => `the secret of the shop ${shop}.`;
+
+describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
+  it("each of a thousand tenants is verified by its own secret alone", () => {
+    let lookups = 0;
+    const source = shops(({ params }) => {
+      lookups += 1;
+      return secretOf(String(params.shop));
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const names = Array.from({ length: 1_000 }, (_, index) => `shop-${index}`);
+        for (let at = 0; at < names.length; at += 50) {
+          const some = names.slice(at, at + 50);
+          const results = await Promise.all(
+            some.map(async (name, index) => {
+              const own = await deliver(receiver, `eu/${name}`, secretOf(name), {
+                id: "evt_1",
+                type: "order",
+              });
+              const other = secretOf(names[(at + index + 1) % names.length] as string);
+              return [
+                own.status,
+                (await deliver(receiver, `eu/${name}`, other, { id: "evt_2", type: "order" })).status,
+              ];
+            }),
+          );
+          expect(new Set(results.map((pair) => pair.join(" ")))).toEqual(new Set(["200 401"]));
+        }
+        expect(await receiver.count("oncehook_records", "event_id = 'evt_1'")).toBe(1_000);
+        // One look-up each, and one more for the secret that did not fit.
+        expect(lookups).toBeLessThanOrEqual(2 * names.length);
+      },
+      { sources: { shops: source }, env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" } },
+    );
+  }, 120_000);
+
+  it("a handler knows its tenant, and equal ids of two tenants are two events", () => {
+    const seen: (string | undefined)[] = [];
+    const handler = defineHandler({
+      source: "shops",
+      type: "order",
+      data: z.object({ id: z.string() }),
+      handle({ source, tenant }) {
+        seen.push(`${source} ${tenant}`);
+        return {};
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const event = { id: "evt_1", type: "order" };
+        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "us/acme", secretOf("acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).body).toEqual({
+          status: "already_processed",
+        });
+        expect(seen).toEqual(["shops eu/acme", "shops us/acme"]);
+        const { body } = await receiver.admin("/api/v1/events/shops%2Feu%2Facme/evt_1");
+        expect(body).toMatchObject({ source: "shops/eu/acme", event_id: "evt_1" });
+      },
+      { sources: { shops: shops(({ params }) => secretOf(String(params.shop))) }, handlers: [handler] },
+    );
+  });
+
+  it("a tenant that there is not returns 401, and a function that fails 503, so that the platform comes again", () => {
+    let isDown = false;
+    const source = shops(async ({ params }) => {
+      if (isDown) throw new Error("the database of shops is away");
+      return params.shop === "acme" ? secretOf("acme") : undefined;
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const event = { id: "evt_1", type: "order" };
+        expect((await deliver(receiver, "eu/unknown", secretOf("unknown"), event)).status).toBe(401);
+        isDown = true;
+        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).status).toBe(503);
+        expect(await receiver.count("oncehook_records")).toBe(0);
+      },
+      { sources: { shops: source } },
+    );
+  });
+
+  it("a tenant's new secret is found at its first use", () => {
+    let secret = secretOf("before");
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect((await deliver(receiver, "eu/acme", secret, { id: "1", type: "order" })).status).toBe(200);
+        secret = secretOf("after");
+        expect((await deliver(receiver, "eu/acme", secret, { id: "2", type: "order" })).status).toBe(200);
+        expect(
+          (await deliver(receiver, "eu/acme", secretOf("before"), { id: "3", type: "order" })).status,
+        ).toBe(401);
+      },
+      { sources: { shops: shops(() => secret) } },
+    );
+  });
+
+  it.each(["eu", "eu/acme/more", "eu/a%63me", "eu/", "eu/../acme"])("the path %s is of no tenant", (path) =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const { status } = await deliver(receiver, path, secretOf("acme"), { id: "1", type: "order" });
+        expect([404, 401]).toContain(status);
+        expect(await receiver.count("oncehook_records")).toBe(0);
+      },
+      { sources: { shops: shops(() => secretOf("acme")) } },
+    ),
+  );
+});
