@@ -10,6 +10,7 @@ import type {
   SourceEnvironment,
   SourceSettings,
 } from "../source-definition.ts";
+import { describe, describeHmac, type Preset } from "./describe.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -58,6 +59,8 @@ export interface HmacPreset<Options extends PresetOptions> {
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
+  /** The other options that scheme and contract need, made up, for the description of the preset. */
+  readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
   readonly otherSecrets?: (options: Options) => readonly string[];
 }
@@ -68,11 +71,15 @@ export interface HmacPreset<Options extends PresetOptions> {
  */
 export function hmacPreset<Options extends PresetOptions = PresetOptions>(
   data: HmacPreset<Options>,
-): (options: Options) => SourceDefinition {
+): Preset<Options> {
   const { preset, facts } = data;
-  return (options) => {
+  const schemeOf = (options: Options) =>
+    typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
+  const contractOf = (options: Options, secrets: readonly string[]) =>
+    typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+  function create(options: Options): SourceDefinition {
     const secrets = secretsOf(preset, options.secret);
-    const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
+    const scheme = schemeOf(options);
     const [current = ""] = secrets;
     return defineSource({
       preset,
@@ -80,11 +87,19 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
       scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
-      contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
+      contract: contractOf(options, secrets),
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
     });
-  };
+  }
+  create.describe = describe(() => {
+    const options = { secret: EXAMPLE_SECRET, ...data.example } as Options;
+    const contract = contractOf(options, [EXAMPLE_SECRET]);
+    return { preset, facts, signs: describeHmac(schemeOf(options)), contract };
+  });
+  return create;
 }
+
+const EXAMPLE_SECRET = "of no source";
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption, option = "secret"): string[] {
