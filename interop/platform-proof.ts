@@ -60,6 +60,8 @@ export interface PlatformProof {
   };
   /** Older callbacks are refused; null where the platform signs no time, or does not renew it for a retry. */
   readonly toleranceSeconds: number | null;
+  /** The callback without its signature, where that does not stand in a header or in the query (Alipay's form). */
+  readonly withoutSignature?: (request: ProofRequest) => ProofRequest;
   /** False where a bit of the body may change without the platform's signature noticing (Adyen's items, Mailgun). */
   readonly signsBody?: false;
   /** The signature stands in the body, and in no header. */

@@ -1,16 +1,20 @@
 import type { PlatformProof } from "../platform-proof.ts";
 import { adyenPlatformProof, adyenProof } from "./adyen.ts";
+import { alipayProof } from "./alipay.ts";
 import { appleAppStoreProof } from "./apple-app-store.ts";
 import { awsSnsProof } from "./aws-sns.ts";
 import { boxProof } from "./box.ts";
 import { braintreeProof } from "./braintree.ts";
 import { coinbaseCommerceProof } from "./coinbase-commerce.ts";
 import { contentfulProof } from "./contentful.ts";
+import { dingtalkProof } from "./dingtalk.ts";
 import { discordProof } from "./discord.ts";
+import { ebayProof } from "./ebay.ts";
 import { githubProof } from "./github.ts";
 import { gocardlessProof } from "./gocardless.ts";
 import { googlePubSubProof } from "./google-pubsub.ts";
 import { hubspotProof } from "./hubspot.ts";
+import { larkProof } from "./lark.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
@@ -29,6 +33,7 @@ import { standardProofs } from "./standard-webhooks.ts";
 import { stripeProof } from "./stripe.ts";
 import { telnyxProof } from "./telnyx.ts";
 import { twilioEventsProof, twilioProof } from "./twilio.ts";
+import { wechatPayProof } from "./wechat-pay.ts";
 import { workosProof } from "./workos.ts";
 import { zoomProof } from "./zoom.ts";
 
@@ -36,17 +41,21 @@ import { zoomProof } from "./zoom.ts";
 export const PROOFS: readonly PlatformProof[] = [
   adyenPlatformProof,
   adyenProof,
+  alipayProof,
   appleAppStoreProof,
   awsSnsProof,
   boxProof,
   braintreeProof,
   coinbaseCommerceProof,
   contentfulProof,
+  dingtalkProof,
   discordProof,
+  ebayProof,
   githubProof,
   gocardlessProof,
   googlePubSubProof,
   hubspotProof,
+  larkProof,
   linearProof,
   lineProof,
   livekitProof,
@@ -66,6 +75,7 @@ export const PROOFS: readonly PlatformProof[] = [
   telnyxProof,
   twilioEventsProof,
   twilioProof,
+  wechatPayProof,
   workosProof,
   zoomProof,
 ];

@@ -160,6 +160,9 @@ function sourceMethods({ request }: Requests) {
        */
       check: (source: string) =>
         request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
+      /** Takes one more secret from a platform that chooses it itself. @param body.forget deletes those before it */
+      relearn: (source: string, body: { readonly forget?: boolean } = {}) =>
+        request<api.RelearnView>("POST", `sources/${pathSegment(source)}/relearn`, { body }),
     },
     /** Outside production; there every one of them is refused with 404. */
     sandbox: {

@@ -13,6 +13,8 @@ export interface Sources {
   list(): Promise<views.SourcesView>;
   /** One check at a time. */
   check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
+  /** `fixed`: its platform chooses no secret. */
+  relearn(source: string, forgets: boolean): Promise<views.RelearnView | "absent" | "fixed">;
 }
 
 /** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */

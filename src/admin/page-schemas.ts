@@ -14,14 +14,16 @@ const ADDRESS = z.strictObject({
 });
 
 const SECRET = z.strictObject({
-  name: z.string().describe("The variable, and the place in it where it holds several."),
+  name: z.string().describe("The variable or the source, and the place there where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
   last_used_at: time().nullable(),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),
 });
 
 const AUTHENTICATION = z.strictObject({
-  method: z.enum(["hmac", "token", "jwt"]),
+  method: z
+    .enum(["hmac", "token", "jwt", "secret"])
+    .describe("Of AUTH_METHOD; `secret`: as the platform of the source does."),
   header: z.string(),
   secrets: z
     .array(SECRET)
@@ -67,6 +69,11 @@ export const ENDPOINT_CHECK = view(
   { ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) },
 );
 
+export const RELEARN = view("A source that takes another secret from its platform.", {
+  until: time().describe("It takes one secret until then; the platform has to send it anew."),
+});
+
+export type RelearnView = z.infer<typeof RELEARN>;
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
 

@@ -245,6 +245,7 @@ export const SCHEMAS = {
   Notification: NOTIFICATION,
   Sources: page.SOURCES,
   EndpointCheck: page.ENDPOINT_CHECK,
+  Relearn: page.RELEARN,
   Sandbox: page.SANDBOX,
   SandboxResult: page.SANDBOX_RESULT,
   SandboxFlow: page.SANDBOX_FLOW,

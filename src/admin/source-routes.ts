@@ -36,6 +36,27 @@ const CHECK = operation<{ Params: { source: string } }>({
   },
 });
 
+const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean } }>({
+  summary: "Take another secret from a platform that chooses it itself",
+  action: "source.relearn",
+  auditedFields: ["forget"],
+  description:
+    "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten.",
+  params: { source: { type: "string", pattern: NO_NUL, description: "A name of `sources`." } },
+  body: strictObject({
+    forget: {
+      type: "boolean",
+      default: false,
+      description: "Delete the secrets that were learnt: somebody else knows one.",
+    },
+  }),
+  responses: {
+    200: ["It takes one secret.", "Relearn"],
+    404: "There is no such source.",
+    409: "Its platform chooses no secret; its secret is configured.",
+  },
+});
+
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
@@ -45,6 +66,13 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
     if (result === "absent") throw new HttpError(404, "there is no source of this name");
     if (result === "busy") throw new HttpError(409, "a check is in progress; try again in a few seconds");
     log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
+    return result;
+  });
+  app.post("/api/v1/sources/:source/relearn", RELEARN, async ({ params: { source }, body }) => {
+    const result = await sources.relearn(source, body.forget ?? false);
+    if (result === "absent") throw new HttpError(404, "there is no source of this name");
+    if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
+    log.warn({ source, until: result.until }, "an operator has opened a source for another secret");
     return result;
   });
 }

@@ -122,6 +122,7 @@ const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
   "body_forbidden_key",
   "body_not_object",
   "body_malformed",
+  "body_undecryptable",
   "event_id_invalid",
   "event_type_missing",
   "event_type_mismatch",

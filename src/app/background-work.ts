@@ -16,6 +16,7 @@ export const POLL_INTERVALS = {
   resealPollMs: 3_600_000,
   alertPollMs: 60_000,
   rollupPollMs: 5_000,
+  secretPollMs: 5_000,
 };
 export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 

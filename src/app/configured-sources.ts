@@ -1,11 +1,17 @@
-import { type Config, ConfigError } from "../config/index.ts";
+import { type Config, ConfigError, type SourceLimits } from "../config/index.ts";
 import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
 import type { AnswerMode, Source } from "../pipeline/index.ts";
-import { createPlatformContract, type Scheme, type SourceDefinition } from "../sources/index.ts";
+import {
+  createPlatformContract,
+  type Scheme,
+  type SourceDefinition,
+  type SourceEnvironment,
+} from "../sources/index.ts";
 
 export interface ConfiguredSource {
   readonly name: string;
   readonly definition: SourceDefinition;
+  readonly limits?: SourceLimits;
 }
 
 /**
@@ -13,9 +19,10 @@ export interface ConfiguredSource {
  * @throws ConfigError where a preset cannot be made with its secret
  */
 export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
-  const named = sources.named.map(({ name, definition }) => ({
+  const named = sources.named.map(({ name, definition, limits }) => ({
     name,
     definition: definition as SourceDefinition,
+    limits,
   }));
   if (sources.presets.length === 0) return named;
   // Loaded by those who name presets in the environment, and not at every start.
@@ -51,13 +58,16 @@ interface SourceParts {
   readonly configured: readonly ConfiguredSource[];
   readonly clock: Clock;
   readonly origin: () => string;
+  readonly learntSecrets:
+    | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
+    | undefined;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, origin, typeMismatch }: SourceParts,
+  { scheme, configured, clock, origin, learntSecrets, typeMismatch }: SourceParts,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {
@@ -67,7 +77,8 @@ export function createSourceMap(
     contract: createPlatformContract(PLATFORM, rules),
   };
   const others = configured.map(({ name, definition }): [string, Source] => {
-    const environment = { name, clock, origin };
+    const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
+    const environment = { name, clock, origin, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);
       return [

@@ -1,64 +1,136 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import type { AuthMethod, Config, JwtConfig } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
+import { type AuthMethod, type Config, type JwtConfig, secretVariables } from "../config/index.ts";
+import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
 import type { Credential } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
+import type { ConfiguredSource } from "./configured-sources.ts";
+import type { LearntSecrets } from "./learnt-secrets.ts";
 import { pemKeysOf } from "./platform.ts";
 
 /** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
 const RECORD_EVERY_MS = 60_000;
 
-export interface ConfiguredSecret extends Credential {
-  readonly method: AuthMethod;
+export interface ConfiguredSecret {
+  readonly source: string;
+  /** What uses of it are stored under: a method of AUTH_METHOD, or `source:<name>`. */
+  readonly method: string;
+  readonly index: number;
   readonly fingerprint: string;
   readonly isPrevious: boolean;
-  readonly count: number;
+  /** What an operator calls it: the variable, or the source, and its place there. Never the value. */
+  readonly name: string;
 }
+
+/** Notes when a credential of a source was accepted. */
+export type NoteCredential = (source: string, credential: Credential) => void;
+
+const isUsed = (secret: ConfiguredSecret, source: string, { method, index }: Credential) =>
+  secret.source === source && secret.index === index && (source !== PLATFORM || secret.method === method);
 
 /**
  * Notes which secrets are configured, and later when one was accepted; `doctor` reads it. A note that fails is left
  * for the next.
+ * @param secrets those of now: some sources learn them
  */
 export async function createCredentialUseRecorder(
-  secrets: readonly ConfiguredSecret[],
+  secrets: () => readonly ConfiguredSecret[],
   store: Store,
   clock: Clock,
   log: Log,
-): Promise<(credential: Credential) => void> {
+): Promise<NoteCredential> {
   const failed = (err: unknown) => log.debug({ err }, "recording the use of a secret failed");
-  await store.credentialUses.noteConfigured(secrets, clock.now()).catch(failed);
-  const recordedAt = new Map<ConfiguredSecret, number>();
-  return ({ method, index }) => {
-    const secret = secrets.find((one) => one.method === method && one.index === index);
+  await store.credentialUses.noteConfigured(secrets(), clock.now()).catch(failed);
+  /** By source, method and place: looked up for each callback, so that it finds out before anything is compared. */
+  const recordedAt = new Map<string, number>();
+  return (source, credential) => {
     const now = clock.now();
-    if (secret === undefined || now.getTime() - (recordedAt.get(secret) ?? 0) < RECORD_EVERY_MS) return;
-    recordedAt.set(secret, now.getTime());
-    store.credentialUses.note({ method, fingerprint: secret.fingerprint }, now).catch(failed);
+    const key = `${source} ${credential.method} ${credential.index}`;
+    if (now.getTime() - (recordedAt.get(key) ?? 0) < RECORD_EVERY_MS) return;
+    recordedAt.set(key, now.getTime());
+    const secret = secrets().find((one) => isUsed(one, source, credential));
+    if (secret === undefined) return;
+    const { method, fingerprint } = secret;
+    store.credentialUses.note({ method, fingerprint }, now).catch(failed);
   };
 }
 
 /**
- * The secrets, and the platform's keys in PEM, of the methods that are in use; the current one of each first. The
- * fingerprints are keyed, so that a leaked database does not allow guessing secrets; with another `ENCRYPTION_KEY`
- * they change, and the quiet period starts again.
+ * The secrets, and the platform's keys in PEM, of the methods that are in use; the current one of each first. Then
+ * those of the other sources. The fingerprints are keyed, so that a leaked database does not allow guessing secrets;
+ * with another `ENCRYPTION_KEY` they change, and the quiet period starts again.
  * @throws ConfigError when the file with the platform's keys cannot be used
  */
-export async function configuredSecrets({ authentication, encryptionKey }: Config) {
-  const { methods, signing, token, jwt } = authentication;
+export async function configuredSecrets(
+  config: Config,
+  sources: readonly ConfiguredSource[],
+): Promise<ConfiguredSecret[]> {
+  const { methods, signing, token, jwt } = config.authentication;
+  const fingerprint = secretFingerprint(config);
+  const chosen = new Set(methods.flat());
+  const texts = { hmac: signing.secrets, token: token.tokens, jwt: await jwtTexts(jwt) };
+  const ofPlatform = [...chosen].flatMap((method) =>
+    texts[method].map((text, index, { length }) => ({
+      source: PLATFORM,
+      method,
+      index,
+      isPrevious: index > 0,
+      fingerprint: fingerprint(method, text),
+      name: platformName(method, index, length, config),
+    })),
+  );
+  return [...ofPlatform, ...sources.flatMap((source) => secretsOfSource(source, config, fingerprint))];
+}
+
+function secretsOfSource(
+  source: ConfiguredSource,
+  config: Config,
+  fingerprint: (use: string, secret: string) => string,
+): ConfiguredSecret[] {
+  const { name, definition } = source;
+  const method = `source:${name}`;
+  return definition.secrets.map((text, index) => ({
+    ...{ source: name, method, index, isPrevious: index > 0 },
+    fingerprint: fingerprint(method, text),
+    name: sourceSecretName(source, index, config),
+  }));
+}
+
+/** The variable, or the source and the place there where it has several. */
+export function sourceSecretName(
+  { name, definition }: ConfiguredSource,
+  index: number,
+  { sources }: Pick<Config, "sources">,
+): string {
+  const { length } = definition.secrets;
+  if (index >= length) return `${name}, learnt secret`;
+  const variable = secretVariables(name)[Math.min(index, 1)];
+  if (variable !== undefined && sources.presets.some((preset) => preset.name === name)) return variable;
+  return length === 1 ? `${name}, secret` : `${name}, secret ${index + 1} of ${length}`;
+}
+
+/** Those that platforms chose themselves. All are in use: a platform that registers two addresses sends two. */
+export function learntCredentials(
+  sources: readonly ConfiguredSource[],
+  learnt: Pick<LearntSecrets, "of">,
+  fingerprint: (use: string, secret: string) => string,
+): ConfiguredSecret[] {
+  return sources.flatMap(({ name, definition }) => {
+    const method = `source:${name}`;
+    return learnt.of(name).map((text, at, { length }) => ({
+      ...{ source: name, method, index: definition.secrets.length + at, isPrevious: false },
+      fingerprint: fingerprint(method, text),
+      name: length === 1 ? `${name}, learnt secret` : `${name}, learnt secret ${at + 1} of ${length}`,
+    }));
+  });
+}
+
+/** Tells the secrets of one use apart; keyed, so that a leaked database does not allow guessing them. */
+export function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey">) {
   const key = Buffer.from(
     hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),
   );
-  const chosen = new Set(methods.flat());
-  const texts = { hmac: signing.secrets, token: token.tokens, jwt: await jwtTexts(jwt) };
-  return [...chosen].flatMap((method) =>
-    texts[method].map((text, index, { length }) => ({
-      method,
-      index,
-      count: length,
-      isPrevious: index > 0,
-      fingerprint: createHmac("sha256", key).update(`${method}\n${text}`).digest("hex").slice(0, 16),
-    })),
-  );
+  return (use: string, secret: string): string =>
+    createHmac("sha256", key).update(`${use}\n${secret}`).digest("hex").slice(0, 16);
 }
 
 /** What tells the keys of a JWT apart; nothing for a JWK Set, whose rotation is the platform's. */
@@ -71,8 +143,8 @@ async function jwtTexts(jwt: JwtConfig | null): Promise<readonly string[]> {
 
 const VARIABLES = { hmac: "SIGNING_SECRET", token: "CALLBACK_TOKEN", jwt: "JWT_SECRET" } as const;
 
-/** The variable, and the place in it where it holds several: never the value. */
-export function secretName({ method, index, count }: ConfiguredSecret, { authentication }: Config): string {
+/** The variable, and the place in it where it holds several. */
+function platformName(method: AuthMethod, index: number, count: number, { authentication }: Config): string {
   if (method === "jwt" && authentication.jwt?.keys.from === "pem")
     return `JWT_PUBLIC_KEY_FILE, key ${index + 1} of ${count}`;
   const variable = VARIABLES[method];

@@ -20,6 +20,7 @@ import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
+import { sourceBounds } from "./source-bounds.ts";
 
 interface PublicParts {
   readonly platform: () => Platform;
@@ -45,6 +46,7 @@ export function publicListener(
     }),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
+    sourceBounds: sourceBounds(config, services.configured),
     maxUnverifiedBytes: config.maxUnverifiedBytes,
     connections: config.connections,
     requestTimeoutMs: config.requestTimeoutMs,
@@ -74,6 +76,7 @@ export function publicListener(
         toleranceSeconds: signing.toleranceSeconds,
         tokens: token,
       },
+      sources: services.diagnoses,
       clock,
       log,
       diagnosed: metrics.diagnosed,

@@ -4,6 +4,7 @@ import { userTokensContext } from "../handlers/index.ts";
 import { failureContext, preparationContext } from "../pipeline/index.ts";
 import { createPoller } from "../poller/index.ts";
 import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
+import { sourceSecretContext } from "./learnt-secrets.ts";
 
 const PAGE_SIZE = 100;
 
@@ -11,6 +12,7 @@ const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = 
   failure: ([eventId = "", source = ""]) => failureContext({ eventId, source }),
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
   user_tokens: ([userId = ""]) => userTokensContext(userId),
+  source_secret: ([source = ""]) => sourceSecretContext(source),
 };
 
 /**

@@ -23,10 +23,18 @@ import {
   type Observer,
   type Receiver,
 } from "../pipeline/index.ts";
-import type { Credential, NamedSecret, PlatformRules, Scheme } from "../sources/index.ts";
+import {
+  createSourceDiagnosis,
+  type DiagnoseSource,
+  type NamedSecret,
+  type PlatformRules,
+  type Scheme,
+} from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
+import { type NoteCredential, sourceSecretName } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
 
@@ -40,7 +48,9 @@ interface Dependencies {
   readonly configuredSources?: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
   readonly origin?: () => string;
-  readonly noteCredential: (credential: Credential) => void;
+  /** None is learnt when left out. */
+  readonly learntSecrets?: LearntSecrets;
+  readonly noteCredential: NoteCredential;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
   readonly tokens: UserTokens;
@@ -54,8 +64,9 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [] } = dependencies;
-  const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
+  const { namedSecrets = [], learntSecrets } = dependencies;
+  const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
+  const secretValues = [...config.secretValues, ...ofOthers];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = metricsOf(dependencies, concurrency);
@@ -71,7 +82,9 @@ export function createServices(dependencies: Dependencies) {
   const { handlerTimeoutMs } = config;
   const { configuredSources: configured = [], origin = () => config.baseUrl } = dependencies;
   const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
-  const sources = createSourceMap(config, { scheme, configured, clock, origin, typeMismatch });
+  const sources = createSourceMap(config, {
+    ...{ scheme, configured, clock, origin, learntSecrets, typeMismatch },
+  });
   const receiver: Receiver = {
     store,
     sourcesByName: sources,
@@ -100,14 +113,32 @@ export function createServices(dependencies: Dependencies) {
   return {
     source,
     configured,
+    learntSecrets,
     receiver,
     mask,
     metrics,
     callbackLog,
     diagnosisSecrets: namedSecrets,
+    diagnoses: diagnosesOf(dependencies, origin),
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...createCounters(metrics, dependencies),
   };
+}
+
+/** How the refusals of each source beside the platform are explained. */
+function diagnosesOf(
+  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: Dependencies,
+  origin: () => string,
+): ReadonlyMap<string, DiagnoseSource> {
+  const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
+    const { name, definition } = source;
+    const { hmac, facts, secrets: configured } = definition;
+    const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
+    const secretName = (index: number) => sourceSecretName(source, index, config);
+    const { title } = facts;
+    return [name, createSourceDiagnosis({ title, hmac, secrets, secretName, named, origin })];
+  });
+  return new Map(diagnoses);
 }
 
 function metricsOf({ config, store, registry, clock }: Dependencies, concurrency: ConcurrencyLimit): Metrics {
@@ -175,17 +206,16 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
 
 function createObserver(
   metrics: Metrics,
-  noteCredential: (credential: Credential) => void,
+  noteCredential: NoteCredential,
   log: Log,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
     credentialsUsed(source, credentials) {
-      if (source !== PLATFORM) return;
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
-        metrics.credentialUsed(credential.method, secret);
-        noteCredential(credential);
+        metrics.credentialUsed(source, credential.method, secret);
+        noteCredential(source, credential);
       }
     },
     bodyMismatch({ source, eventId }) {

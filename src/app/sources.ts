@@ -1,11 +1,9 @@
-import type { EndpointCheckView, Sources, SourcesView } from "../admin/index.ts";
-import type { AuthMethod, Config } from "../config/index.ts";
+import type { EndpointCheckView, Sources } from "../admin/index.ts";
+import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
 import { PLATFORM, VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
-import type { StoredCredentialUse } from "../store/index.ts";
-import { type ConfiguredSecret, secretName } from "./credential-uses.ts";
-import { rotationAdvice } from "./doctor/check-secrets.ts";
+import type { ConfiguredSecret } from "./credential-uses.ts";
 import {
   describeMethods,
   type RegisteredAddress,
@@ -15,15 +13,20 @@ import {
 } from "./platform.ts";
 import type { ListenerOrigins } from "./sandbox.ts";
 import type { Services } from "./services.ts";
-
-type SourceView = SourcesView["items"][number];
+import {
+  authenticationOf,
+  type NotedUses,
+  type SourceView,
+  sourceAddresses,
+  sourceView,
+} from "./source-views.ts";
 
 const OAUTH = "oauth";
 
 export function createSources(
   config: Config,
-  { receiver, source, callbackLog, endpointCheckProofs }: Services,
-  secrets: readonly ConfiguredSecret[],
+  { receiver, source, configured, learntSecrets, callbackLog, endpointCheckProofs }: Services,
+  secretsNow: () => readonly ConfiguredSecret[],
   origins: ListenerOrigins,
 ): Sources {
   const { store, clock, registry } = receiver;
@@ -37,6 +40,9 @@ export function createSources(
 
   function addressesOfSource(name: string): readonly string[] | undefined {
     if (name === source.name) return addresses().map(({ url }) => url);
+    const other = configured.find((one) => one.name === name);
+    if (other !== undefined)
+      return sourceAddresses(other, baseUrl(), redirect.scopePath).map(({ url }) => url);
     return name === OAUTH && handlesSignIns ? [redirect.uri] : undefined;
   }
 
@@ -47,22 +53,30 @@ export function createSources(
     );
   }
 
-  let isChecking = false;
+  const otherSources = (noted: NotedUses): SourceView[] =>
+    configured.map((one) => {
+      const handlers = registry.handlers.filter((handler) => handler.source === one.name);
+      const addresses = sourceAddresses(one, baseUrl(), redirect.scopePath);
+      return sourceView(one, { addresses, types: handlers.map(({ type }) => type) }, noted);
+    });
+
   return {
-    secretUses: () => store.credentialUses.list(secrets),
+    secretUses: () => store.credentialUses.list(secretsNow()),
     async list() {
+      const secrets = secretsNow();
       const uses = await store.credentialUses.list(secrets);
+      const now = clock.now();
       const platform: SourceView = {
         source: source.name,
         addresses: addresses().map(({ url, version }) => {
           return { url, version, method: "POST", event_types: typesOf(version) };
         }),
         authenticated_by: describeMethods(config),
-        authentication: authenticationOf(config, secrets, uses, clock.now()),
+        authentication: authenticationOf(config, { secrets, uses, now }),
       };
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
-        items: [platform],
+        items: [platform, ...otherSources({ secrets, uses, now })],
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: registry.handlers.map((handler) => ({
           event_type: handler.type,
@@ -74,50 +88,37 @@ export function createSources(
         })),
       };
     },
-    async check(name) {
-      const urls = addressesOfSource(name);
-      if (urls === undefined) return "absent";
-      if (isChecking) return "busy";
-      isChecking = true;
-      try {
-        // Loaded on first use, to keep the start fast.
-        const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
-        const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue()));
-        return endpointCheckView(await Promise.all(checks));
-      } finally {
-        isChecking = false;
-      }
+    async relearn(name, forgets) {
+      const found = configured.find((one) => one.name === name);
+      if (found === undefined) return name === PLATFORM ? "fixed" : "absent";
+      if (!found.definition.learns || learntSecrets === undefined) return "fixed";
+      const until = await learntSecrets.relearn(name, forgets);
+      return { until: until.toISOString() };
     },
+    check: createChecks(addressesOfSource, { log, proofs: endpointCheckProofs }),
   };
 }
 
-function authenticationOf(
-  config: Config,
-  secrets: readonly ConfiguredSecret[],
-  uses: readonly StoredCredentialUse[],
-  now: Date,
-): SourceView["authentication"] {
-  const { methods, token, jwt } = config.authentication;
-  const headers: Record<AuthMethod, string> = {
-    hmac: "X-Signature",
-    token: token.header,
-    jwt: jwt?.header ?? "",
+/** One check at a time. @param addressesOf undefined for a source that is none */
+function createChecks(
+  addressesOf: (source: string) => readonly string[] | undefined,
+  { log, proofs }: { readonly log: CallbackLogReader; readonly proofs: Services["endpointCheckProofs"] },
+): Sources["check"] {
+  let isChecking = false;
+  return async (name) => {
+    const urls = addressesOf(name);
+    if (urls === undefined) return "absent";
+    if (isChecking) return "busy";
+    isChecking = true;
+    try {
+      // Loaded on first use, to keep the start fast.
+      const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
+      const checks = urls.map((url) => checkEndpoint(url, log, proofs.issue()));
+      return endpointCheckView(await Promise.all(checks));
+    } finally {
+      isChecking = false;
+    }
   };
-  const noteOf = (secret: ConfiguredSecret | undefined) =>
-    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
-  return [...new Set(methods.flat())].map((method) => {
-    const own = secrets.filter((secret) => secret.method === method);
-    return {
-      method,
-      header: headers[method],
-      secrets: own.map((secret) => ({
-        name: secretName(secret, config),
-        is_previous: secret.isPrevious,
-        last_used_at: noteOf(secret)?.lastUsedAt ?? null,
-        advice: secret.isPrevious ? rotationAdvice(noteOf(secret), noteOf(own[0]), now).message : null,
-      })),
-    };
-  });
 }
 
 function endpointCheckView(addresses: EndpointCheck[]): EndpointCheckView {

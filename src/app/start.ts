@@ -15,9 +15,15 @@ import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { configuredSources } from "./configured-sources.ts";
-import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
+import {
+  configuredSecrets,
+  createCredentialUseRecorder,
+  learntCredentials,
+  secretFingerprint,
+} from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { LearntSecrets } from "./learnt-secrets.ts";
 import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
 import { configuredChannelNames, notificationChannels } from "./notification-channels.ts";
 import { openStore } from "./open-store.ts";
@@ -105,14 +111,14 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const migrations = migrationsOf(registry, options.migrations ?? []);
   const store = await openOwnStore(config, migrations, clock, logger, undo);
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
-  const secrets = await configuredSecrets(config);
-  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
   const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
-  const parts = { config, store, registry, encryptor, scheme, noteCredential };
-  const ofSources = {
-    configuredSources: await configuredSources(config),
-    origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
-  };
+  const parts = { config, store, registry, encryptor, scheme };
+  const { secrets, ...ofSources } = await openSources(config, origins, {
+    store,
+    encryptor,
+    clock,
+    log: logger,
+  });
   const services = createServices({ ...parts, ...ofSources, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
@@ -122,7 +128,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   );
 
   const destinations = configuredChannelNames(config);
-  await logStartupWarnings(config, store, registry, destinations, logger);
+  await logStartupWarnings(config, services, destinations, logger);
   let isServing = false;
   const access = adminAccess(config, encryptor, clock);
   const tokenCheck = createTokenCheck({ access, ...services.receiver });
@@ -179,10 +185,31 @@ async function openCaptureBuffer(
   return createCaptureBuffer({ store: store.captures, encryptor, clock, log: logger });
 }
 
+/** The sources beside the platform, with the secrets that some of them have learnt. */
+async function openSources(
+  config: Config,
+  origins: { readonly public: string },
+  parts: Omit<ConstructorParameters<typeof LearntSecrets>[0], "fingerprint"> & { readonly store: Store },
+) {
+  const configured = await configuredSources(config);
+  const fingerprint = secretFingerprint(config);
+  const learntSecrets = new LearntSecrets({
+    ...parts,
+    fingerprint: (source, secret) => fingerprint(`source:${source}`, secret),
+  });
+  await learntSecrets.begin(configured);
+  const origin = () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public);
+  const known = await configuredSecrets(config, configured);
+  const secrets = () => [...known, ...learntCredentials(configured, learntSecrets, fingerprint)];
+  const { store, clock, log } = parts;
+  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, log);
+  return { configuredSources: configured, learntSecrets, secrets, noteCredential, origin };
+}
+
 /** What runs beside the listeners: the pollers, retention, re-encryption, renewed certificates. */
 function startUpkeep(
   config: Config,
-  { receiver }: Services,
+  { receiver, configured, learntSecrets }: Services,
   options: StartOptions & {
     readonly captureBuffer: CaptureBuffer | null;
     readonly tls: TlsPair | null;
@@ -194,6 +221,9 @@ function startUpkeep(
   const { store, encryptor } = receiver;
   const { logger, server, tls, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   stops.push(startRetentionJob(store, config.retention, receiver, captureBuffer));
+  const learns = configured.some(({ definition }) => definition.learns);
+  if (learns && learntSecrets !== undefined)
+    stops.push(learntSecrets.start(options.secretPollMs ?? POLL_INTERVALS.secretPollMs));
   if (config.previousEncryptionKeys.length > 0)
     stops.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (tls !== null) stops.push(reloadOnChange(tls, server, logger));

@@ -1,16 +1,18 @@
 import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
-import type { Failures, Store } from "../store/index.ts";
+import type { Failures } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
+import type { Services } from "./services.ts";
+import { bodyLimitWarnings } from "./source-bounds.ts";
 
 export async function logStartupWarnings(
   config: Config,
-  store: Store,
-  registry: Registry,
+  { receiver, configured }: Pick<Services, "receiver" | "configured">,
   destinations: readonly string[],
   log: Log,
 ): Promise<void> {
+  const { store, registry } = receiver;
   await warnUnhandled(store.failures, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
@@ -20,7 +22,8 @@ export async function logStartupWarnings(
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
-  for (const warning of [...config.warnings, ...found, ...stuck]) log.warn({}, warning);
+  const tooLarge = bodyLimitWarnings(config, configured);
+  for (const warning of [...config.warnings, ...found, ...tooLarge, ...stuck]) log.warn({}, warning);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
-import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
+import { type AdminOptions, adminCommand, callAdmin, printAnswer } from "./call-admin.ts";
 import { escapeControls, printResult, table } from "./output.ts";
 
 interface SourcesOptions extends AdminOptions {
@@ -13,11 +13,24 @@ type Check = EndpointCheckView & { readonly source: string };
 const CHECK_LIMIT_MS = 20_000;
 
 export function sourcesCommand(): Command {
+  const relearn = adminCommand("relearn")
+    .description("Take another secret from a platform that chooses it itself, for fifteen minutes.")
+    .argument("<source>", "as oncehook.config.ts or SOURCES names it")
+    .option("--forget", "and delete the secrets that were learnt before, at once")
+    .action(async (source: string, options: AdminOptions & { readonly forget?: true }) => {
+      const forget = options.forget ?? false;
+      const ask = ({ sources }: AdminClient) => sources.relearn(source, { forget });
+      await printAnswer(options, ask, ({ until }) => {
+        const before = forget ? "none verifies now" : "those before it verify as well";
+        return `${source} takes one secret until ${until}; ${before}. Have the platform send it: register the address anew.\n`;
+      });
+    });
   return adminCommand("sources")
     .description(
       "List endpoint URLs, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
     )
     .option("--check", "have the running receiver check its own endpoint URLs")
+    .addCommand(relearn)
     .action(sources);
 }
 
@@ -71,7 +84,8 @@ function sourceText({
     version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
-    if (secrets.length === 0) return [["the platform's JWK Set", `${method}, in ${header}`, "", ""]];
+    const none = method === "secret" ? "none that is known" : "the platform's JWK Set";
+    if (secrets.length === 0) return [[none, `${method}, in ${header}`, "", ""]];
     return secrets.map(({ name, last_used_at, advice }) => [
       name,
       `${method}, in ${header}`,

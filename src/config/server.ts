@@ -34,7 +34,7 @@ export const SERVER_VARIABLES = {
   IP_ALLOW_LIST: {
     schema: cidrs,
     defaultText: "every address",
-    meaning: "Allowed source addresses; others get 403",
+    meaning: "Allowed remote addresses; others get 403. A source's `addresses` take its place there",
   },
   CAPTURE: {
     schema: oneOf("on", "off")
@@ -62,7 +62,8 @@ export const LIMIT_VARIABLES = {
     schema: rateLimit,
     hint: rateHint,
     default: "10/minute",
-    meaning: "For each remote address, the callback routes, in addition",
+    meaning:
+      "For each remote address, the callback routes, in addition; a source's `rate` takes the place of both",
   },
   RATE_LIMIT_STORE: {
     schema: oneOf("memory", "database"),
@@ -82,7 +83,7 @@ export const LIMIT_VARIABLES = {
   MAX_BODY_BYTES: {
     schema: wholeNumber(1_024, 67_108_864),
     default: "1048576",
-    meaning: "Longer bodies get 413",
+    meaning: "Longer bodies get 413; where a platform sends longer ones, its source has its own limit",
   },
   MAX_UNVERIFIED_BYTES: {
     schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"),

@@ -1,7 +1,9 @@
+import type { z } from "zod";
 import { OAUTH, PLATFORM } from "../domain/index.ts";
-import { PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
+import { LEARNING_PRESETS, PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
 import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
-import { list, type VariableTable } from "./variable.ts";
+import type { LIMIT_VARIABLES } from "./server.ts";
+import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
   SOURCES: {
@@ -23,15 +25,28 @@ export interface PresetSource {
 export interface NamedSource {
   readonly name: string;
   readonly definition: SourceDefinition;
+  /** In the place of what holds for all sources; undefined where the source has none of its own. */
+  readonly limits: SourceLimits;
 }
+
+export interface SourceLimits {
+  /** Null: off. */
+  readonly rate?: RateLimit | null;
+  /** CIDR networks. */
+  readonly addresses?: readonly string[];
+}
+
+type SourceReading = Reading<typeof SOURCE_VARIABLES & Pick<typeof LIMIT_VARIABLES, "MAX_UNVERIFIED_BYTES">>;
 
 /** The sources beside the specification's platform. */
 export function sourcesOf(
-  { values, problems }: Reading<typeof SOURCE_VARIABLES>,
+  { values, problems }: SourceReading,
   env: Environment,
   sources: Readonly<Record<string, SourceDefinition>> = {},
 ) {
-  const named: NamedSource[] = Object.entries(sources).map(([name, definition]) => ({ name, definition }));
+  const named = Object.entries(sources).map(([name, definition]): NamedSource => {
+    return { name, definition, limits: limitsOf(name, definition, problems) };
+  });
   const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));
   for (const { name } of presets) {
     if (named.some((other) => other.name === name))
@@ -40,8 +55,34 @@ export function sourcesOf(
         `names ${name}, which oncehook.config.ts configures already; leave it out here`,
       );
   }
+  const { MAX_UNVERIFIED_BYTES: all } = values;
+  for (const { name, definition } of named) {
+    const { maxBodyBytes = 0 } = definition.settings;
+    if (maxBodyBytes <= all) continue;
+    const expected = `at least the maxBodyBytes of sources.${name} (${maxBodyBytes})`;
+    const message = `got ${all}, expected ${expected}, so that a body of that size can arrive`;
+    problems.add(["MAX_UNVERIFIED_BYTES"], message);
+  }
   return { named, presets };
 }
+
+function limitsOf(name: string, { settings }: SourceDefinition, problems: Problems): SourceLimits {
+  const read = <Value>(setting: string, text: string | undefined, schema: z.ZodType<Value, string>) => {
+    if (text === undefined) return {};
+    const { success, data } = schema.safeParse(text);
+    if (success) return { [setting]: data };
+    const got = `got ${JSON.stringify(text)}, expected ${schema.description}`;
+    problems.add([`sources.${name}.${setting}`], got);
+    return {};
+  };
+  return {
+    ...read("rate", settings.rate, rateLimit),
+    ...read("addresses", settings.addresses?.join(","), someCidrs),
+  };
+}
+
+/** An empty list would refuse everybody. */
+const someCidrs = cidrs.refine(({ length }) => length > 0).describe(cidrs.description ?? "");
 
 function presetSource(name: string, env: Environment, problems: Problems): PresetSource[] {
   if (!isPresetName(name)) {
@@ -52,7 +93,8 @@ function presetSource(name: string, env: Environment, problems: Problems): Prese
   }
   const [current, previous] = secretVariables(name);
   const secrets = [current, previous].flatMap((variable) => env[variable]?.replace(/\r?\n$/, "") || []);
-  if (!env[current]) problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
+  if (!env[current] && !LEARNING_PRESETS.has(name))
+    problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
   return [{ name, secrets }];
 }
 

@@ -102,15 +102,22 @@ export interface Finding {
 
 const PRECEDENCE = Object.keys(DIAGNOSES) as DiagnosisCode[];
 
+/** What to do about each code, where that is not what `DIAGNOSES` says of the specification's platform. */
+export type Remedies = Partial<Record<DiagnosisCode, string>>;
+
 /** All findings as one diagnosis, with the code of the deepest cause and the remedies of all. */
-export function diagnosisOf(found: readonly Finding[], confirmed = false): Diagnosis {
+export function diagnosisOf(
+  found: readonly Finding[],
+  confirmed = false,
+  remedies: Remedies = {},
+): Diagnosis {
   const codes = PRECEDENCE.filter((code) => found.some((finding) => finding.code === code));
   const [code] = codes;
   if (code === undefined) throw new TypeError("a diagnosis needs a finding");
   return {
     code,
     message: found.map(({ message }) => message).join(" "),
-    remedy: codes.map((code) => DIAGNOSES[code].remedy).join(" "),
+    remedy: codes.map((code) => remedies[code] ?? DIAGNOSES[code].remedy).join(" "),
     confirmed,
   };
 }

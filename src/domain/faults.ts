@@ -22,7 +22,8 @@ function faults<Code extends string>(status: number, message: string, meanings: 
  */
 export const FAULTS = {
   ...faults(403, "address not allowed", {
-    address_not_allowed: "The remote address is not in `IP_ALLOW_LIST`.",
+    address_not_allowed:
+      "The remote address is not in `IP_ALLOW_LIST`, or not among the `addresses` of its source.",
   }),
   ...faults(403, "HTTPS required", {
     https_required:
@@ -30,7 +31,7 @@ export const FAULTS = {
   }),
   ...faults(429, "too many requests", {
     too_many_requests:
-      "A limit of `RATE_LIMIT_DEFAULT` or `RATE_LIMIT_CALLBACK` is used up for this address; `Retry-After` says for how long.",
+      "A limit of `RATE_LIMIT_DEFAULT` or `RATE_LIMIT_CALLBACK`, or the `rate` of a source, is used up for this address; `Retry-After` says for how long.",
   }),
   ...faults(404, "not found", {
     not_found:
@@ -39,10 +40,13 @@ export const FAULTS = {
   ...faults(405, "method not allowed", {
     method_not_allowed: "The address exists, the method is wrong; `Allow` names the right one.",
   }),
-  ...faults(413, "body too large", { body_too_large: "The body is longer than `MAX_BODY_BYTES`." }),
+  ...faults(413, "body too large", {
+    body_too_large:
+      "The body is longer than `MAX_BODY_BYTES`, or than what its source takes (`maxBodyBytes`).",
+  }),
   ...faults(415, "content encoding not supported", {
     content_encoding_unsupported:
-      "The body came compressed. The signature covers the bytes as sent, so only `identity` is accepted.",
+      "The body came compressed. Only `identity` is accepted, and `gzip` at the addresses of platforms that sign compressed bytes.",
   }),
   ...faults(408, "request timeout", {
     request_timeout: "The request did not arrive in full within `REQUEST_TIMEOUT_MS`.",
@@ -106,6 +110,10 @@ export const FAULTS = {
   ...faults(400, "the body is not in its platform's format", {
     body_malformed:
       "The body is not the form, multipart form, JWS or gzip that its source's platform sends, or a batch holds more than 10,000 events; the message says which.",
+  }),
+  ...faults(400, "the body cannot be decrypted", {
+    body_undecryptable:
+      "The callback is authentic, and no configured key decrypts its encrypted part, or the plain text is not the JSON that its platform encrypts. Compare the key with the platform's page; the log says what was tried.",
   }),
   ...faults(400, "the handshake is not valid", {
     handshake_invalid:

@@ -8,7 +8,7 @@ import {
   type Outcome,
   type Refused,
 } from "../domain/index.ts";
-import { diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
+import { type DiagnoseSource, diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
 import { TokenBucket } from "./admission.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -28,12 +28,15 @@ const WARN_EVERY_MS = 60_000;
  * come between them.
  */
 export function createDiagnoser(deps: {
+  /** What the specification's platform must send. */
   readonly expected: Expected;
+  /** The other sources, by their names. */
+  readonly sources?: ReadonlyMap<string, DiagnoseSource>;
   readonly clock: Clock;
   readonly log: Log;
   readonly diagnosed: (code: DiagnosisCode) => void;
 }) {
-  const { expected, clock, log, diagnosed } = deps;
+  const { expected, sources, clock, log, diagnosed } = deps;
   const budget = new TokenBucket(BYTES_PER_SECOND);
   const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
   let waiting = 0;
@@ -51,12 +54,22 @@ export function createDiagnoser(deps: {
     log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
   }
 
-  async function run(before: Promise<unknown>, context: RequestContext, refusal: Refused) {
+  function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
+    const { method, url: target, message, body } = context;
+    const request = { method, target, headers: message.headersDistinct, body };
+    const ofSource = sources?.get(source ?? "");
+    if (ofSource !== undefined) return ofSource(refusal, request);
+    return diagnose({ refusal, request, expected, now: clock.now() });
+  }
+
+  async function run(
+    before: Promise<unknown>,
+    { context, refusal, source }: { context: RequestContext; refusal: Refused; source: string | null },
+  ) {
     try {
       await before;
       await nextTurn();
-      const request = { headers: context.message.headersDistinct, body: context.body };
-      const diagnosis = diagnose({ refusal, request, expected, now: clock.now() });
+      const diagnosis = explain(context, refusal, source);
       if (diagnosis !== undefined) report(diagnosis, context);
       return diagnosis;
     } catch (error) {
@@ -72,14 +85,18 @@ export function createDiagnoser(deps: {
      * Diagnoses an outcome in a later turn of the event loop, after its response.
      * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
      */
-    start(context: RequestContext, outcome: Outcome): Promise<Diagnosis | undefined> | undefined {
+    start(
+      context: RequestContext,
+      outcome: Outcome,
+      source: string | null = null,
+    ): Promise<Diagnosis | undefined> | undefined {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = context.body;
       // A body of more than a second's bytes takes a full budget, and the next diagnosis waits until it is paid back.
       if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length))
         return undefined;
       waiting += 1;
-      const diagnosis = run(last, context, outcome);
+      const diagnosis = run(last, { context, refusal: outcome, source });
       last = diagnosis;
       return diagnosis;
     },

@@ -18,7 +18,7 @@ import type { TlsPair } from "./tls.ts";
 import { UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicListenerOptions extends RequestSequenceOptions {
-  /** At least `maxBodyBytes`. */
+  /** At least `maxBodyBytes`, and that of each source. */
   readonly maxUnverifiedBytes: number;
   readonly connections: Omit<ConnectionLimits, "isProxy">;
   readonly tls: TlsPair | null;
@@ -44,7 +44,11 @@ const STOP_GRACE_MS = 2_000;
 export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies) {
   const acceptGate = createAcceptGate();
   const clientErrors = createClientErrors(deps);
-  const unverified = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
+  const ofSources = [...(options.sourceBounds?.values() ?? [])].map(({ maxBodyBytes = 0 }) => maxBodyBytes);
+  const unverified = new UnverifiedBodies(
+    options.maxUnverifiedBytes,
+    Math.max(options.maxBodyBytes, ...ofSources),
+  );
   const connections = connectionLimit(options, unverified, deps);
   const turns = createUnverifiedTurns(connections, acceptGate);
   const requests = new RequestSequence(options, deps, { acceptGate, clientErrors, unverified, turns });

@@ -46,7 +46,7 @@ export function createRequestLog({
         ...short,
         body: request.body,
         trace,
-        diagnosis: diagnoser.start(request, outcome),
+        diagnosis: diagnoser.start(request, outcome, source),
         entry: (sha256) => logEntryOf(request, { ...ended, sha256 }, mask),
       });
     },

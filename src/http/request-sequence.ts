@@ -19,14 +19,11 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
-import { createRoutes, type EndpointPaths, type Route } from "./routes.ts";
+import { createRoutes, type Route, type RouteOptions } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
-export interface RequestSequenceOptions {
-  readonly addresses: EndpointPaths;
+export interface RequestSequenceOptions extends RouteOptions {
   readonly trustProxy: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly requestTimeoutMs: number;
 }
 
 export interface RequestBounds {
@@ -47,12 +44,12 @@ export class RequestSequence {
   readonly #arrival: Arrival;
 
   constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
-    const { addresses, requestTimeoutMs, trustProxy, maxBodyBytes } = options;
+    const { trustProxy, maxBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
     this.#deps = deps;
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
-    this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
+    this.#routes = createRoutes(options, deps, this.#responder);
     const { clock, tracer } = deps.receiver;
     this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
   }
@@ -84,7 +81,7 @@ export class RequestSequence {
   }
 
   #receive(request: RequestContext, route: Route | undefined): void {
-    const maxBytes = Math.min(this.#maxBodyBytes, route?.maxBytes ?? this.#maxBodyBytes);
+    const maxBytes = route?.maxBytes ?? this.#maxBodyBytes;
     const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
     readRequestBody(request.message, limits, (body) =>
       this.#guard(request, () => {
@@ -136,10 +133,12 @@ function admit(
 ): Outcome | undefined | Promise<Outcome | undefined> {
   const { responseHeaders, isCallback, address } = request;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
-  if (!admission.isAllowed(address)) return refused("address_not_allowed");
-  const policies = isCallback ? admission.limits.callbacks : admission.limits.everywhere;
+  const isAllowed = route?.isAllowed ?? admission.isAllowed;
+  if (!isAllowed(address)) return refused("address_not_allowed");
+  const { callbacks, everywhere } = admission.limits;
+  const policies = isCallback ? (route?.limits ?? callbacks) : everywhere;
   const next = () =>
-    protocolFault(request, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
+    protocolFault(request, route, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
   if (policies.length === 0) return next();
   const counting = applyRateLimits(policies, rateKey(address), admission.count, receiver.clock.now());
   return counting.then(({ refusal, headers }) => {
@@ -148,13 +147,19 @@ function admit(
   });
 }
 
+/** RFC 9110 §8.4.1.3: they are one. */
+const GZIP: ReadonlySet<string> = new Set(["gzip", "x-gzip"]);
+
 function protocolFault(
   { protocol, headers }: RequestContext,
+  route: Route | undefined,
   { requireHttps }: AdmissionSettings,
 ): Refused | undefined {
   if (requireHttps && protocol !== "https") return refused("https_required");
-  const { "content-encoding": encoding = "identity" } = headers;
-  return encoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
+  const { "content-encoding": given = "identity" } = headers;
+  const encoding = given.trim().toLowerCase();
+  if (encoding === "identity" || (route?.takesGzip === true && GZIP.has(encoding))) return undefined;
+  return refused("content_encoding_unsupported");
 }
 
 function admitToRoute(

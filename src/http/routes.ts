@@ -4,6 +4,7 @@ import type { DistinctHeaders } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
+import type { Policy } from "./rate-limit.ts";
 import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
 
 export interface Route {
@@ -15,37 +16,60 @@ export interface Route {
   readonly isConcurrencyLimited: boolean;
   /** What its caller understands, where that is not JSON alone. */
   readonly render?: Render;
-  /** Where its bodies are shorter than those of callbacks. */
-  readonly maxBytes?: number;
+  /** Longer bodies get 413. */
+  readonly maxBytes: number;
+  /** Compressed bodies go on as they are; at other addresses they get 415. */
+  readonly takesGzip?: true;
+  /** Its rate limits, where they are not those of all callbacks. */
+  readonly limits?: readonly Policy[];
+  /** Its allow list, where it is not the one of all addresses. */
+  readonly isAllowed?: (address: string) => boolean;
   readonly handle: RouteHandler;
 }
 
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
+/** What holds for the addresses of one source, in the place of what holds for all. */
+export interface SourceBounds {
+  readonly maxBodyBytes?: number;
+  readonly limits?: readonly Policy[];
+  readonly isAllowed?: (address: string) => boolean;
+}
+
+export interface RouteOptions {
+  readonly addresses: EndpointPaths;
+  readonly maxBodyBytes: number;
+  /** By the names of sources. */
+  readonly sourceBounds?: ReadonlyMap<string, SourceBounds>;
+  readonly requestTimeoutMs: number;
+}
+
 export function createRoutes(
-  { callbacks, redirect, start, done, capture }: EndpointPaths,
-  timeLimitMs: number,
+  { addresses, maxBodyBytes, sourceBounds, requestTimeoutMs: timeLimitMs }: RouteOptions,
   deps: PublicDependencies,
   responder: Responder,
 ): ReadonlyMap<string, Route> {
+  const { callbacks, redirect, start, done, capture } = addresses;
   const served = new Map<string, Route>();
   const callback = { isCallback: true, isOAuth: false };
   for (const { source: name, path, version } of callbacks) {
     const source = deps.receiver.sourcesByName.get(name);
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
-    const { methods } = source.contract;
+    const { methods, takesGzip } = source.contract;
     // What is durable can be run later.
     const isConcurrencyLimited = source.answer === "inline";
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
-    served.set(path, { ...callback, isConcurrencyLimited, methods, handle });
+    const { maxBodyBytes: maxBytes = maxBodyBytes, ...own } = sourceBounds?.get(name) ?? {};
+    const route = { ...callback, isConcurrencyLimited, methods, maxBytes, handle, ...own };
+    served.set(path, takesGzip ? { ...route, takesGzip } : route);
   }
-  const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
+  const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
+  const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };
   served.set(redirect, {
     ...oauth,
     methods: ["GET", "POST"],
     isCallback: true,
-    maxBytes: REDIRECT_BYTES,
     handle: redirectRoute(timeLimitMs, deps, responder),
   });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
@@ -54,7 +78,7 @@ export function createRoutes(
   if (deps.capture !== null) {
     const handle = captureRoute(deps.capture, deps.receiver.log);
     const stream = { methods: ["GET"], isCallback: false, isOAuth: false, isConcurrencyLimited: false };
-    served.set(capture, { ...stream, handle });
+    served.set(capture, { ...stream, maxBytes, handle });
   }
   return served;
 }

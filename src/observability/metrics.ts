@@ -44,7 +44,7 @@ const HELP = {
   oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
   oncehook_delivery_attempts_total: "Attempts to deliver a notification, by how they ended.",
   oncehook_credentials_used_total:
-    "Authentic callbacks, by how they were and whether the current or a previous secret did it.",
+    "Authentic callbacks, by source, how they were and whether the current or a previous secret did it.",
   oncehook_signature_diagnoses_total:
     "Callbacks that were not authentic and were looked into, by what was found.",
   oncehook_body_mismatch_total: "Duplicates whose body was not the first one's.",
@@ -116,10 +116,10 @@ function createCounters(registry: Registry) {
     requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
     outcomes: counter<[outcome: string]>("oncehook_callback_outcomes_total", ["outcome"]),
     attempts: counter<[kind: string, outcome: string]>("oncehook_attempts_total", ["kind", "outcome"]),
-    credentials: counter<[method: string, secret: string]>("oncehook_credentials_used_total", [
-      "method",
-      "secret",
-    ]),
+    credentials: counter<[source: string, method: string, secret: string]>(
+      "oncehook_credentials_used_total",
+      ["source", "method", "secret"],
+    ),
     deliveries: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
       "oncehook_delivery_attempts_total",
       ["channel", "outcome"],

@@ -18,7 +18,8 @@ export { createPlatformContract, type PlatformRules } from "./contract/platform-
 export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
-export { PRESET_NAMES, type PresetName } from "./presets/names.ts";
+export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
+export { LEARNING_PRESETS, PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";
 export {
   type CertificateKeys,
@@ -61,6 +62,7 @@ export {
   secretKeys,
   x5cKeys,
 } from "./schemes/jwt-keys.ts";
+export type { SecretLookup } from "./schemes/learnt-secrets.ts";
 export { createPayPalScheme, type PayPalOptions } from "./schemes/paypal.ts";
 export { createPublicKeyScheme, type PublicKeyData, type PublicKeyOptions } from "./schemes/public-key.ts";
 export type { SignatureAlgorithm } from "./schemes/public-keys.ts";

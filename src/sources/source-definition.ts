@@ -1,5 +1,8 @@
 import type { Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
+import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { HmacData } from "./schemes/hmac-data.ts";
+import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
@@ -9,8 +12,10 @@ export interface SourceEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
   readonly origin: () => string;
-  /** How an address that a platform asks to visit is visited; a request by default. It throws where that fails. */
-  readonly visit?: (url: string) => Promise<void>;
+  /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
+  readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
+  /** Requests an address that the contract has pinned, without following a redirect. */
+  readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }
 
 /** What is known of a platform, for `doctor`, the page and the docs. */
@@ -47,6 +52,15 @@ export interface SourceSettings {
   readonly answer?: "inline" | "after" | { readonly within: `${number}s` | `${number}ms` };
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
+  /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
+  readonly maxBodyBytes?: number;
+  /**
+   * For each remote address, such as `600/minute`, or `off`: the only limit of this source's addresses, in the place of
+   * `RATE_LIMIT_CALLBACK` and `RATE_LIMIT_DEFAULT`.
+   */
+  readonly rate?: string;
+  /** The platform's addresses or CIDR networks, in the place of `IP_ALLOW_LIST`. */
+  readonly addresses?: readonly string[];
 }
 
 /** A source as a preset describes it, before the start gives it a name. */
@@ -55,8 +69,12 @@ export interface SourceDefinition {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly settings: SourceSettings;
-  /** The texts that no log may show. */
+  /** The texts that no log may show; those that verify come first, in the order in which the scheme counts them. */
   readonly secrets: readonly string[];
+  /** How it signs, where that is an HMAC: a refused callback is explained by it. */
+  readonly hmac?: HmacData;
+  /** The platform chooses a secret itself, and sends it in a handshake. */
+  readonly learns?: true;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */

@@ -18,6 +18,7 @@ import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { Settings } from "./settings.ts";
 import { SignedBytes } from "./signed-bytes.ts";
+import { SourceSecrets } from "./source-secrets.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {
@@ -45,6 +46,7 @@ export function createAreas(database: Database) {
     leases: new Leases(database),
     settings: new Settings(database),
     signedBytes: new SignedBytes(database),
+    sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),
   };
 }

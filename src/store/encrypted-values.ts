@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import { Area } from "./database.ts";
 
-export type EncryptedKind = "failure" | "preparation" | "user_tokens";
+export type EncryptedKind = "failure" | "preparation" | "user_tokens" | "source_secret";
 
 export interface EncryptedValue {
-  /** The columns of its primary key: event id and source, a user's id, or the hash of a state. */
+  /** The columns of its primary key: event id and source, a user's id, or source and fingerprint. */
   readonly key: readonly string[];
   readonly encrypted: Uint8Array;
 }
@@ -13,6 +13,11 @@ const COLUMNS: Record<EncryptedKind, { table: string; column: string; key: reado
   failure: { table: "oncehook_failures", column: "encrypted_body", key: ["event_id", "source"] },
   preparation: { table: "oncehook_preparations", column: "encrypted_result", key: ["event_id", "source"] },
   user_tokens: { table: "oncehook_user_tokens", column: "encrypted_tokens", key: ["user_id"] },
+  source_secret: {
+    table: "oncehook_source_secrets",
+    column: "encrypted_secret",
+    key: ["source", "fingerprint"],
+  },
 };
 
 /** Encrypted values of every table, for the rotation of their key. */

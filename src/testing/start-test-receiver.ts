@@ -88,10 +88,10 @@ const NEVER_MS = 2 ** 31 - 1;
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const database = await temporaryDatabase(options.databaseUrl);
   try {
-    const { handlers = [] } = options;
+    const { handlers = [], sources = {} } = options;
     const config = loadConfig(
       { ...testEnvironment(), DATABASE_URL: database.url, ...options.env },
-      { handlers },
+      { handlers, sources },
     );
     return await startOn(database, config, options);
   } catch (error) {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
+import { github } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect, type Target, withDatabase } from "../support/databases.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
 import { payment, startReceiver, type TestReceiver, testConfig } from "../support/receiver.ts";
@@ -51,6 +52,24 @@ const signed = (secret: string, now: Date) => (receiver: TestReceiver) =>
   use(receiver.target, now, () => receiver.send(payment(), { secret }));
 
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
+  it("doctor advises on the previous secret of another platform, by its variable", () =>
+    withDatabase(dialect, async (target) => {
+      const env = { SOURCES: "github", GITHUB_SECRET: B, GITHUB_SECRET_PREVIOUS: A };
+      const push = (receiver: TestReceiver) => {
+        const body = Buffer.from(JSON.stringify({ ref: "main" }));
+        const signed = github({ secret: B }).sign?.({ body, now: day(2) });
+        const headers = { "x-github-event": "push", "x-github-delivery": "d1", ...signed };
+        const url = `${receiver.publicOrigin}/api/github/callback`;
+        return use(target, day(2), () => fetch(url, { method: "POST", body, headers }));
+      };
+      await run(target, env, day(2), push);
+      const name = "GITHUB_SECRET_PREVIOUS";
+      expect(await says(target, env, day(3))).toEqual([expect.stringMatching(`^${name}: keep it; `)]);
+      expect(await says(target, env, day(20))).toEqual([
+        expect.stringMatching(`^${name}: (?!keep it).*${day(2).toISOString()}`),
+      ]);
+    }));
+
   it("doctor reports a previous secret as unused after a week without use, and not before", () =>
     withDatabase(dialect, async (target) => {
       const env = { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A };

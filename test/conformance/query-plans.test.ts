@@ -16,11 +16,13 @@ const SEALED: Record<EncryptedKind, string[]> = {
   failure: ["e1", "platform"],
   preparation: ["e1", "platform"],
   user_tokens: ["u1"],
+  source_secret: ["asana", "ab"],
 };
 const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
-const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks)/;
+const BOOKS =
+  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks|source_secrets)/;
 /** One of each kind alone, and all of them together. */
 const EACH: CallbackFilter = {
   from: NOON.toISOString(),

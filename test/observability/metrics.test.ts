@@ -83,7 +83,7 @@ describe("the metrics", () => {
     const metrics = setUp();
     metrics.bodyMismatch();
     metrics.typeMismatch();
-    metrics.credentialUsed("hmac", "previous");
+    metrics.credentialUsed("platform", "hmac", "previous");
     metrics.inFlight.inc();
     expect(await samples(metrics, "oncehook_body_mismatch_total")).toEqual([
       "oncehook_body_mismatch_total 1",
@@ -92,7 +92,7 @@ describe("the metrics", () => {
       "oncehook_type_mismatch_total 1",
     ]);
     expect(await samples(metrics, "oncehook_credentials_used_total")).toEqual([
-      'oncehook_credentials_used_total{method="hmac",secret="previous"} 1',
+      'oncehook_credentials_used_total{source="platform",method="hmac",secret="previous"} 1',
     ]);
     expect(await samples(metrics, "oncehook_in_flight")).toEqual(["oncehook_in_flight 1"]);
   });

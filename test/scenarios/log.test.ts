@@ -193,7 +193,7 @@ describe("the metrics", () => {
     "oncehook_in_flight 0",
     'oncehook_failures{state="waiting"} 0',
     'oncehook_attempts_total{kind="inline",outcome="success"} 1',
-    'oncehook_credentials_used_total{method="hmac",secret="current"} 1',
+    'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
     'oncehook_callback_outcomes_total{outcome="success"} 1',
     "nodejs_eventloop_lag_seconds ",
     "process_cpu_seconds_total ",

@@ -145,7 +145,9 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       const sent = { code: "c1", state: "anything" };
       expect((await receiver.send(sent, { path: PATH })).status).toBe(200);
       const { text } = (await receiver.admin("/metrics")).body;
-      expect(text).toContain('oncehook_credentials_used_total{method="hmac",secret="current"} 1');
+      expect(text).toContain(
+        'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
+      );
       expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
     }));
 

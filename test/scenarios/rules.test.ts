@@ -145,8 +145,12 @@ describe("rotation of the signing secret", () => {
           (await receiver.send(payment(), { secret: "the-secret-before-it-32-bytes-long" })).status,
         ).toBe(200);
         const text = String((await receiver.admin("/metrics")).body.text);
-        expect(text).toContain('oncehook_credentials_used_total{method="hmac",secret="current"} 1');
-        expect(text).toContain('oncehook_credentials_used_total{method="hmac",secret="previous"} 1');
+        expect(text).toContain(
+          'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
+        );
+        expect(text).toContain(
+          'oncehook_credentials_used_total{source="platform",method="hmac",secret="previous"} 1',
+        );
       },
       { env: { SIGNING_SECRET_PREVIOUS: "the-secret-before-it-32-bytes-long" } },
     ));

@@ -26,7 +26,9 @@ export function openPreset(
     name: "source",
     clock: { now: () => now },
     origin: () => PRESET_ORIGIN,
-    ...(learn !== undefined && { learn }),
+    ...(learn !== undefined && {
+      learning: { learn, learntSecrets: () => [], lookForSecrets: () => undefined },
+    }),
   };
   return { scheme: createScheme(environment), contract: createContract(environment) };
 }

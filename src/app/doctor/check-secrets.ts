@@ -1,6 +1,7 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import type { Inspection, StoredCredentialUse } from "../../store/index.ts";
-import { type ConfiguredSecret, configuredSecrets, secretName } from "../credential-uses.ts";
+import { configuredSources } from "../configured-sources.ts";
+import { type ConfiguredSecret, configuredSecrets } from "../credential-uses.ts";
 
 export interface Finding {
   readonly level: "ok" | "warning" | "failure";
@@ -33,7 +34,7 @@ const ABOUT = "secrets";
 
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
-  const secrets = await configuredSecrets(config).catch((error: unknown) => {
+  const secrets = await secretsOf(config).catch((error: unknown) => {
     // The check of the authentication says that the file with the keys cannot be used.
     if (error instanceof ConfigError) return undefined;
     throw error;
@@ -46,7 +47,7 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
       const { canRetire, message } = rotationAdvice(useOf(secret), useOf(current), now);
-      return (canRetire ? ok : warning)(ABOUT, `${secretName(secret, config)}: ${message}`);
+      return (canRetire ? ok : warning)(ABOUT, `${secret.name}: ${message}`);
     });
   const { methods, jwt } = config.authentication;
   if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt"))
@@ -54,6 +55,10 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
       ok(ABOUT, "JWT_JWKS_URL: the platform rotates its keys there by itself; nothing to do here"),
     );
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
+}
+
+async function secretsOf(config: Config): Promise<ConfiguredSecret[]> {
+  return configuredSecrets(config, await configuredSources(config));
 }
 
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */

@@ -49,7 +49,15 @@ export interface BodyData {
   readonly decode?: readonly InnerText[];
   /** Whether the platform compresses bodies (`Content-Encoding: gzip`). */
   readonly gzip?: true;
+  /** How the plain body comes out of an encrypted one, last of all steps. It must not throw. */
+  readonly decrypt?: DecryptBody;
 }
+
+/**
+ * Bound to the source's keys, synchronous, and no slower than in proportion to the body. Id, type and all other places
+ * are read in what it returns. The scheme has verified the body, but for an unsigned handshake.
+ */
+export type DecryptBody = (body: JsonValue) => Decoded;
 
 export type Decoded = { readonly value: JsonValue } | Refused;
 
@@ -62,7 +70,7 @@ const COMPACT_JWS = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** How a source's bodies become JSON. @throws TypeError for a place that is none, when the source is created */
-export function createBodyDecoder({ body = "json", decode = [], gzip }: BodyData): DecodeBody {
+export function createBodyDecoder({ body = "json", decode = [], gzip, decrypt }: BodyData): DecodeBody {
   const inner = decode.map(({ at, as }) => ({ path: innerPath(at), as }));
   return (request) => {
     const bytes = gzip === true ? inflated(request) : { bytes: request.body };
@@ -73,7 +81,7 @@ export function createBodyDecoder({ body = "json", decode = [], gzip }: BodyData
       const fault = decodeInner(decoded.value, path, as);
       if (fault !== undefined) return fault;
     }
-    return decoded;
+    return decrypt === undefined ? decoded : decrypt(decoded.value);
   };
 }
 

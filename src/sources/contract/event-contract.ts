@@ -59,7 +59,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const id = compileText(data.id);
   const readEvent = compileEvent(data, id, environment.clock);
   const readItems = batch === undefined ? undefined : compileBatch(batch);
-  const compiled = handshakes.map((handshake) => compileHandshake(handshake, data.body, environment));
+  const compiled = handshakes.map((handshake) => compileHandshake(handshake, data, environment));
   const signed = compiled.filter(({ isSigned }) => isSigned);
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);

@@ -17,6 +17,8 @@ export type HandshakeReply =
   | { readonly kind: "learn"; readonly at: string; readonly header?: string }
   /** A fixed answer (Trello's HEAD, Discord's PING). */
   | { readonly kind: "status"; readonly status: number; readonly body?: JsonObject }
+  /** Made anew for each, where it must be encrypted or signed (DingTalk). It must not throw. */
+  | { readonly kind: "make"; readonly make: () => PlatformResponse }
   /** An HTTPS address to visit, whose host must match (AWS SNS). Signed handshakes alone. */
   | { readonly kind: "visit"; readonly at: string; readonly hosts: readonly RegExp[] };
 
@@ -66,6 +68,8 @@ export function compileReply(reply: HandshakeReply, environment: HandshakeEnviro
       const { status, body = "" } = reply;
       return () => fixedResponse({ status, body });
     }
+    case "make":
+      return reply.make;
     case "text":
       return withText(compileText(reply.at), CONTROL_FREE, (text) => fixedResponse({ body: text }));
     case "header": {

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { type Refused, refused } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
+import { tokenMatcher } from "../schemes/token-match.ts";
 import { type BodyData, type BodyFormat, createBodyDecoder } from "./body-formats.ts";
 import type { HandshakeResponse } from "./contract.ts";
 import { compileReply, type HandshakeEnvironment, type HandshakeReply } from "./handshake-replies.ts";
@@ -44,7 +44,7 @@ const MAX_UNSIGNED_BYTES = 4_096;
 /** @throws TypeError for a place that is none, when the source is created */
 export function compileHandshake(
   handshake: Handshake,
-  bodyFormat: BodyData["body"],
+  source: BodyData,
   environment: HandshakeEnvironment,
 ): CompiledHandshake {
   requireSafe(handshake);
@@ -56,7 +56,7 @@ export function compileHandshake(
   }));
   const checkToken = verifyToken === undefined ? undefined : compileVerifyToken(verifyToken);
   const reply = compileReply(handshake.reply, environment);
-  const decode = createBodyDecoder({ body: handshake.body ?? bodyFormat ?? "json" });
+  const decode = createBodyDecoder(bodyOf(handshake, source));
   return {
     isSigned,
     method,
@@ -76,6 +76,12 @@ export function compileHandshake(
   };
 }
 
+/** A handshake in a format of its own is not encrypted. */
+function bodyOf({ body }: Handshake, { body: usual, decrypt }: BodyData): BodyData {
+  if (body !== undefined) return { body };
+  return { ...(usual !== undefined && { body: usual }), ...(decrypt !== undefined && { decrypt }) };
+}
+
 /** Without a condition every event would be taken for the handshake, and lost. */
 function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply }: Handshake): void {
   const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
@@ -90,21 +96,14 @@ function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply 
 
 function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]>) {
   const location: TextLocation = compileText(at);
-  const known = values.map(digest);
+  const indexOf = tokenMatcher(values);
   return (reading: CallbackReading): Refused | undefined => {
     const found = location.read(reading);
     if ("fault" in found) return refused("token_mismatch", { detail: `${location.name}: ${found.fault}` });
-    const claimed = digest(found.text);
-    const matches = known.map((one) => timingSafeEqual(one, claimed));
-    return matches.includes(true)
+    return indexOf(found.text) !== -1
       ? undefined
       : refused("token_mismatch", { detail: `${location.name} is not the configured verify token` });
   };
-}
-
-/** Of one length, so that the comparison takes the same time whatever was sent. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text, "utf8").digest();
 }
 
 /** The first handshake that the request is. */

@@ -16,7 +16,7 @@ export interface KnownSecrets {
   readonly named: readonly NamedSecret[];
 }
 
-type Bytes = string | Uint8Array;
+export type Bytes = string | Uint8Array;
 
 /** How the signature may have been made: an HMAC with `key` over `parts`. */
 interface Candidate {
@@ -26,8 +26,8 @@ interface Candidate {
 }
 
 /** Longer bodies are tried with the secrets as they are, and with nothing else. */
-const MAX_VARIED_BYTES = 65_536;
-const TIMESTAMPS = [
+export const MAX_VARIED_BYTES = 65_536;
+export const TIMESTAMPS = [
   "x-timestamp",
   "webhook-timestamp",
   "svix-timestamp",
@@ -70,7 +70,7 @@ function confirmed(format: readonly Finding[], signed: readonly Finding[]): Diag
 }
 
 /** What the body alone shows, where no digest matches. */
-function guessFrom(body: Uint8Array): Finding {
+export function guessFrom(body: Uint8Array): Finding {
   if (body.length === 0) return { code: "truncated", message: "The body is empty." };
   if (isCutOff(body))
     return { code: "truncated", message: `The body ends inside its JSON, after ${body.length} bytes.` };
@@ -90,7 +90,7 @@ export function* candidatesFor(
   for (const key of accepted) yield { key, parts: [body], findings: [] };
   for (const { name, secret } of named) yield { key: secret, parts: [body], findings: [anotherSecret(name)] };
   if (body.length > MAX_VARIED_BYTES) return;
-  for (const { key, finding } of accepted.flatMap(secretFormats))
+  for (const { key, finding } of accepted.flatMap(formatsOfVariable))
     yield { key, parts: [body], findings: [finding] };
   yield* withTimestamp(request, accepted, claims);
   for (const { text, how } of rewrittenBodies(body)) {
@@ -99,13 +99,17 @@ export function* candidatesFor(
   }
 }
 
-function anotherSecret(name: string): Finding {
+export function anotherSecret(name: string): Finding {
   const message = `The signature was made with the secret \`${name}\` of DIAGNOSE_SECRETS_FILE.`;
   return { code: /^previous/i.test(name) ? "previous_secret" : "other_environment", message };
 }
 
+function formatsOfVariable(secret: string, index: number) {
+  return secretFormats(secret, index === 0 ? "SIGNING_SECRET" : "SIGNING_SECRET_PREVIOUS");
+}
+
 /** The keys that platforms and people make of one secret, besides its UTF-8 bytes. */
-function secretFormats(secret: string, index: number): { key: Bytes; finding: Finding }[] {
+export function secretFormats(secret: string, name: string): { key: Bytes; finding: Finding }[] {
   const bare = secret.replace(/^whsec_/, "");
   const formats: readonly (readonly [key: Bytes, how: string])[] = [
     [`${secret}\n`, "with a line break after it"],
@@ -117,11 +121,10 @@ function secretFormats(secret: string, index: number): { key: Bytes; finding: Fi
     [HEX.test(bare) ? Buffer.from(bare, "hex") : "", "decoded from hexadecimal"],
     [BASE64.test(bare) ? Buffer.from(bare, "base64") : "", "decoded from base64"],
   ];
-  const variable = index === 0 ? "SIGNING_SECRET" : "SIGNING_SECRET_PREVIOUS";
   return formats
     .filter(([key]) => key.length >= MIN_KEY_BYTES)
     .map(([key, how]) => {
-      const message = `The signature was made with ${variable} ${how}.`;
+      const message = `The signature was made with ${name} ${how}.`;
       return { key, finding: { code: "secret_format", message } };
     });
 }
@@ -149,21 +152,21 @@ function* withTimestamp(
   const covered = covers("id, timestamp and body joined by dots, as Standard Webhooks signs");
   for (const key of accepted) yield { key, parts, findings: [covered] };
   // Standard Webhooks decodes its secrets.
-  for (const { key, finding } of accepted.flatMap(secretFormats))
+  for (const { key, finding } of accepted.flatMap(formatsOfVariable))
     yield { key, parts, findings: [finding, covered] };
 }
 
-function covers(what: string): Finding {
+export function covers(what: string): Finding {
   return { code: "other_content", message: `The signature covers ${what}.` };
 }
 
-function firstValue(headers: DistinctHeaders, names: readonly string[]): string | undefined {
+export function firstValue(headers: DistinctHeaders, names: readonly string[]): string | undefined {
   const values = names.flatMap((name) => headers[name]?.[0] ?? []);
   return values.find(({ length }) => length > 0 && length <= MAX_PART_LENGTH);
 }
 
 /** A body that may have been signed, and `how` it differs, in words that follow "The signature matches the body". */
-interface RewrittenBody {
+export interface RewrittenBody {
   readonly text: string;
   readonly how: string;
 }
@@ -176,7 +179,7 @@ const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d]);
 
 /** What editors, shells, JSON libraries and proxies make of one body; at most 12, none of them the body itself. */
-function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
+export function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
   const text = Buffer.from(body).toString("utf8");
   const found = new Map([...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]));
   found.delete(text);

@@ -23,7 +23,7 @@ const HEX_DIGEST = /^[0-9A-Fa-f]{64}$/;
 const SOME_HEX = /[0-9A-Fa-f]{16,}/;
 const TIMESTAMP = /(?:^|[,;\s])ts?=(\d{1,17})(?:[,;\s]|$)/;
 /** The only text of a caller that a diagnosis repeats. */
-const KNOWN_PREFIX = /(?:^|[^a-z])((?:hmac-sha256|sha256|h1|v[01])[=:]?)$/i;
+export const KNOWN_PREFIX = /(?:^|[^a-z])((?:hmac-sha256|sha256|h1|v[01])[=:]?)$/i;
 /** How many hexadecimal digits other algorithms have. */
 const OTHER_ALGORITHMS: Readonly<Record<number, string>> = {
   32: "HMAC-MD5",
@@ -33,7 +33,7 @@ const OTHER_ALGORITHMS: Readonly<Record<number, string>> = {
 };
 
 /** The headers in which other platforms send their signatures. */
-const OTHER_HEADERS: Readonly<Record<string, string>> = {
+export const OTHER_HEADERS: Readonly<Record<string, string>> = {
   "X-Hub-Signature-256": ", as GitHub and Meta send it",
   "Stripe-Signature": ", as Stripe sends it",
   "Webhook-Signature": ", as Standard Webhooks has it",

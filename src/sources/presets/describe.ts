@@ -66,6 +66,7 @@ const REPLIES = {
   learn: "keeps a secret",
   status: "responds",
   visit: "visits an address",
+  make: "responds with a proof",
 } as const satisfies Record<Handshake["reply"]["kind"], string>;
 
 function describeHandshake({ isSigned, method = "POST", verifyToken, reply }: Handshake): string {
@@ -87,7 +88,8 @@ export function describeHmac({ algorithm = "sha256", signed, timestamp }: HmacDa
 
 const SIGNATURES = {
   ed25519: "Ed25519",
-  "ecdsa-p256-sha256": "ECDSA P-256",
+  "ecdsa-p256-sha1": "ECDSA-P256-SHA1",
+  "ecdsa-p256-sha256": "ECDSA-P256-SHA256",
   "rsa-sha1": "RSA-SHA1",
   "rsa-sha256": "RSA-SHA256",
   "rsa-sha512": "RSA-SHA512",

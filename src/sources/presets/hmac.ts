@@ -1,33 +1,30 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { SourceDefinition } from "../source-definition.ts";
+import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 /** A sender of your own, or a platform without a preset: how it signs, and where an event's id and type stand. */
-export interface HmacSourceOptions
-  extends PresetOptions,
-    Omit<HmacData, "isSpecified">,
-    Omit<ContractData, "timestamp" | "unhandled"> {
-  /** The event's own time. */
-  readonly eventTime?: ContractData["timestamp"];
-}
+export interface HmacSourceOptions extends PresetOptions, OwnContract, Omit<HmacData, "isSpecified"> {}
+
+const SCHEME = ["algorithm", "key", "signature", "signed", "timestamp"] as const;
+const OWN = ["secret", ...SCHEME];
+const ENCODINGS = ["hex", "base64", "base64url"];
 
 /** Any HMAC, or hash, over a template of body, headers and address. @throws TypeError that names what is wrong */
 export function hmac(options: HmacSourceOptions): SourceDefinition {
-  const { algorithm, key, signature, signed, timestamp } = options;
-  const scheme = { algorithm, key, signature, signed, timestamp } as HmacData;
+  assertOptions("hmac", options, OWN);
+  const { signature, signed } = options;
+  const [header] = [signature?.header].flat();
+  assertText("hmac", "signature.header", header, "X-Acme-Signature");
+  assertOneOf("hmac", "signature.encoding", signature.encoding, ENCODINGS);
+  assertText("hmac", "signed", signed, "{timestamp}.{body}");
+  const given = SCHEME.filter((name) => options[name] !== undefined);
+  const scheme = Object.fromEntries(given.map((name) => [name, options[name]])) as unknown as HmacData;
   const own = hmacPreset({
     preset: "hmac",
     facts: { title: "HMAC", docs: "docs/sources.md", proof: "own" },
     scheme,
-    contract: contractOf(options),
+    contract: contractOf(options, OWN),
   });
   return own(options);
-}
-
-/** The options that are the contract's; a misspelt one is refused where the contract is made. */
-function contractOf({ eventTime, ...options }: HmacSourceOptions): ContractData {
-  const { secret, path, unhandled, answer, algorithm, key, signature, signed, timestamp, ...contract } =
-    options;
-  return eventTime === undefined ? contract : { ...contract, timestamp: eventTime };
 }

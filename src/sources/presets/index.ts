@@ -21,15 +21,18 @@ import { gitlab } from "./gitlab.ts";
 import { gocardless } from "./gocardless.ts";
 import { hubspot } from "./hubspot.ts";
 import { intercom } from "./intercom.ts";
+import { lark } from "./lark.ts";
 import { line } from "./line.ts";
 import { linear } from "./linear.ts";
 import { lithic } from "./lithic.ts";
 import { loops } from "./loops.ts";
 import { mailgun } from "./mailgun.ts";
+import { microsoftGraph } from "./microsoft-graph.ts";
 import { mollie } from "./mollie.ts";
 import { monday } from "./monday.ts";
 import type { PresetName } from "./names.ts";
 import { notion } from "./notion.ts";
+import { okta } from "./okta.ts";
 import { openai } from "./openai.ts";
 import { paddle } from "./paddle.ts";
 import { pagerduty } from "./pagerduty.ts";
@@ -64,11 +67,14 @@ import { zendesk } from "./zendesk.ts";
 import { zoom } from "./zoom.ts";
 
 export type { BraintreeKeys } from "../schemes/braintree.ts";
+export type { WeChatMerchant } from "../schemes/wechat-certificates.ts";
 export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen.ts";
 export { adyenPlatform } from "./adyen-platform.ts";
 export { airtable } from "./airtable.ts";
+export { type AlipayOptions, alipay } from "./alipay.ts";
 export { anthropic } from "./anthropic.ts";
+export { type AntomOptions, antom } from "./antom.ts";
 export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store.ts";
 export { asana } from "./asana.ts";
 export { type AwsSnsOptions, awsSns } from "./aws-sns.ts";
@@ -80,9 +86,12 @@ export { calendly } from "./calendly.ts";
 export { clerk } from "./clerk.ts";
 export { coinbaseCommerce } from "./coinbase-commerce.ts";
 export { contentful } from "./contentful.ts";
+export { type CustomSourceOptions, custom } from "./custom.ts";
 export { customerIo } from "./customer-io.ts";
+export { type DingTalkOptions, dingtalk } from "./dingtalk.ts";
 export { discord } from "./discord.ts";
 export { dropbox } from "./dropbox.ts";
+export { type EbayOptions, ebay } from "./ebay.ts";
 export { front } from "./front.ts";
 export { github } from "./github.ts";
 export { type GitlabOptions, gitlab } from "./gitlab.ts";
@@ -92,23 +101,28 @@ export type { MetaOptions } from "./graph-webhooks.ts";
 export { type HmacSourceOptions, hmac } from "./hmac.ts";
 export { hubspot } from "./hubspot.ts";
 export { intercom } from "./intercom.ts";
+export { type LarkOptions, lark } from "./lark.ts";
 export { line } from "./line.ts";
 export { linear } from "./linear.ts";
 export { lithic } from "./lithic.ts";
 export { type LivekitOptions, livekit } from "./livekit.ts";
 export { loops } from "./loops.ts";
 export { mailgun } from "./mailgun.ts";
+export { type MessageSignatureSourceOptions, messageSignatures } from "./message-signatures.ts";
 export { meta } from "./meta.ts";
+export { microsoftGraph } from "./microsoft-graph.ts";
 export { mollie } from "./mollie.ts";
 export { type MondayOptions, monday } from "./monday.ts";
 export { notion } from "./notion.ts";
+export { okta } from "./okta.ts";
 export { openai } from "./openai.ts";
 export { paddle } from "./paddle.ts";
 export { pagerduty } from "./pagerduty.ts";
 export { type PayPalOptions, paypal } from "./paypal.ts";
 export { type PlaidOptions, plaid } from "./plaid.ts";
 export { polar } from "./polar.ts";
-export type { PresetOptions, SecretOption } from "./preset.ts";
+export type { LearningOptions, PresetOptions, SecretOption } from "./preset.ts";
+export { type PublicKeySourceOptions, publicKey } from "./public-key.ts";
 export type { PublicKeyOptions } from "./public-key-preset.ts";
 export { razorpay } from "./razorpay.ts";
 export { recall } from "./recall.ts";
@@ -128,11 +142,13 @@ export { standardWebhooks } from "./standard-webhooks.ts";
 export { stripe } from "./stripe.ts";
 export { svix } from "./svix.ts";
 export { telnyx } from "./telnyx.ts";
+export { type TokenSourceOptions, token } from "./token.ts";
 export { trello } from "./trello.ts";
 export { twilio } from "./twilio.ts";
 export { twilioEvents } from "./twilio-events.ts";
 export { twitch } from "./twitch.ts";
 export { typeform } from "./typeform.ts";
+export { type WeChatPayOptions, wechatPay } from "./wechat-pay.ts";
 export { whatsapp } from "./whatsapp.ts";
 export { wise } from "./wise.ts";
 export { workos } from "./workos.ts";
@@ -163,14 +179,17 @@ export const PRESETS = {
   gocardless,
   hubspot,
   intercom,
+  lark,
   line,
   linear,
   lithic,
   loops,
   mailgun,
+  "microsoft-graph": microsoftGraph,
   mollie,
   monday,
   notion,
+  okta,
   openai,
   paddle,
   pagerduty,

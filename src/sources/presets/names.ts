@@ -21,14 +21,17 @@ export const PRESET_NAMES = [
   "gocardless",
   "hubspot",
   "intercom",
+  "lark",
   "line",
   "linear",
   "lithic",
   "loops",
   "mailgun",
+  "microsoft-graph",
   "mollie",
   "monday",
   "notion",
+  "okta",
   "openai",
   "paddle",
   "pagerduty",
@@ -62,3 +65,6 @@ export const PRESET_NAMES = [
   "zoom",
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
+
+/** Those whose platform chooses the secret and sends it, so that none need be set. */
+export const LEARNING_PRESETS: ReadonlySet<string> = new Set(["asana", "notion"]);

@@ -2,6 +2,7 @@ import { type ContractData, createEventContract } from "../contract/event-contra
 import { visitAddress } from "../contract/visit.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
+import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type {
@@ -20,15 +21,25 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
+/** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
+export interface LearningOptions extends SourceSettings {
+  /** One that is known already. */
+  readonly secret?: SecretOption;
+}
+
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign"> {
   readonly settings: SourceSettings;
-  /** The texts that no log may show. */
+  /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
   /** @throws TypeError for a secret or a key that cannot be used */
   readonly scheme: (environment: SourceEnvironment) => Scheme;
   readonly contract: ContractData;
+  /** Whether a scheme can be made with a secret that the platform sends; every one when left out. */
+  readonly isUsable?: (secret: string) => boolean;
 }
 
+const NOTHING: readonly string[] = [];
+const NOTHING_LEARNT: SecretLookup = { learntSecrets: () => NOTHING, lookForSecrets: () => undefined };
 const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
 
 /**
@@ -36,7 +47,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, sign } = parts;
+  const { preset, facts, secrets, scheme, hmac, sign, isUsable = () => true } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -48,13 +59,22 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     settings,
     secrets,
     createScheme: scheme,
-    createContract: (environment) => createEventContract(contract, { visit: visitAddress, ...environment }),
+    ...(learns(contract) && { learns: true }),
+    createContract({ learning, ...environment }) {
+      const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
+      return createEventContract(contract, { visit: visitAddress, ...environment, learn });
+    },
+    ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
   };
 }
 
+function learns({ handshakes = [] }: ContractData): boolean {
+  return handshakes.some(({ reply }) => reply.kind === "learn");
+}
+
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
-export interface HmacPreset<Options extends PresetOptions> {
+export interface HmacPreset<Options extends LearningOptions> {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
@@ -69,7 +89,7 @@ export interface HmacPreset<Options extends PresetOptions> {
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong
  */
-export function hmacPreset<Options extends PresetOptions = PresetOptions>(
+export function hmacPreset<Options extends LearningOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): Preset<Options> {
   const { preset, facts } = data;
@@ -78,17 +98,30 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
   const contractOf = (options: Options, secrets: readonly string[]) =>
     typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
   function create(options: Options): SourceDefinition {
-    const secrets = secretsOf(preset, options.secret);
+    const secrets = givenSecrets(preset, options.secret);
     const scheme = schemeOf(options);
-    const [current = ""] = secrets;
+    const contract = contractOf(options, secrets);
+    const isLearning = learns(contract);
+    if (!isLearning) secretsOf(preset, secrets);
+    const [current] = secrets;
+    const make = ({ clock, origin }: SourceEnvironment) => {
+      return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
+    };
     return defineSource({
       preset,
       facts,
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
-      scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
-      contract: contractOf(options, secrets),
-      sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
+      scheme: (environment) =>
+        isLearning
+          ? learningScheme(environment.learning ?? NOTHING_LEARNT, secrets, make(environment))
+          : make(environment)(secrets),
+      contract,
+      hmac: scheme,
+      ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
+      ...(current !== undefined && {
+        sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
+      }),
     });
   }
   create.describe = describe(() => {
@@ -103,39 +136,63 @@ const EXAMPLE_SECRET = "of no source";
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption, option = "secret"): string[] {
-  const secrets = [given].flat().filter((secret) => secret !== undefined);
-  const wrong = secrets.find((secret) => typeof secret !== "string");
-  if (wrong !== undefined || secrets.length === 0) {
-    const got = wrong === undefined ? "none" : typeof wrong;
-    throw new TypeError(
-      `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`,
-    );
-  }
+  const secrets = givenSecrets(preset, given, option);
+  if (secrets.length === 0) throw new TypeError(expectedSecret(preset, option, "none"));
   return secrets;
 }
 
-const DURATION = /^(\d{1,5}(?:\.\d{1,3})?)(ms|s)$/;
+function givenSecrets(preset: string, given: SecretOption, option = "secret"): string[] {
+  const secrets = [given].flat().filter((secret) => secret !== undefined);
+  const wrong = secrets.find((secret) => typeof secret !== "string");
+  if (wrong !== undefined) throw new TypeError(expectedSecret(preset, option, typeof wrong));
+  return secrets;
+}
 
-/** @throws TypeError for an option of another kind */
-function settingsOf(preset: string, { path, unhandled, answer }: SourceSettings): SourceSettings {
-  if (path !== undefined && typeof path !== "string")
-    throw new TypeError(`${preset}: \`path\`: expected a text`);
-  if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse") {
-    const got = JSON.stringify(unhandled);
-    throw new TypeError(`${preset}: \`unhandled\`: got ${got}, expected "ignore" or "refuse"`);
-  }
-  const within: unknown = typeof answer === "object" ? answer?.within : "1s";
-  if (
-    (answer !== undefined && typeof answer !== "object" && answer !== "inline" && answer !== "after") ||
-    typeof within !== "string" ||
-    !DURATION.test(within)
-  ) {
-    const got = JSON.stringify(answer);
-    throw new TypeError(`${preset}: \`answer\`: got ${got}, expected "inline", "after" or { within: "2s" }`);
-  }
-  return {
-    ...(path !== undefined && { path }),
-    ...(unhandled !== undefined && { unhandled }),
-    ...(answer !== undefined && { answer }),
-  };
+function expectedSecret(preset: string, option: string, got: string): string {
+  return `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`;
+}
+
+const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
+
+/** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
+const BODY_BYTES = [1_024, 67_108_864] as const;
+
+/** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
+const SETTING_FAULTS: {
+  readonly [Name in keyof SourceSettings]-?: (given: unknown) => string | undefined;
+} = {
+  path: (path) => (typeof path === "string" ? undefined : "expected a text"),
+  unhandled: (unhandled) =>
+    unhandled === "ignore" || unhandled === "refuse"
+      ? undefined
+      : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  answer(answer) {
+    const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
+    const isMode = typeof answer === "object" || answer === "inline" || answer === "after";
+    if (isMode && answer !== null && typeof within === "string" && DURATION.test(within)) return undefined;
+    return `got ${JSON.stringify(answer)}, expected "inline", "after" or { within: "2s" }`;
+  },
+  // The configuration reads what they say.
+  rate: (rate) => (typeof rate === "string" ? undefined : 'expected a text, such as "600/minute"'),
+  addresses: (addresses) =>
+    Array.isArray(addresses) && addresses.every((one) => typeof one === "string")
+      ? undefined
+      : "expected a list of texts",
+  maxBodyBytes(bytes) {
+    const [least, most] = BODY_BYTES;
+    const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;
+    return fits ? undefined : `got ${String(bytes)}, expected a whole number from ${least} to ${most}`;
+  },
+};
+
+/** The settings among a preset's options. */
+function settingsOf(preset: string, options: SourceSettings): SourceSettings {
+  const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
+    const value = options[name as keyof SourceSettings];
+    if (value === undefined) return [];
+    const fault = faultOf(value);
+    if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(given);
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { type Clock, isRefused, type Refused } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
 import type { SignatureEncoding, TimestampRule } from "./hmac-data.ts";
@@ -21,15 +22,25 @@ export interface PublicKeyData {
     readonly prefix?: string;
     /** Of ECDSA: ASN.1 (the default), or r and s after each other. */
     readonly format?: "der" | "p1363";
+    /** Takes the signature's text out of a header that holds more (Antom); undefined where there is none. */
+    readonly extract?: (value: string) => string | undefined;
   };
+  /** The header that names the key by its id: no other key is tried then, and each key must have one. */
+  readonly keyId?: string;
   /** A template as of `HmacData.signed`, without `{secret}`. */
   readonly signed: string;
   readonly timestamp?: TimestampRule;
 }
 
+/** A key with the id by which the platform names it. */
+export interface IdentifiedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
 export interface PublicKeyOptions {
   /** The current key first, then those that are being rotated out. */
-  readonly keys: readonly string[];
+  readonly keys: readonly (string | IdentifiedKey)[];
   readonly clock: Clock;
   /** Scheme and host that the platform has registered, without a path; asked where `{url}` is signed. */
   readonly origin?: () => string;
@@ -70,37 +81,66 @@ export function createPublicKeyScheme(
       }
       const bytes = content.read?.(request, sent?.text) ?? request.body;
       if (isRefused(bytes)) return bytes;
+      const id = namedKey(request, data, refuse);
+      if (typeof id === "object") return id;
       const signedContent = { content: partsOf(bytes), signature: claimed, format };
-      const index = known.findIndex((key) => isSignedBy(key, algorithm, signedContent));
-      if (index === -1)
-        return refuse("signature_mismatch", `${header}: made with another key, or over other than ${signed}`);
+      const index = known.findIndex(
+        (one) => (id === undefined || one.id === id) && isSignedBy(one.key, algorithm, signedContent),
+      );
+      if (index === -1) {
+        const isKnown = id === undefined || known.some((one) => one.id === id);
+        const reason = isKnown ? `made with another key, or over other than ${signed}` : "no such key";
+        return refuse("signature_mismatch", `${isKnown ? header : data.keyId}: ${reason}`);
+      }
       const stale = sent && time?.staleness?.(sent);
       return stale ?? { verified: [{ method: "public_key", index }] };
     },
   };
 }
 
-function readKeys(keys: readonly string[], { algorithm, key: encoding = "base64" }: PublicKeyData) {
+interface KnownKey {
+  readonly id: string | undefined;
+  readonly key: KeyObject;
+}
+
+function readKeys(keys: PublicKeyOptions["keys"], data: PublicKeyData): KnownKey[] {
+  const { algorithm, key: encoding = "base64", keyId } = data;
   if (keys.length === 0) throw new TypeError("public key: got none, expected at least one");
-  return keys.map((text, place) => {
+  return keys.map((one, place) => {
+    const { id, key } = typeof one === "string" ? { id: undefined, key: one } : one;
+    if ((id ?? "") === "" && keyId !== undefined)
+      throw new TypeError(`public key ${place + 1}: got no id, expected the one that ${keyId} names`);
     try {
-      return importPublicKey(text, algorithm, encoding);
+      return { id, key: importPublicKey(key, algorithm, encoding) };
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new TypeError(`public key ${place + 1}: ${reason}`, { cause });
+      throw new TypeError(`public key ${id ?? place + 1}: ${reason}`, { cause });
     }
   });
 }
 
+/** The id of the key that is claimed; undefined where the platform names none. */
+function namedKey(
+  { headers }: SignedRequest,
+  { keyId }: PublicKeyData,
+  refuse: Refuse,
+): string | Refused | undefined {
+  if (keyId === undefined) return undefined;
+  const values = headers[keyId.toLowerCase()] ?? [];
+  if (values.length === 1) return values[0];
+  return refuse("signature_malformed", `${keyId}: stands ${values.length} times, expected once`);
+}
+
 function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refuse: Refuse): Buffer | Refused {
-  const { header, encoding, prefix = "" } = data.signature;
+  const { header, encoding, prefix = "", extract } = data.signature;
   const values = headers[header.toLowerCase()] ?? [];
   const [value = ""] = values;
   if (values.length > 1)
     return refuse("signature_repeated", `${header}: stands ${values.length} times, expected once`);
   if (value === "") return refuse("signature_missing", `${header}: missing; expected a signature`);
   const isFit = value.length <= MAX_SIGNATURE_LENGTH && value.startsWith(prefix);
-  const signature = isFit ? decodeExactly(value.slice(prefix.length), encoding) : undefined;
+  const text = isFit ? value.slice(prefix.length) : "";
+  const signature = decodeExactly(extract === undefined ? text : (extract(text) ?? ""), encoding);
   const before = prefix === "" ? "" : `\`${prefix}\` and `;
   return (
     signature ?? refuse("signature_malformed", `${header}: expected ${before}a signature in ${encoding}`)

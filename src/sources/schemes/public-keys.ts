@@ -4,6 +4,7 @@ import { decodeExactly } from "./encoding.ts";
 /** Of the signature; a key's own type must fit. Of RSA, `pss` has a salt as long as its digest. */
 export type SignatureAlgorithm =
   | "ed25519"
+  | "ecdsa-p256-sha1"
   | "ecdsa-p256-sha256"
   | "rsa-sha1"
   | "rsa-sha256"
@@ -40,7 +41,7 @@ export function keyMismatch(key: KeyObject, kind: KeyKind): string | undefined {
 
 export function keyKind(algorithm: SignatureAlgorithm): KeyKind {
   if (algorithm === "ed25519") return "ed25519";
-  return algorithm === "ecdsa-p256-sha256" ? "p256" : "rsa";
+  return algorithm.startsWith("ecdsa-p256") ? "p256" : "rsa";
 }
 
 /** RFC 8410 §4: what precedes the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo. */
@@ -97,13 +98,17 @@ export interface SignedContent {
 
 const DIGESTS = {
   ed25519: null,
+  "ecdsa-p256-sha1": "sha1",
   "ecdsa-p256-sha256": "sha256",
   "rsa-sha1": "sha1",
   "rsa-sha256": "sha256",
   "rsa-sha512": "sha512",
   "rsa-pss-sha256": "sha256",
   "rsa-pss-sha512": "sha512",
-} as const;
+} as const satisfies Record<SignatureAlgorithm, string | null>;
+
+/** All of them, for messages. */
+export const SIGNATURE_ALGORITHMS = Object.keys(DIGESTS) as readonly SignatureAlgorithm[];
 
 /** Whether this key made the signature. A key that does not fit the algorithm made none. */
 export function isSignedBy(

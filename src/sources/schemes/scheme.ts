@@ -24,7 +24,7 @@ export type SignedBody = Pick<SignedRequest, "headers" | "body">;
 
 /** Which credential was accepted, so that an operator sees when an old one is out of use. */
 export interface Credential {
-  readonly method: "hmac" | "token" | "jwt" | "public_key";
+  readonly method: "hmac" | "token" | "jwt" | "public_key" | "custom";
   /** Its place among those that are configured: 0 is the current one, all others are on their way out. */
   readonly index: number;
 }

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { visitAddress } from "../../../src/sources/contract/visit.ts";
 import { awsSns } from "../../../src/sources/presets/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
-import { withHttpsServer } from "../../support/http-server.ts";
 
 const TOPIC = "arn:aws:sns:us-east-1:123456789012:orders";
 const MESSAGE = {
@@ -68,24 +66,5 @@ describe("a message of Amazon SNS with its preset", () => {
     ["arn:aws:sqs:us-east-1:123456789012:orders"],
   ])("is not expected of the topics %j", (topics) => {
     expect(() => awsSns({ topics })).toThrow("aws-sns: `topics`");
-  });
-});
-
-describe("a visit to an address", () => {
-  it("is one GET, which fails for every status but 2xx and follows no redirect", async () => {
-    const asked: string[] = [];
-    await withHttpsServer(
-      ({ method, url = "" }, response) => {
-        asked.push(`${method} ${url}`);
-        const status = Number(url.slice(1));
-        response.writeHead(status, status === 302 ? { location: "/200" } : {}).end();
-      },
-      async (origin) => {
-        await visitAddress(`${origin}/200`);
-        for (const status of [302, 403, 500])
-          await expect(visitAddress(`${origin}/${status}`)).rejects.toThrow(`answers ${status}`);
-      },
-    );
-    expect(asked).toEqual(["GET /200", "GET /302", "GET /403", "GET /500"]);
   });
 });

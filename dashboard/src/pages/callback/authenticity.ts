@@ -57,6 +57,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   body_forbidden_key: "verified",
   body_not_object: "verified",
   body_malformed: "verified",
+  body_undecryptable: "verified",
   event_id_invalid: "verified",
   event_type_missing: "verified",
   event_type_mismatch: "verified",

@@ -1,0 +1,40 @@
+import type { Config } from "../config/index.ts";
+import { createAllowList, type SourceBounds } from "../http/index.ts";
+import type { ConfiguredSource } from "./configured-sources.ts";
+
+/**
+ * What holds for the addresses of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it:
+ * the numbers that platforms publish are of payloads, and a callback adds to them. It stays below MAX_UNVERIFIED_BYTES.
+ */
+export function sourceBounds(
+  { maxBodyBytes, maxUnverifiedBytes }: Pick<Config, "maxBodyBytes" | "maxUnverifiedBytes">,
+  configured: readonly ConfiguredSource[],
+): ReadonlyMap<string, SourceBounds> {
+  const bounds = configured.map(({ name, definition, limits = {} }): [string, SourceBounds] => {
+    const { rate, addresses } = limits;
+    const { facts, settings } = definition;
+    const ofPlatform = Math.min(Math.max(maxBodyBytes, facts.maxBodyBytes ?? 0), maxUnverifiedBytes);
+    const own: SourceBounds = {
+      maxBodyBytes: settings.maxBodyBytes ?? ofPlatform,
+      ...(rate !== undefined && { limits: rate === null ? [] : [{ name: `source:${name}`, ...rate }] }),
+      ...(addresses !== undefined && { isAllowed: createAllowList(addresses) }),
+    };
+    return [name, own];
+  });
+  return new Map(bounds);
+}
+
+/** Sources whose largest bodies MAX_UNVERIFIED_BYTES keeps out. @returns a sentence for each */
+export function bodyLimitWarnings(
+  { maxUnverifiedBytes }: Pick<Config, "maxUnverifiedBytes">,
+  configured: readonly ConfiguredSource[],
+): string[] {
+  return configured.flatMap(({ name, definition }) => {
+    const { maxBodyBytes: largest = 0, title } = definition.facts;
+    if (definition.settings.maxBodyBytes !== undefined || largest <= maxUnverifiedBytes) return [];
+    return [
+      `MAX_UNVERIFIED_BYTES: got ${maxUnverifiedBytes}, and ${title} sends bodies of up to ${largest}: longer ones of the ` +
+        `source ${name} get 413. Set it to ${largest} at least, or maxBodyBytes of the source`,
+    ];
+  });
+}

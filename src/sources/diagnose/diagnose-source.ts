@@ -1,0 +1,225 @@
+import { timingSafeEqual } from "node:crypto";
+import {
+  type Diagnosis,
+  type DiagnosisCode,
+  diagnosisOf,
+  type FaultCode,
+  type Finding,
+  isRefused,
+  type Refused,
+  type Remedies,
+} from "../../domain/index.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
+import { refusalsOf } from "../schemes/hmac-refusal.ts";
+import { type Content, createDigester } from "../schemes/keyed-digest.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import { keysOf } from "../schemes/secret-keys.ts";
+import { compileContent } from "../schemes/signed-content.ts";
+import {
+  anotherSecret,
+  covers,
+  firstValue,
+  guessFrom,
+  MAX_VARIED_BYTES,
+  type NamedSecret,
+  rewrittenBodies,
+  secretFormats,
+  TIMESTAMPS,
+} from "./diagnose-signature.ts";
+import { compileOffered } from "./offered-to-source.ts";
+
+export interface DiagnosedSource {
+  /** The platform's name, such as `Stripe`. */
+  readonly title: string;
+  /** Undefined where it does not sign by HMAC: the refusal's own words are all there is then. */
+  readonly hmac: HmacData | undefined;
+  /** Those that are accepted now, the current one first. */
+  readonly secrets: () => readonly string[];
+  /** What an operator calls one of them. */
+  readonly secretName: (index: number) => string;
+  readonly named: readonly NamedSecret[];
+  readonly origin: () => string;
+}
+
+export type DiagnoseSource = (refusal: Refused, request: SignedRequest) => Diagnosis | undefined;
+
+interface Candidate {
+  readonly key: Uint8Array;
+  readonly content: Content;
+  readonly findings: readonly Finding[];
+}
+
+/** As many digests as a diagnosis of the specification's platform costs at most. */
+const MAX_CANDIDATES = 76;
+/** With more secrets the others are tried as they are, and with no changes. */
+const MAX_VARIED_SECRETS = 2;
+
+/** What platforms sign other than this one does, in words that follow "The signature covers". */
+const OTHER_CONTENT: Readonly<Record<string, string>> = {
+  "{body}": "the body alone",
+  "{timestamp}.{body}": "the timestamp, a dot and the body",
+  "{timestamp}{body}": "the timestamp followed by the body",
+  "{timestamp}:{body}": "the timestamp, a colon and the body",
+  "{url}{body}": "the address followed by the body",
+};
+
+const CODES: Partial<Record<FaultCode, DiagnosisCode>> = {
+  signature_missing: "missing",
+  signature_repeated: "repeated",
+  signature_malformed: "malformed",
+  signature_mismatch: "unknown",
+  timestamp_missing: "timestamp",
+  timestamp_stale: "timestamp",
+  token_missing: "missing",
+  token_repeated: "repeated",
+  token_mismatch: "token_mismatch",
+  jwt_malformed: "jwt_malformed",
+  jwt_signature: "jwt_signature",
+  jwt_claims: "jwt_claims",
+  jwt_body_mismatch: "body_changed",
+};
+
+/** Explains the refusals of one source in its platform's words: its headers, its secrets, and what it signs. */
+export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
+  const { title, hmac } = source;
+  const remedies = remediesOf(source);
+  const bySignature = hmac === undefined ? undefined : createSignatureDiagnosis(hmac, source, remedies);
+  return (refusal, request) => {
+    const { code, detail, message } = refusal;
+    const found = CODES[code];
+    if (found === undefined) return undefined;
+    if (code.startsWith("signature_") && bySignature !== undefined) return bySignature(request);
+    const said = found === "timestamp" ? "The timestamp was refused" : `${title} was not recognized`;
+    // A stale timestamp is looked at once the signature has fitted, and a claim once a key has.
+    const confirmed = code === "timestamp_stale" || code === "jwt_claims";
+    return diagnosisOf([{ code: found, message: `${said}: ${detail ?? message}.` }], confirmed, remedies);
+  };
+}
+
+function remediesOf({ title, hmac, secretName }: DiagnosedSource): Remedies {
+  const secret = secretName(0);
+  const compare = `Compare ${secret} with the one that ${title} shows for this address, and this environment.`;
+  const headers = [hmac?.signature.header ?? []].flat().join(", ");
+  const where = headers === "" ? "its signature" : `\`${headers}\``;
+  return {
+    other_content: `${title} signs ${hmac?.signed ?? "something else"}: check that the sender is ${title}, and CALLBACK_BASE_URL where the address is signed.`,
+    previous_secret: `Set the former secret beside ${secret} for a rotation, or enter the new one at ${title}.`,
+    other_environment: `At ${title}, give each environment an address and a secret of its own.`,
+    secret_format: `Enter ${secret} exactly as ${title} shows it, without quotes or a line break.`,
+    unknown: `${compare} If the caller is not ${title}, ignore this.`,
+    other_header: `${title} sends ${where}: another platform calls this address, or a proxy has renamed the header.`,
+    prefix: `Let proxies pass ${where} on as ${title} sends it.`,
+    encoding: `Let the sender encode its signature as ${title} does.`,
+    malformed: `Let proxies pass ${where} on as ${title} sends it.`,
+    missing: `Turn signing on at ${title}, and let proxies pass ${where} on. If the caller is not ${title}, ignore this.`,
+    timestamp: "Set this machine's clock (NTP). A callback that came late is sent again by its platform.",
+    token_mismatch: compare,
+    jwt_malformed: `Check that the sender is ${title}.`,
+    jwt_signature: `Compare the keys of this source with those of ${title}.`,
+    jwt_claims: `Compare the options of this source with what is set at ${title}; set this machine's clock (NTP).`,
+  };
+}
+
+function createSignatureDiagnosis(data: HmacData, source: DiagnosedSource, remedies: Remedies) {
+  const readOffered = compileOffered(data);
+  const { algorithm = "sha256" } = data;
+  const candidatesFor = compileCandidates(data, source);
+  return (request: SignedRequest): Diagnosis => {
+    const { digests, findings, timestamp } = readOffered(request.headers);
+    const known = timestamp ?? firstValue(request.headers, TIMESTAMPS);
+    let left = digests.length === 0 ? 0 : MAX_CANDIDATES;
+    for (const { key, content, findings: how } of candidatesFor(request, known)) {
+      if (left === 0) break;
+      left -= 1;
+      const right = createDigester(algorithm, key)(content);
+      const isRight = digests.some(({ length }, at) => {
+        const claimed = digests[at];
+        return claimed !== undefined && length === right.length && timingSafeEqual(right, claimed);
+      });
+      if (!isRight) continue;
+      const all = [...findings, ...how];
+      return diagnosisOf(all.length === 0 ? [RIGHT_NOW] : all, true, remedies);
+    }
+    // Another platform's header says enough: its secret is not expected here.
+    const isOther = findings.some(({ code }) => code === "other_header");
+    const guess = digests.length > 0 && !isOther ? [guessFrom(request.body)] : [];
+    return diagnosisOf([...findings, ...guess], false, remedies);
+  };
+}
+
+/** With no finding the secret was learnt since, or the refusal was of an earlier one. */
+const RIGHT_NOW: Finding = { code: "unknown", message: "The signature is correct by now." };
+
+/** Everything that is tried, the likeliest first. */
+function compileCandidates(data: HmacData, { secrets, secretName, named, origin }: DiagnosedSource) {
+  const options = { origin, refuse: refusalsOf({}), parts: data.parts };
+  const own = compileContent(data.signed, options);
+  const template = data.signed;
+  const others = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)
+    .filter(([other]) => other !== template)
+    .map(([other, what]) => ({ what, content: compileContent(other, options) }));
+  const readFrom = (content: typeof own, request: SignedRequest, time: string | undefined) => {
+    if (content.hasTimestamp && time === undefined) return undefined;
+    const bytes = content.read?.(request, time) ?? request.body;
+    return !Array.isArray(bytes) && !(bytes instanceof Uint8Array) && isRefused(bytes)
+      ? undefined
+      : (bytes as Content);
+  };
+
+  function* variedSecrets(content: Content): Generator<Candidate> {
+    for (const [index, secret] of secrets().slice(0, MAX_VARIED_SECRETS).entries()) {
+      for (const { key, finding } of secretFormats(secret, secretName(index)))
+        yield { key: Buffer.from(key), content, findings: [finding] };
+      if (data.key === undefined || data.key === "text") continue;
+      const message = `The signature was made with ${secretName(index)} as it is, without decoding it.`;
+      yield { key: Buffer.from(secret), content, findings: [{ code: "secret_format", message }] };
+    }
+  }
+
+  return function* candidatesFor(request: SignedRequest, time: string | undefined): Generator<Candidate> {
+    const keys = secrets().flatMap((secret) => keyOf(secret, data));
+    const content = readFrom(own, request, time);
+    if (content !== undefined) {
+      for (const key of keys) yield { key, content, findings: [] };
+      for (const { name, secret } of named)
+        for (const key of keyOf(secret, data)) yield { key, content, findings: [anotherSecret(name)] };
+    }
+    if (request.body.length > MAX_VARIED_BYTES) return;
+    const varied = keys.slice(0, MAX_VARIED_SECRETS);
+    if (content !== undefined) yield* variedSecrets(content);
+    for (const { what, content: other } of others) {
+      const bytes = readFrom(other, request, time);
+      if (bytes === undefined) continue;
+      for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };
+    }
+    for (const at of template.includes("{url}") ? originsOf(request) : []) {
+      const bytes = readFrom(compileContent(template, { ...options, origin: () => at }), request, time);
+      const what = `an address that begins with ${at}, and CALLBACK_BASE_URL with ${origin()}`;
+      if (bytes !== undefined)
+        for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };
+    }
+    for (const { text, how } of rewrittenBodies(request.body)) {
+      const bytes = readFrom(own, { ...request, body: Buffer.from(text) }, time);
+      if (bytes === undefined) continue;
+      const finding: Finding = { code: "body_changed", message: `The signature matches the body ${how}.` };
+      for (const key of varied) yield { key, content: bytes, findings: [finding] };
+    }
+  };
+}
+
+const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
+
+/** Where the caller says that it has called; told only once the signature has proven that the platform says so. */
+function originsOf({ headers }: SignedRequest): string[] {
+  const [host = ""] = headers.host ?? [];
+  return HOST.test(host) ? [`https://${host}`, `http://${host}`] : [];
+}
+
+/** None for a secret that cannot be a key of this platform, such as one of another that is tried for it. */
+function keyOf(secret: string, { key }: HmacData): Uint8Array[] {
+  try {
+    return keysOf([secret], key);
+  } catch {
+    return [];
+  }
+}

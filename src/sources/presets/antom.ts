@@ -1,0 +1,85 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { FixedResponse } from "../contract/responses.ts";
+import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe, describeSignature } from "./describe.ts";
+import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+
+export interface AntomOptions extends SourceSettings {
+  /** Antom's public key as its dashboard shows it, base64 or PEM; several while it is rotated. */
+  readonly publicKey: SecretOption;
+}
+
+const SCHEME: PublicKeyData = {
+  algorithm: "rsa-sha256",
+  signature: { header: "Signature", encoding: "base64", extract: signatureIn },
+  signed: "{method} {target}\n{header.Client-Id}.{header.Request-Time}.{body}",
+};
+
+const SUCCESS: FixedResponse = {
+  body: { result: { resultCode: "SUCCESS", resultStatus: "S", resultMessage: "success" } },
+};
+
+const FACTS: PlatformFacts = {
+  title: "Antom",
+  docs: "https://docs.antom.com/ac/ams/digital_signature",
+  proof: "documented",
+  retryHours: 25,
+};
+
+const CONTRACT: ContractData = {
+  id: "sha256",
+  type: [
+    "body.notifyType",
+    "body.authorizationNotifyType",
+    "body.disputeNotificationType",
+    "body.subscriptionNotificationType",
+    "=NOTIFICATION",
+  ],
+  responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+};
+
+/**
+ * Antom (Alipay+): `Signature: algorithm=RSA256,keyVersion=…,signature=…`, RSA-SHA256 over method, path, `Client-Id`,
+ * `Request-Time` and body; base64, mostly percent-encoded. The response has fixed values and is not signed. Notifications
+ * have no id: the SHA-256 of the body stands for it. Source: https://docs.antom.com/ac/ams/digital_signature;
+ * alipay/global-open-sdk-php `client/SignatureTool.php`; https://docs.antom.com/ac/ams/notify_vaulting (retries).
+ * @throws TypeError that names the option that is wrong
+ */
+export function antom(options: AntomOptions): SourceDefinition {
+  const keys = secretsOf("antom", options.publicKey, "publicKey");
+  return defineSource({
+    preset: "antom",
+    facts: FACTS,
+    settings: options,
+    secrets: [],
+    scheme: ({ clock }) => createPublicKeyScheme(SCHEME, { keys, clock }),
+    contract: CONTRACT,
+  });
+}
+
+antom.describe = describe({
+  preset: "antom",
+  facts: FACTS,
+  signs: describeSignature(SCHEME),
+  contract: CONTRACT,
+});
+
+/** The SDK decodes percent signs only where the text is no base64 yet: there, `+` is a letter. */
+function signatureIn(header: string): string | undefined {
+  for (const field of header.split(",")) {
+    const [name = "", ...value] = field.split("=");
+    if (name.trim() !== "signature") continue;
+    const text = value.join("=").trim();
+    return text.includes("%") ? percentDecoded(text) : text;
+  }
+  return undefined;
+}
+
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

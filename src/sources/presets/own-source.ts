@@ -1,0 +1,76 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { SourceSettings } from "../source-definition.ts";
+
+/** What a sender's callbacks mean, for sources of your own. */
+export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled"> {
+  /** The event's own time. */
+  readonly eventTime?: ContractData["timestamp"];
+}
+
+/** Every option of a contract and of a source's settings; the compiler keeps it complete. */
+const COMMON = {
+  id: true,
+  type: true,
+  eventTime: true,
+  hasSignedTime: true,
+  data: true,
+  headers: true,
+  isIdSigned: true,
+  batch: true,
+  handshakes: true,
+  responses: true,
+  body: true,
+  decode: true,
+  gzip: true,
+  decrypt: true,
+  bytesScope: true,
+  path: true,
+  answer: true,
+  maxBodyBytes: true,
+  rate: true,
+  addresses: true,
+  unhandled: true,
+} satisfies Record<keyof (OwnContract & SourceSettings), true>;
+
+/** Plain JavaScript has no compiler to say it. @throws TypeError for an option that is unknown, or an event without a place */
+export function assertOptions(preset: string, options: object, own: readonly string[]): void {
+  const known = [...own, ...Object.keys(COMMON)];
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`${preset}: \`${unknown}\`: no such option; there are ${known.join(", ")}`);
+  const { id, type } = options as { id?: unknown; type?: unknown };
+  assertPlace(preset, "id", id, "body.id, header.X-Id or sha256");
+  assertPlace(preset, "type", type, "body.type, header.X-Event or =order.placed");
+}
+
+function assertPlace(preset: string, option: string, given: unknown, examples: string): void {
+  const places = [given].flat();
+  const isPlace = (one: unknown) => (typeof one === "string" && one !== "") || typeof one === "function";
+  if (places.length > 0 && places.every(isPlace)) return;
+  const got = given === undefined ? "none" : JSON.stringify(given);
+  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected where it stands, such as ${examples}`);
+}
+
+/** @throws TypeError where it is missing or empty */
+export function assertText(preset: string, option: string, given: unknown, example: string): void {
+  if (typeof given === "string" && given !== "") return;
+  const got = given === undefined ? "none" : JSON.stringify(given);
+  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected a text such as ${example}`);
+}
+
+/** @throws TypeError that lists what there is */
+export function assertOneOf(preset: string, option: string, given: unknown, known: readonly string[]): void {
+  if (known.some((one) => one === given)) return;
+  const got = given === undefined ? "none" : JSON.stringify(given);
+  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected ${known.join(", ")}`);
+}
+
+/** The contract alone, without a source's settings and without what its scheme takes. */
+export function contractOf(options: OwnContract & SourceSettings, own: readonly string[]): ContractData {
+  const { eventTime, path: _path, unhandled: _unhandled, ...rest } = options;
+  const contract = Object.fromEntries(Object.entries(rest).filter(([name]) => !own.includes(name)));
+  return {
+    ...(contract as unknown as ContractData),
+    ...(eventTime !== undefined && { timestamp: eventTime }),
+  };
+}

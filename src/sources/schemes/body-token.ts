@@ -1,0 +1,41 @@
+import { isRefused, type JsonObject, type JsonValue, refused } from "../../domain/index.ts";
+import { parseObject } from "../contract/parse-body.ts";
+import { missingCredential, type Scheme } from "./scheme.ts";
+import { assertSecret } from "./secret-keys.ts";
+import { tokenMatcher } from "./token-match.ts";
+
+export interface BodyTokenOptions {
+  /** The current token first, then those that are being rotated out. */
+  readonly tokens: readonly string[];
+  /** The places of the tokens in the body, of which each must hold a known one; none where the platform sent none. */
+  readonly read: (body: JsonObject) => readonly (JsonValue | undefined)[];
+  /** What the platform calls the token, such as `clientState`. */
+  readonly name: string;
+}
+
+/**
+ * A fixed token inside a JSON body (Lark without encryption, Microsoft Graph). It says who sent the body and nothing of
+ * what else stands in it. The body is parsed before it is verified, which cannot be avoided: bounded as any body.
+ * @throws TypeError for a token that is empty or has white space around it
+ */
+export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions): Scheme {
+  if (tokens.length === 0) throw new TypeError("token: got none, expected at least one");
+  const indexOf = tokenMatcher(tokens.map((token) => assertSecret(token, "token")));
+  const missing = { ...missingCredential("token_missing"), detail: `${name}: missing from the body` };
+  return {
+    challenge: `Token realm="callbacks", in="body", name="${name}"`,
+    verify({ body }) {
+      const parsed = parseObject(body);
+      const claimed = isRefused(parsed) ? [] : read(parsed.object);
+      if (claimed.length === 0) return missing;
+      let oldest = 0;
+      for (const token of claimed) {
+        if (typeof token !== "string" || token === "") return missing;
+        const index = indexOf(token);
+        if (index === -1) return refused("token_mismatch", { detail: `${name}: is not the configured one` });
+        oldest = Math.max(oldest, index);
+      }
+      return { verified: [{ method: "token", index: oldest }] };
+    },
+  };
+}

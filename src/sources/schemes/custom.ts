@@ -1,0 +1,77 @@
+import { failed, refused } from "../../domain/index.ts";
+import type { DistinctHeaders, Scheme, VerificationResult } from "./scheme.ts";
+
+/**
+ * A user's own verification.
+ * @param body the bytes exactly as they arrived
+ * @param headers by their names in lower case; a repeated one has its values joined by `, `
+ * @param url the registered address, with the query of this request: from `CALLBACK_BASE_URL`, never from `Host`
+ * @returns whether the callback is authentic, or the place of the secret that fits (0 is the current one, -1 none)
+ */
+export type VerifyCallback = (
+  body: Uint8Array,
+  headers: Readonly<Record<string, string | undefined>>,
+  url: string,
+) => boolean | number | Promise<boolean | number>;
+
+export interface CustomSchemeOptions {
+  readonly verify: VerifyCallback;
+  readonly origin: () => string;
+  /** How long a promise of it may take. Default 3000. */
+  readonly timeLimitMs?: number;
+}
+
+const MAX_SECRETS = 1_000;
+
+/**
+ * Verification by a function of the configuration. Whatever it throws is an error of its own and not of the caller:
+ * the platform reads 500 and delivers again, where 401 could lose the callback for good.
+ */
+export function createCustomScheme({ verify, origin, timeLimitMs = 3_000 }: CustomSchemeOptions): Scheme {
+  return {
+    challenge: 'Signature realm="callbacks"',
+    isCostly: true,
+    verify({ body, headers, target, bodyReservation }) {
+      try {
+        const verdict = verify(body, joined(headers), origin() + target);
+        if (!(verdict instanceof Promise)) return resultOf(verdict);
+        // Observed in any case: a rejection that comes too late must not end the process.
+        verdict.catch(() => undefined);
+        if (bodyReservation?.mayWait() === false)
+          return failed("internal", new Error("verify: too many bodies wait for their verification"));
+        return within(timeLimitMs, verdict).then(resultOf).catch(failure);
+      } catch (error) {
+        return failure(error);
+      }
+    },
+  };
+}
+
+function resultOf(verdict: boolean | number): VerificationResult {
+  if (verdict === false || verdict === -1)
+    return refused("signature_mismatch", { detail: "the source's own verify says that it is not authentic" });
+  const index = verdict === true ? 0 : verdict;
+  if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS)
+    return { verified: [{ method: "custom", index }] };
+  const got = verdict === null ? "null" : typeof verdict;
+  throw new TypeError(`verify: got ${got}, expected true, false or the place of a secret`);
+}
+
+function failure(error: unknown): VerificationResult {
+  return failed("internal", error);
+}
+
+function joined(headers: DistinctHeaders): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values?.join(", ")]));
+}
+
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const error = new Error(`verify: took longer than ${milliseconds} ms`);
+  const timer = setTimeout(() => late.reject(error), milliseconds);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import type { Refused } from "../../domain/index.ts";
+import type { Scheme, VerificationResult } from "./scheme.ts";
+
+/** What is known of the secrets that a platform chose itself. */
+export interface SecretLookup {
+  /** The newest first; the same array until there are others. */
+  readonly learntSecrets: () => readonly string[];
+  /** Looks whether another process has learnt or forgotten some; undefined where it looked a moment ago. It never rejects. */
+  readonly lookForSecrets: () => Promise<void> | undefined;
+}
+
+/** Nobody knows it: requests are refused as ever until a secret is known. */
+const unknownSecret = () => randomBytes(32).toString("hex");
+
+/** Whether a scheme can be made with a secret that a stranger may have chosen. */
+export function isUsable(secret: string, make: (secrets: readonly string[]) => unknown): boolean {
+  try {
+    make([secret]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A scheme whose secrets may come later: the configured ones, then those that were learnt. A signature that matches none
+ * may be made with one that another process has just learnt, so it is judged again once that was looked up.
+ * @param configured may be none
+ */
+export function learningScheme(
+  { learntSecrets, lookForSecrets }: SecretLookup,
+  configured: readonly string[],
+  make: (secrets: readonly string[]) => Scheme,
+): Scheme {
+  const first = make(configured.length > 0 ? configured : [unknownSecret()]);
+  let known: readonly string[] = [];
+  let scheme = first;
+
+  function current(): Scheme {
+    const learnt = learntSecrets();
+    if (learnt === known) return scheme;
+    known = learnt;
+    const secrets = [...configured, ...learnt.filter((secret) => isUsable(secret, make))];
+    scheme = secrets.length === 0 ? first : make(secrets);
+    return scheme;
+  }
+
+  return {
+    challenge: first.challenge,
+    ...(first.isCostly !== undefined && { isCostly: first.isCostly }),
+    verify(request) {
+      const verdict = current().verify(request);
+      if (verdict instanceof Promise || !isMismatch(verdict)) return verdict;
+      const before = known;
+      const judgeAgain = (): ReturnType<Scheme["verify"]> => {
+        const others = learntSecrets();
+        return others === before ? verdict : current().verify(request);
+      };
+      // Its memory counts as a stranger's while the database is asked.
+      const looked = request.bodyReservation?.mayWait() === false ? undefined : lookForSecrets();
+      return looked?.then(judgeAgain) ?? verdict;
+    },
+  };
+}
+
+function isMismatch(verdict: VerificationResult): verdict is Refused {
+  return "code" in verdict && verdict.code === "signature_mismatch";
+}

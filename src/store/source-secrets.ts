@@ -1,0 +1,78 @@
+import { sql } from "kysely";
+import { Area, insert, run } from "./database.ts";
+import { writeSetting } from "./settings.ts";
+
+/** A secret that a platform chose when its address was registered. */
+export interface StoredSourceSecret {
+  readonly source: string;
+  /** Keyed, so that it tells secrets apart and gives nothing away. */
+  readonly fingerprint: string;
+  readonly encrypted: Uint8Array;
+}
+
+/** Each is tried for every callback that no other one fits; a platform that registers anew leaves the older ones behind. */
+const MAX_SECRETS = 16;
+/** Open until the first secret is known, and then closed for good. */
+const UNTIL_ONE_IS_KNOWN = "9999-12-31T00:00:00.000Z";
+
+const windowOf = (source: string) => `learning:${source}`;
+
+/** Anybody can send the handshake that brings a secret: one is kept only while its source's window is open. */
+export class SourceSecrets extends Area {
+  /** The newest first. */
+  async list(): Promise<readonly StoredSourceSecret[]> {
+    return this.read<StoredSourceSecret>`SELECT source, fingerprint, encrypted_secret AS encrypted
+      FROM oncehook_source_secrets ORDER BY learnt_at DESC, fingerprint`;
+  }
+
+  /** Opens the window of a source that has no secret, until it has one. */
+  async openUntilKnown(source: string): Promise<void> {
+    const window = { name: windowOf(source), value: UNTIL_ONE_IS_KNOWN };
+    await this
+      .write`${insert("oncehook_settings", window)} ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+  }
+
+  /** Closes that window: the source's configuration has a secret. */
+  async closeUntilKnown(source: string): Promise<void> {
+    await this.write`DELETE FROM oncehook_settings
+      WHERE name = ${windowOf(source)} AND value = ${UNTIL_ONE_IS_KNOWN}`;
+  }
+
+  /** Opens the window for one secret until a time, whatever is known. @param forgets deletes those that were learnt */
+  async open(source: string, until: Date, { forgets = false } = {}): Promise<void> {
+    await this.database.transact(async (query) => {
+      if (forgets) await run(query, sql`DELETE FROM oncehook_source_secrets WHERE source = ${source}`);
+      await writeSetting(query, windowOf(source), until.toISOString());
+    });
+  }
+
+  /** Keeps a secret, and closes the window with it. @returns false where the window is not open */
+  async keep({ source, fingerprint, encrypted }: StoredSourceSecret, now: Date): Promise<boolean> {
+    // A stranger's costs no transaction.
+    const isOpen = await this.read`SELECT name FROM oncehook_settings
+      WHERE name = ${windowOf(source)} AND value > ${now.toISOString()}`;
+    if (isOpen.length === 0) return false;
+    return this.database.transact(async (query) => {
+      const own = sql`SELECT fingerprint FROM oncehook_source_secrets WHERE source = ${source}`;
+      // The row's lock lets one process at a time through.
+      const { changes } = await run(
+        query,
+        sql`DELETE FROM oncehook_settings WHERE name = ${windowOf(source)} AND value > ${now.toISOString()}
+          AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${own}))`,
+      );
+      if (changes === 0) return false;
+      const row = { source, fingerprint, encryptedSecret: encrypted, learntAt: now };
+      await run(
+        query,
+        sql`${insert("oncehook_source_secrets", row)} ON CONFLICT (source, fingerprint) DO UPDATE SET
+          encrypted_secret = excluded.encrypted_secret, learnt_at = excluded.learnt_at`,
+      );
+      await run(
+        query,
+        sql`DELETE FROM oncehook_source_secrets WHERE source = ${source} AND fingerprint NOT IN
+          (${own} ORDER BY learnt_at DESC, fingerprint LIMIT ${sql.lit(MAX_SECRETS)})`,
+      );
+      return true;
+    });
+  }
+}

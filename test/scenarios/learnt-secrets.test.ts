@@ -1,0 +1,267 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { type HmacSourceOptions, hmac } from "../../src/sources/presets/index.ts";
+import { runCommandLine } from "../support/command.ts";
+import { DIALECTS, type Dialect, withMigrated } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { type ReceiverOptions, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
+
+/** As Asana does it: the secret comes in a header, and is sent back in one. */
+const options: Omit<HmacSourceOptions, "secret"> = {
+  signature: { header: "X-Hook-Signature", encoding: "hex" },
+  signed: "{body}",
+  id: "body.id",
+  type: "body.type",
+  handshakes: [
+    {
+      isSigned: false,
+      when: { "header.X-Hook-Secret": true },
+      without: "X-Hook-Signature",
+      reply: { kind: "learn", at: "header.X-Hook-Secret", header: "X-Hook-Secret" },
+    },
+  ],
+};
+const source = (secret?: string) => hmac({ ...options, secret });
+const handlers = [
+  defineHandler({ source: "tasks", type: "task", data: z.looseObject({}), handle: () => ({}) }),
+];
+const learning: ReceiverOptions = { sources: { tasks: source() }, handlers };
+
+async function introduce(receiver: TestReceiver, secret: string) {
+  const url = `${receiver.publicOrigin}/api/tasks/callback`;
+  const response = await fetch(url, { method: "POST", headers: { "x-hook-secret": secret } });
+  await response.arrayBuffer();
+  return { status: response.status, echoed: response.headers.get("x-hook-secret") };
+}
+
+let events = 0;
+
+async function callBack(receiver: TestReceiver, secret: string): Promise<number> {
+  events += 1;
+  const body = Buffer.from(JSON.stringify({ id: `e${events}`, type: "task" }));
+  const headers = source(secret).sign?.({ body, now: new Date() });
+  const url = `${receiver.publicOrigin}/api/tasks/callback`;
+  const response = await fetch(url, { method: "POST", body, ...(headers && { headers }) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const relearn = (receiver: TestReceiver, body: object = {}, name = "tasks") =>
+  receiver.admin(`/api/v1/sources/${name}/relearn`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+async function withTwo(
+  dialect: Dialect,
+  use: (one: TestReceiver, other: TestReceiver) => Promise<void>,
+  more: ReceiverOptions = {},
+): Promise<void> {
+  await withMigrated(dialect, async (target) => {
+    const one = await startReceiver(target, { ...learning, ...more });
+    const other = await startReceiver(target, { ...learning, ...more });
+    try {
+      await use(one, other);
+    } finally {
+      await Promise.all([one.stop(), other.stop()]);
+    }
+  });
+}
+
+describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: Dialect) => {
+  it("the first secret that is sent verifies from then on, and after a restart", () =>
+    withMigrated(dialect, async (target) => {
+      const first = await startReceiver(target, learning);
+      expect(await callBack(first, "not known yet")).toBe(401);
+      expect(await introduce(first, "chosen-by-asana")).toEqual({ status: 200, echoed: "chosen-by-asana" });
+      expect(await callBack(first, "chosen-by-asana")).toBe(200);
+      expect(await callBack(first, "another-secret")).toBe(401);
+      await first.stop();
+      const second = await startReceiver(target, learning);
+      expect(await callBack(second, "chosen-by-asana")).toBe(200);
+      await second.stop();
+    }));
+
+  it("another secret is refused once one is known, and the same one is answered again", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await introduce(receiver, "chosen-by-asana");
+        expect(await introduce(receiver, "chosen-by-a-stranger")).toEqual({ status: 400, echoed: null });
+        expect(await callBack(receiver, "chosen-by-a-stranger")).toBe(401);
+        expect(await introduce(receiver, "chosen-by-asana")).toMatchObject({ status: 200 });
+        expect(await receiver.count("oncehook_source_secrets")).toBe(1);
+      },
+      learning,
+    ));
+
+  it("a source whose secrets were forgotten is open after a start, however long ago that was", () =>
+    withMigrated(dialect, async (target) => {
+      const first = await startReceiver(target, learning);
+      await introduce(first, "the-first-one");
+      await relearn(first, { forget: true });
+      await first.stop();
+      const later = { now: () => new Date(Date.now() + 3_600_000) };
+      const second = await startReceiver(target, { ...learning, clock: later });
+      expect(await introduce(second, "the-second-one")).toMatchObject({ status: 200 });
+      expect(await introduce(second, "the-third-one")).toMatchObject({ status: 400 });
+      await second.stop();
+    }));
+
+  it("no secret is taken where one is configured", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await introduce(receiver, "chosen-by-a-stranger")).toMatchObject({ status: 400 });
+        expect(await callBack(receiver, "the configured one")).toBe(200);
+      },
+      { sources: { tasks: source("the configured one") }, handlers },
+    ));
+
+  it("of secrets that come at once, one is kept", () =>
+    withTwo(dialect, async (one, other) => {
+      const sent = Array.from({ length: 8 }, (_, at) => introduce(at % 2 ? one : other, `secret-${at}`));
+      const statuses = (await Promise.all(sent)).map(({ status }) => status);
+      expect(statuses.toSorted()).toEqual([200, 400, 400, 400, 400, 400, 400, 400]);
+      expect(await one.count("oncehook_source_secrets")).toBe(1);
+    }));
+
+  it("a secret that one process learns verifies in another one at once", () =>
+    withTwo(dialect, async (one, other) => {
+      await introduce(one, "chosen-by-asana");
+      expect(await callBack(other, "chosen-by-asana")).toBe(200);
+      expect(await introduce(other, "chosen-by-a-stranger")).toMatchObject({ status: 400 });
+    }));
+
+  it("sources relearn opens a source for one more secret, and both verify", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await introduce(receiver, "the-first-one");
+        const { status, body } = await relearn(receiver);
+        expect(status).toBe(200);
+        const { until: end } = body as { until: string };
+        expect(Date.parse(end) - Date.now()).toBeGreaterThan(14 * 60_000);
+        expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
+        expect(await introduce(receiver, "the-third-one")).toMatchObject({ status: 400 });
+        expect(await callBack(receiver, "the-first-one")).toBe(200);
+        expect(await callBack(receiver, "the-second-one")).toBe(200);
+      },
+      learning,
+    ));
+
+  it("relearning with forget ends the secrets before it, in every process", () =>
+    withTwo(
+      dialect,
+      async (one, other) => {
+        await introduce(one, "leaked-to-somebody");
+        expect(await callBack(other, "leaked-to-somebody")).toBe(200);
+        await relearn(one, { forget: true });
+        expect(await callBack(one, "leaked-to-somebody")).toBe(401);
+        await until(async () => (await callBack(other, "leaked-to-somebody")) === 401);
+        await introduce(one, "the-new-one");
+        expect(await callBack(one, "the-new-one")).toBe(200);
+      },
+      { secretPollMs: 50 },
+    ));
+
+  it("a learnt secret is encrypted, and readable after a rotation of ENCRYPTION_KEY", () =>
+    withMigrated(dialect, async (target) => {
+      const [oldKey, newKey] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
+      const before = await startReceiver(target, { ...learning, env: { ENCRYPTION_KEY: oldKey } });
+      await introduce(before, "chosen-by-asana");
+      await before.stop();
+      const [stored] = await rowsOf(target, "SELECT encrypted_secret FROM oncehook_source_secrets");
+      expect(Buffer.from(stored?.encrypted_secret as Uint8Array).includes("chosen-by-asana")).toBe(false);
+      const both = { ENCRYPTION_KEY: newKey, ENCRYPTION_KEY_PREVIOUS: oldKey };
+      const rotating = await startReceiver(target, { ...learning, env: both });
+      await until(() => rotating.lines.some(({ reencrypted }) => reencrypted === 1));
+      await rotating.stop();
+      const after = await startReceiver(target, { ...learning, env: { ENCRYPTION_KEY: newKey } });
+      expect(await callBack(after, "chosen-by-asana")).toBe(200);
+      await after.stop();
+    }));
+});
+
+describe("sources that learn", () => {
+  it("relearn answers 404 for a source that does not exist, and 409 for one whose platform chooses no secret", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect((await relearn(receiver, {}, "nobody")).status).toBe(404);
+        expect((await relearn(receiver, {}, "platform")).status).toBe(409);
+        expect((await relearn(receiver, {}, "tasks")).status).toBe(200);
+      },
+      learning,
+    ));
+
+  it("forged signatures make a receiver look for secrets once a second at most", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "chosen-by-asana");
+        const statuses = await Promise.all(
+          Array.from({ length: 40 }, (_, at) => callBack(receiver, `forged-${at}`)),
+        );
+        expect(new Set(statuses)).toEqual(new Set([401]));
+        expect(await callBack(receiver, "chosen-by-asana")).toBe(200);
+      },
+      learning,
+    ));
+
+  it("a secret that cannot be the key is refused, and leaves the source open for one that can", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await introduce(receiver, "no-hexadecimal")).toMatchObject({ status: 400 });
+        expect(await introduce(receiver, "c0ffee")).toMatchObject({ status: 200 });
+      },
+      { sources: { tasks: hmac({ ...options, key: "hex", secret: undefined }) }, handlers },
+    ));
+
+  it("oncehook sources relearn opens a source, and says until when", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "the-first-one");
+        const ended = await runCommandLine(["sources", "relearn", "tasks", "--forget"], {
+          ...CHILD_ENVIRONMENT,
+          ADMIN_PORT: new URL(receiver.adminOrigin).port,
+        });
+        expect(ended).toMatchObject({ code: 0, stderr: "" });
+        expect(ended.stdout).toMatch(/^tasks takes one secret until \S+Z; none verifies now\./);
+        expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
+      },
+      learning,
+    ));
+
+  it("no log shows a secret that was just sent", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "chosen-by-asana");
+        await introduce(receiver, "chosen-by-a-stranger");
+        const list = async () => (await receiver.admin("/api/v1/callbacks")).body;
+        await until(async () => ((await list()) as { items: object[] }).items.length === 2);
+        expect(JSON.stringify(await list())).not.toContain("chosen-by");
+        expect(JSON.stringify(receiver.lines)).not.toContain("chosen-by");
+      },
+      learning,
+    ));
+
+  it("a start without any secret says that the first one will be taken", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(receiver.lines.map(({ msg }) => msg)).toContain(
+          "the source has no secret yet: it takes the first one that is sent to it",
+        );
+      },
+      learning,
+    ));
+});

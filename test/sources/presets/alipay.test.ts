@@ -1,0 +1,82 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { alipay } from "../../../src/sources/presets/index.ts";
+import { opened, sent } from "../../support/preset-source.ts";
+
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const PEM = publicKey.export({ type: "spki", format: "pem" }).toString();
+
+type Fields = Readonly<Record<string, string>>;
+
+function form(fields: Fields, { hash = "sha256", type = "RSA2" } = {}) {
+  const content = Object.keys(fields)
+    .sort()
+    .map((name) => `${name}=${fields[name]}`)
+    .join("&");
+  const signature = sign(hash, Buffer.from(content), privateKey).toString("base64");
+  return new URLSearchParams({ ...fields, sign: signature, sign_type: type }).toString();
+}
+
+const FIELDS = { notify_id: "ac05099524730693a8b330c5ecf72da9786", notify_type: "trade_status_sync" };
+const verify = (body: string) => opened(alipay({ publicKey: PEM })).scheme.verify(sent(body));
+
+describe("the preset alipay", () => {
+  it("a form of any fields is authentic, in whatever order they come", async () => {
+    const name = fc.stringMatching(/^[a-z_]{1,12}$/).filter((one) => !one.startsWith("sign"));
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(name, fc.string({ unit: "grapheme" })), async (fields) => {
+        expect(await verify(form(fields))).toMatchObject({ verified: [{ method: "public_key" }] });
+        const reversed = form(fields).split("&").reverse().join("&");
+        expect(await verify(reversed)).toMatchObject({ verified: [{ index: 0 }] });
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("the older RSA with SHA-1 is refused, although the form asks for it and the key made it", async () => {
+    const body = form(FIELDS, { hash: "sha1", type: "RSA" });
+    expect(await verify(body)).toMatchObject({
+      code: "signature_malformed",
+      detail: "sign_type: expected RSA2",
+    });
+  });
+
+  it("a field that is added, changed or repeated is refused", async () => {
+    const body = form(FIELDS);
+    for (const other of [`${body}&total_amount=1`, body.replace("ac05", "ac06"), `${body}&notify_id=x`])
+      expect(await verify(other)).toMatchObject({ kind: "refused" });
+  });
+
+  it("a trade's status is part of the type, where there is one", () => {
+    const { contract } = opened(alipay({ publicKey: PEM }));
+    const read = (fields: Fields) => contract.read(sent(form(fields)));
+    expect(read(FIELDS)).toMatchObject({ event: { json: { event_type: "trade_status_sync" } } });
+    expect(read({ ...FIELDS, trade_status: "TRADE_CLOSED" })).toMatchObject({
+      event: {
+        json: {
+          event_id: "ac05099524730693a8b330c5ecf72da9786",
+          event_type: "trade_status_sync.TRADE_CLOSED",
+        },
+      },
+    });
+  });
+
+  it("the response to success, a duplicate and an ignored event is the text that Alipay waits for", () => {
+    const { respond } = opened(alipay({ publicKey: PEM })).contract;
+    for (const kind of ["success", "already_processed", "ignored"] as const)
+      expect(respond?.({ kind, result: {} } as never)).toMatchObject({ status: 200, body: "success" });
+    expect(respond?.({ kind: "failed", code: "internal", cause: "" })).toMatchObject({
+      status: 500,
+      body: "fail",
+    });
+  });
+
+  it.each([
+    [{ publicKey: undefined }, /`publicKey`: got none/],
+    [{ publicKey: "MIIB" }, /public key 1/],
+    [{ publicKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString() }, /is a private key/],
+  ])("wrong options are refused: case %#", (options, message) => {
+    expect(() => alipay(options)).toThrow(message);
+  });
+});

@@ -1,0 +1,22 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The blocks ```` ```ts name ```` of a page, by their names. */
+export function namedBlocks(page: string): ReadonlyMap<string, string> {
+  const blocks = readFileSync(page, "utf8").matchAll(/```ts ([\w-]+)\n([\s\S]*?)```/g);
+  return new Map(Array.from(blocks, ([, name = "", text = ""]) => [name, text]));
+}
+
+/** Files in a folder below the project, as they would lie in a user's own. */
+export async function withFiles<T>(
+  files: Iterable<readonly [name: string, text: string]>,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(process.cwd(), "test", "doc-blocks-"));
+  try {
+    for (const [name, text] of files) writeFileSync(join(folder, name), text);
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
