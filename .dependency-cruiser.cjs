@@ -143,6 +143,24 @@ module.exports = {
       to: { path: "^src/" },
     },
     {
+      name: "nothing-needs-the-sdks",
+      comment:
+        "The platforms' SDKs prove the presets; npm ci leaves them out, and nothing else may miss them.",
+      severity: "error",
+      from: { pathNot: "^interop/" },
+      to: { path: "^interop/" },
+    },
+    {
+      name: "proofs-run-without-a-test-runner",
+      comment: "The demo runs the proofs in a plain process.",
+      severity: "error",
+      from: {
+        path: "^interop/",
+        pathNot: "\\.test\\.ts$|^interop/vitest\\.config\\.ts$|^interop/node_modules/",
+      },
+      to: { path: "node_modules/vitest/" },
+    },
+    {
       name: "the-dashboard-is-a-client",
       comment:
         "What the page can do, a script can do too: it knows the admin API by its client, and nothing else of us.",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { withHttpsServer } from "../test/support/http-server.ts";
 
@@ -10,11 +11,17 @@ export async function startKeyServer(
   use: (origin: string) => void,
 ): Promise<() => Promise<void>> {
   const [started, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const done = withHttpsServer(answer, async (origin) => {
-    use(origin);
-    started.resolve();
-    await stopped.promise;
-  });
+  // Of two certificates with one name, OpenSSL believes the first alone.
+  const options = { commonName: `keys ${randomUUID()}` };
+  const done = withHttpsServer(
+    answer,
+    async (origin) => {
+      use(origin);
+      started.resolve();
+      await stopped.promise;
+    },
+    options,
+  );
   await Promise.race([started.promise, done]);
   return async () => {
     stopped.resolve();

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
+import { platformTables } from "./platform-rows.ts";
+import { row } from "./row.ts";
 
-const row = (...cells: readonly (string | number)[]) =>
-  `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
-
-writeSections("docs/configuration.md");
+writeSections("docs/configuration.md", configurationTables());
+writeSections("docs/platforms.md", platformTables());
 writeTable(
   "docs/errors.md",
   /^\| `[a-z_0-9]+` \|/,
@@ -26,8 +26,12 @@ writeTable(
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
 
 /** Keeps what stands above the first section. */
-function writeSections(file: string): void {
+function writeSections(file: string, sections: string): void {
   const [introduction = ""] = readFileSync(file, "utf8").split(/^## /m, 1);
+  writeFileSync(file, `${introduction}${sections}`);
+}
+
+function configurationTables(): string {
   const sections = Map.groupBy(describeVariables(), ({ section }) => section);
   const tables = [...sections].map(([section, entries]) =>
     [
@@ -38,7 +42,7 @@ function writeSections(file: string): void {
       ...entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
     ].join("\n"),
   );
-  writeFileSync(file, `${introduction}${tables.join("\n\n")}\n`);
+  return `${tables.join("\n\n")}\n`;
 }
 
 function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AccessToken, WebhookReceiver } from "livekit-server-sdk";
-import { vi } from "vitest";
 import { livekit } from "../../src/sources/presets/index.ts";
+import { atTime } from "../at-time.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 
 const API_KEY = "APIcR6NxGcRnNjh";
@@ -10,14 +10,8 @@ const API_KEY = "APIcR6NxGcRnNjh";
 async function signed(body: Uint8Array, { secret, now }: ProofEvent): Promise<ProofRequest> {
   const token = new AccessToken(API_KEY, secret, { ttl: 300 });
   token.sha256 = createHash("sha256").update(body).digest("base64");
-  // The SDK signs for the time of its clock.
-  vi.useFakeTimers({ now, toFake: ["Date"] });
-  try {
-    const authorization = await token.toJwt();
-    return { headers: { authorization, "content-type": "application/webhook+json" }, body };
-  } finally {
-    vi.useRealTimers();
-  }
+  const authorization = await atTime(now, () => token.toJwt());
+  return { headers: { authorization, "content-type": "application/webhook+json" }, body };
 }
 
 export const livekitProof: PlatformProof = {

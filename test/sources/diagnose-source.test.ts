@@ -58,6 +58,15 @@ describe("the diagnosis of a source's signature", () => {
     });
   });
 
+  it("content with a placeholder of the preset's own is recognized", () => {
+    const own: HmacData = { ...data, signed: "{shop}.{body}", parts: { shop: () => "acme-1" } };
+    const headers = signHmacRequest(own, { secret: "named-secret-2", body, now: NOW });
+    const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
+    expect(diagnosisWith(own, { named: 3 })(mismatch, request(Object.fromEntries(given)))).toMatchObject({
+      code: "other_environment",
+    });
+  });
+
   it("content that is joined in another way is recognized", () => {
     const alone = { ...data, signed: "{body}" };
     const headers = signHmacRequest(alone, { secret: SECRET, body, now: NOW });

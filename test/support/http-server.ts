@@ -13,13 +13,20 @@ export async function withHttpServer<T>(
   return lend(createServer(answer), (given) => use(`http://127.0.0.1:${given}`), port);
 }
 
-/** The same over TLS; its certificate is believed by this process while it is lent, unless that is not wanted. */
+/**
+ * The same over TLS; its certificate is believed by this process while it is lent, unless that is not wanted. Servers
+ * that are lent at the same time need names of their own.
+ */
 export async function withHttpsServer<T>(
   answer: RequestListener,
   use: (origin: string) => Promise<T>,
-  { isBelieved = true, ...options }: CertificateOptions & { readonly isBelieved?: boolean } = {},
+  {
+    isBelieved = true,
+    commonName = "a test's server",
+    ...options
+  }: CertificateOptions & { readonly isBelieved?: boolean; readonly commonName?: string } = {},
 ): Promise<T> {
-  const pair = await certificate("a test's server", options);
+  const pair = await certificate(commonName, options);
   const before = getCACertificates("default");
   if (isBelieved) setDefaultCACertificates([...before, pair.cert]);
   try {

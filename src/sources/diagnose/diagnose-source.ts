@@ -152,7 +152,7 @@ const RIGHT_NOW: Finding = { code: "unknown", message: "The signature is correct
 
 /** Everything that is tried, the likeliest first. */
 function compileCandidates(data: HmacData, { secrets, secretName, named, origin }: DiagnosedSource) {
-  const options = { origin, refuse: refusalsOf({}) };
+  const options = { origin, refuse: refusalsOf({}), parts: data.parts };
   const own = compileContent(data.signed, options);
   const template = data.signed;
   const others = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)

@@ -1,8 +1,27 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createAdyenItemsScheme } from "../schemes/adyen.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
 const ACCEPTED = { body: "[accepted]" };
+
+const FACTS: PlatformFacts = {
+  title: "Adyen",
+  docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+  proof: "signs",
+  deadlineSeconds: 10,
+  retryHours: 720,
+  unsigned: "all fields of an item but its references, amount, eventCode and success",
+};
+
+const CONTRACT: ContractData = {
+  batch: { at: "body.notificationItems[].NotificationRequestItem" },
+  id: "{item.pspReference}.{item.eventCode}.{item.success}",
+  type: "item.eventCode",
+  timestamp: { at: "item.eventDate", unit: "iso" },
+  responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+};
 
 /**
  * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
@@ -16,23 +35,17 @@ export function adyen(options: PresetOptions): SourceDefinition {
   const secrets = secretsOf("adyen", options.secret);
   return defineSource({
     preset: "adyen",
-    facts: {
-      title: "Adyen",
-      docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
-      proof: "signs",
-      deadlineSeconds: 10,
-      retryHours: 720,
-      unsigned: "all fields of an item but its references, amount, eventCode and success",
-    },
+    facts: FACTS,
     settings: options,
     secrets,
     scheme: () => createAdyenItemsScheme({ secrets }),
-    contract: {
-      batch: { at: "body.notificationItems[].NotificationRequestItem" },
-      id: "{item.pspReference}.{item.eventCode}.{item.success}",
-      type: "item.eventCode",
-      timestamp: { at: "item.eventDate", unit: "iso" },
-      responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
-    },
+    contract: CONTRACT,
   });
 }
+
+adyen.describe = describe({
+  preset: "adyen",
+  facts: FACTS,
+  signs: "HMAC-SHA256 over fields of each item, in the body",
+  contract: CONTRACT,
+});

@@ -1,5 +1,7 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createFormSignatureScheme } from "../schemes/form-signature.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface AlipayOptions extends SourceSettings {
@@ -9,6 +11,26 @@ export interface AlipayOptions extends SourceSettings {
 
 const SUCCESS = { body: "success" };
 const FAILURE = { body: "fail" };
+
+const FACTS: PlatformFacts = {
+  title: "Alipay",
+  docs: "https://docs.open.alipay.com/270/105902",
+  proof: "verifies",
+  retryHours: 25,
+};
+
+const CONTRACT: ContractData = {
+  body: "form",
+  id: "body.notify_id",
+  type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
+  responses: {
+    success: SUCCESS,
+    duplicate: SUCCESS,
+    ignored: SUCCESS,
+    refused: FAILURE,
+    failed: FAILURE,
+  },
+};
 
 /**
  * Alipay's asynchronous notifications: a form with `sign`, RSA-SHA256 (`RSA2`) over its sorted fields. Only `RSA2` is
@@ -22,26 +44,17 @@ export function alipay(options: AlipayOptions): SourceDefinition {
   const keys = secretsOf("alipay", options.publicKey, "publicKey");
   return defineSource({
     preset: "alipay",
-    facts: {
-      title: "Alipay",
-      docs: "https://docs.open.alipay.com/270/105902",
-      proof: "verifies",
-      retryHours: 25,
-    },
+    facts: FACTS,
     settings: options,
     secrets: [],
     scheme: () => createFormSignatureScheme({ keys }),
-    contract: {
-      body: "form",
-      id: "body.notify_id",
-      type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
-      responses: {
-        success: SUCCESS,
-        duplicate: SUCCESS,
-        ignored: SUCCESS,
-        refused: FAILURE,
-        failed: FAILURE,
-      },
-    },
+    contract: CONTRACT,
   });
 }
+
+alipay.describe = describe({
+  preset: "alipay",
+  facts: FACTS,
+  signs: "RSA-SHA256 over the sorted fields of the body",
+  contract: CONTRACT,
+});

@@ -1,6 +1,8 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe, describeSignature } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface AntomOptions extends SourceSettings {
@@ -18,6 +20,25 @@ const SUCCESS: FixedResponse = {
   body: { result: { resultCode: "SUCCESS", resultStatus: "S", resultMessage: "success" } },
 };
 
+const FACTS: PlatformFacts = {
+  title: "Antom",
+  docs: "https://docs.antom.com/ac/ams/digital_signature",
+  proof: "documented",
+  retryHours: 25,
+};
+
+const CONTRACT: ContractData = {
+  id: "sha256",
+  type: [
+    "body.notifyType",
+    "body.authorizationNotifyType",
+    "body.disputeNotificationType",
+    "body.subscriptionNotificationType",
+    "=NOTIFICATION",
+  ],
+  responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+};
+
 /**
  * Antom (Alipay+): `Signature: algorithm=RSA256,keyVersion=…,signature=…`, RSA-SHA256 over method, path, `Client-Id`,
  * `Request-Time` and body; base64, mostly percent-encoded. The response has fixed values and is not signed. Notifications
@@ -29,28 +50,20 @@ export function antom(options: AntomOptions): SourceDefinition {
   const keys = secretsOf("antom", options.publicKey, "publicKey");
   return defineSource({
     preset: "antom",
-    facts: {
-      title: "Antom",
-      docs: "https://docs.antom.com/ac/ams/digital_signature",
-      proof: "documented",
-      retryHours: 25,
-    },
+    facts: FACTS,
     settings: options,
     secrets: [],
     scheme: ({ clock }) => createPublicKeyScheme(SCHEME, { keys, clock }),
-    contract: {
-      id: "sha256",
-      type: [
-        "body.notifyType",
-        "body.authorizationNotifyType",
-        "body.disputeNotificationType",
-        "body.subscriptionNotificationType",
-        "=NOTIFICATION",
-      ],
-      responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
-    },
+    contract: CONTRACT,
   });
 }
+
+antom.describe = describe({
+  preset: "antom",
+  facts: FACTS,
+  signs: describeSignature(SCHEME),
+  contract: CONTRACT,
+});
 
 /** The SDK decodes percent signs only where the text is no base64 yet: there, `+` is a letter. */
 function signatureIn(header: string): string | undefined {

@@ -1,10 +1,12 @@
 import { isJsonObject, type JsonValue } from "../../domain/index.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { x5cKeys } from "../schemes/jwt-keys.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import { readCertificates } from "../schemes/x5c-chain.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
+import { describe } from "./describe.ts";
 import { requireText } from "./jwt-preset.ts";
 import { defineSource } from "./preset.ts";
 
@@ -26,6 +28,26 @@ const TRUST = {
 };
 const PAYLOAD = "body.signedPayload";
 
+const FACTS: PlatformFacts = {
+  title: "Apple App Store",
+  docs: "https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications",
+  proof: "verifies",
+  retryHours: 157,
+};
+
+const CONTRACT: ContractData = {
+  decode: [
+    { at: PAYLOAD, as: "jws" },
+    { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
+    { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
+  ],
+  id: `${PAYLOAD}.notificationUUID`,
+  type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
+  timestamp: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
+  data: PAYLOAD,
+  hasSignedTime: true,
+};
+
 /**
  * App Store Server Notifications, version 2: `signedPayload` of the body is a JWS, ES256 by the certificate in its `x5c`,
  * whose chain leads to Apple's root. Bundle, app and environment must be ours. The JWSs inside, of the transaction and
@@ -39,12 +61,7 @@ export function appleAppStore(options: AppleAppStoreOptions): SourceDefinition {
   const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);
   return defineSource({
     preset: "apple-app-store",
-    facts: {
-      title: "Apple App Store",
-      docs: "https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications",
-      proof: "verifies",
-      retryHours: app.environment === "Sandbox" ? 0 : 157,
-    },
+    facts: app.environment === "Sandbox" ? { ...FACTS, retryHours: 0 } : FACTS,
     settings: options,
     secrets: [],
     scheme: ({ clock }) =>
@@ -60,20 +77,16 @@ export function appleAppStore(options: AppleAppStoreOptions): SourceDefinition {
         checkClaims: (claims) => appFault(claims as { [name: string]: JsonValue }, app),
         clock,
       }),
-    contract: {
-      decode: [
-        { at: PAYLOAD, as: "jws" },
-        { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
-        { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
-      ],
-      id: `${PAYLOAD}.notificationUUID`,
-      type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
-      timestamp: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
-      data: PAYLOAD,
-      hasSignedTime: true,
-    },
+    contract: CONTRACT,
   });
 }
+
+appleAppStore.describe = describe({
+  preset: "apple-app-store",
+  facts: FACTS,
+  signs: "JWS (ES256, `x5c` chain to Apple's root), in the body",
+  contract: CONTRACT,
+});
 
 interface App {
   readonly bundleId: string;

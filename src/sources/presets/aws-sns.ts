@@ -1,6 +1,8 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
@@ -14,6 +16,37 @@ const ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_.-]{1,256}$/;
 /** The same as of its certificates. */
 const HOST = /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/;
 
+const FACTS: PlatformFacts = {
+  title: "Amazon SNS",
+  docs: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
+  proof: "verifies",
+  deadlineSeconds: 15,
+  retryHours: 1,
+  renewsTimestamp: false,
+  unsigned: "MessageAttributes and UnsubscribeURL",
+};
+
+const CONTRACT: ContractData = {
+  decode: [{ at: "body.Message", as: "json" }],
+  id: "body.MessageId",
+  type: "body.TopicArn",
+  timestamp: { at: "body.Timestamp", unit: "iso" },
+  hasSignedTime: true,
+  handshakes: [
+    {
+      isSigned: true,
+      when: { "body.Type": "SubscriptionConfirmation" },
+      reply: { kind: "visit", at: "body.SubscribeURL", hosts: [HOST] },
+    },
+    // A visit to its SubscribeURL would subscribe again.
+    {
+      isSigned: true,
+      when: { "body.Type": "UnsubscribeConfirmation" },
+      reply: { kind: "status", status: 200 },
+    },
+  ],
+};
+
 /**
  * Amazon SNS: a signature inside the message, RSA over some of its fields, with the key of the certificate at
  * `SigningCertURL`. A subscription is confirmed by a request to `SubscribeURL`, whose host is pinned. `MessageAttributes`
@@ -23,7 +56,7 @@ const HOST = /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/;
  * @throws TypeError that names the option that is wrong
  */
 export function awsSns(options: AwsSnsOptions): SourceDefinition {
-  const { certificates, type = "body.TopicArn" } = options;
+  const { certificates, type = CONTRACT.type } = options;
   const topics = secretsOf("aws-sns", options.topics, "topics");
   const wrong = topics.find((topic) => !ARN.test(topic));
   if (wrong !== undefined) {
@@ -32,38 +65,18 @@ export function awsSns(options: AwsSnsOptions): SourceDefinition {
   }
   return defineSource({
     preset: "aws-sns",
-    facts: {
-      title: "Amazon SNS",
-      docs: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
-      proof: "verifies",
-      deadlineSeconds: 15,
-      retryHours: 1,
-      renewsTimestamp: false,
-      unsigned: "MessageAttributes and UnsubscribeURL",
-    },
+    facts: FACTS,
     settings: options,
     secrets: [],
     scheme: ({ clock }) =>
       createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
-    contract: {
-      decode: [{ at: "body.Message", as: "json" }],
-      id: "body.MessageId",
-      type,
-      timestamp: { at: "body.Timestamp", unit: "iso" },
-      hasSignedTime: true,
-      handshakes: [
-        {
-          isSigned: true,
-          when: { "body.Type": "SubscriptionConfirmation" },
-          reply: { kind: "visit", at: "body.SubscribeURL", hosts: [HOST] },
-        },
-        // A visit to its SubscribeURL would subscribe again.
-        {
-          isSigned: true,
-          when: { "body.Type": "UnsubscribeConfirmation" },
-          reply: { kind: "status", status: 200 },
-        },
-      ],
-    },
+    contract: { ...CONTRACT, type },
   });
 }
+
+awsSns.describe = describe({
+  preset: "aws-sns",
+  facts: FACTS,
+  signs: "RSA over fields of the body, by the certificate at `SigningCertURL`",
+  contract: CONTRACT,
+});

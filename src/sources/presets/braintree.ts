@@ -1,14 +1,45 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonValue } from "../../domain/index.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import type { Readable } from "../contract/reading.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "../schemes/braintree.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource } from "./preset.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
   readonly keys: BraintreeKeys | readonly BraintreeKeys[];
 }
+
+const FACTS: PlatformFacts = {
+  title: "Braintree",
+  docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
+  proof: "signs",
+  deadlineSeconds: 30,
+  retryHours: 24,
+};
+
+const contractOf = (current: BraintreeKeys): ContractData => ({
+  body: "form",
+  decode: [{ at: "body.bt_payload", as: "base64-text" }],
+  id: ({ body }) => idOf(xmlOf(body)),
+  isIdSigned: true,
+  type: ({ body }) => kindOf(xmlOf(body)),
+  data: "body.bt_payload",
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "query.bt_challenge": true },
+      body: "none",
+      reply: {
+        kind: "text",
+        at: (from: Readable) => answerBraintreeChallenge(current, from.query("bt_challenge")),
+      },
+    },
+  ],
+});
 
 /**
  * Braintree: a form whose base64 payload is XML, signed with HMAC-SHA1 (`schemes/braintree.ts`). Handlers get the XML as the
@@ -22,38 +53,20 @@ export function braintree(options: BraintreeOptions): SourceDefinition {
   const [current] = keys as [BraintreeKeys];
   return defineSource({
     preset: "braintree",
-    facts: {
-      title: "Braintree",
-      docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
-      proof: "signs",
-      deadlineSeconds: 30,
-      retryHours: 24,
-    },
+    facts: FACTS,
     settings: options,
     secrets: keys.map(({ privateKey }) => privateKey),
     scheme: () => createBraintreeScheme(keys),
-    contract: {
-      body: "form",
-      decode: [{ at: "body.bt_payload", as: "base64-text" }],
-      id: ({ body }) => idOf(xmlOf(body)),
-      isIdSigned: true,
-      type: ({ body }) => kindOf(xmlOf(body)),
-      data: "body.bt_payload",
-      handshakes: [
-        {
-          isSigned: false,
-          method: "GET",
-          when: { "query.bt_challenge": true },
-          body: "none",
-          reply: {
-            kind: "text",
-            at: (from: Readable) => answerBraintreeChallenge(current, from.query("bt_challenge")),
-          },
-        },
-      ],
-    },
+    contract: contractOf(current),
   });
 }
+
+braintree.describe = describe({
+  preset: "braintree",
+  facts: FACTS,
+  signs: "HMAC-SHA1 over the payload, in the body",
+  contract: contractOf({ publicKey: "", privateKey: "" }),
+});
 
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
   const keys = [given].flat().filter((key) => key !== undefined);

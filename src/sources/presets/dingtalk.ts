@@ -3,13 +3,15 @@ import { isJsonObject, isRefused, type JsonValue, type Refused, refused } from "
 import type { Decoded } from "../contract/body-formats.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
 import { decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { parseForm } from "../contract/form.ts";
 import { parseObject, sha256Hex } from "../contract/parse-body.ts";
 import { ownValue } from "../contract/path.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
 import { defineSource, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
 
@@ -19,6 +21,24 @@ export interface DingTalkOptions extends PresetOptions {
   /** Whom messages are for: AppKey of an application, CorpId of a company, SuiteKey of a third party. */
   readonly ownerKey: string | undefined;
 }
+
+const FACTS: PlatformFacts = {
+  title: "DingTalk",
+  docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
+  proof: "verifies",
+  deadlineSeconds: 1.5,
+};
+
+const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): ContractData => ({
+  decrypt: (body) => decrypt(body, keys),
+  id: ({ body }) => sha256Hex(Buffer.from(JSON.stringify(body))),
+  isIdSigned: true,
+  type: "body.EventType",
+  handshakes: [
+    { isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } },
+  ],
+  responses: { success: respond, duplicate: respond, ignored: respond },
+});
 
 /**
  * DingTalk's HTTP push: the query has `signature` (or `msg_signature`), a plain SHA-1 over the sorted texts of token,
@@ -38,27 +58,20 @@ export function dingtalk(options: DingTalkOptions): SourceDefinition {
   const respond = (): PlatformResponse => fixedResponse({ body: acknowledgement(keys) });
   return defineSource({
     preset: "dingtalk",
-    facts: {
-      title: "DingTalk",
-      docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
-      proof: "verifies",
-      deadlineSeconds: 1.5,
-    },
+    facts: FACTS,
     settings: options,
     secrets: [...tokens, ...aesTexts],
     scheme: () => createScheme(tokens),
-    contract: {
-      decrypt: (body) => decrypt(body, keys),
-      id: ({ body }) => sha256Hex(Buffer.from(JSON.stringify(body))),
-      isIdSigned: true,
-      type: "body.EventType",
-      handshakes: [
-        { isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } },
-      ],
-      responses: { success: respond, duplicate: respond, ignored: respond },
-    },
+    contract: contractOf(keys, respond),
   });
 }
+
+dingtalk.describe = describe({
+  preset: "dingtalk",
+  facts: FACTS,
+  signs: "SHA-1 over the sorted texts of token, timestamp, nonce and the encrypted body",
+  contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
+});
 
 function decrypt(body: JsonValue, { aesKeys, ownerKey }: DingTalkKeys): Decoded {
   const sealed = encryptedBytes(body, "encrypt");

@@ -1,5 +1,7 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes/ebay.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface EbayOptions extends SourceSettings {
@@ -17,6 +19,30 @@ export interface EbayOptions extends SourceSettings {
 
 const APIS = { production: "https://api.ebay.com", sandbox: "https://api.sandbox.ebay.com" };
 const VERIFICATION_TOKEN = /^[A-Za-z0-9_-]{32,80}$/;
+
+const FACTS: PlatformFacts = {
+  title: "eBay",
+  docs: "https://developer.ebay.com/marketplace-account-deletion",
+  proof: "verifies",
+  disables: "account deletions that stay unacknowledged disable the application's keys",
+};
+
+const contractOf = (token: string): ContractData => ({
+  id: "body.notification.notificationId",
+  type: "body.metadata.topic",
+  timestamp: { at: "body.notification.eventDate", unit: "iso" },
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "query.challenge_code": true },
+      reply: {
+        kind: "json",
+        fields: { challengeResponse: { sha256: ["query.challenge_code", `=${token}`, "url"] } },
+      },
+    },
+  ],
+});
 
 /**
  * eBay's notifications, marketplace account deletion among them: ECDSA over the body by a key that eBay's API hands out.
@@ -39,12 +65,7 @@ export function ebay(options: EbayOptions): SourceDefinition {
   const credentials = credentialsOf(options, APIS[environment]);
   return defineSource({
     preset: "ebay",
-    facts: {
-      title: "eBay",
-      docs: "https://developer.ebay.com/marketplace-account-deletion",
-      proof: "verifies",
-      disables: "account deletions that stay unacknowledged disable the application's keys",
-    },
+    facts: FACTS,
     settings: options,
     secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],
     scheme: () =>
@@ -52,24 +73,16 @@ export function ebay(options: EbayOptions): SourceDefinition {
         fetchKey: async (id) => credentials && fetchEbayKey(id, credentials),
         ...(publicKeys !== undefined && { publicKeys }),
       }),
-    contract: {
-      id: "body.notification.notificationId",
-      type: "body.metadata.topic",
-      timestamp: { at: "body.notification.eventDate", unit: "iso" },
-      handshakes: [
-        {
-          isSigned: false,
-          method: "GET",
-          when: { "query.challenge_code": true },
-          reply: {
-            kind: "json",
-            fields: { challengeResponse: { sha256: ["query.challenge_code", `=${token}`, "url"] } },
-          },
-        },
-      ],
-    },
+    contract: contractOf(token),
   });
 }
+
+ebay.describe = describe({
+  preset: "ebay",
+  facts: FACTS,
+  signs: "ECDSA over `{body}`, keys of eBay's API",
+  contract: contractOf("of no address"),
+});
 
 function credentialsOf(
   { clientId, clientSecret, publicKeys }: EbayOptions,

@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createTokenScheme } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, hmacPreset, type PresetOptions, secretsOf } from "./preset.ts";
 import { standardId, standardScheme } from "./standard.ts";
 
@@ -24,6 +25,8 @@ const CONTRACT: Omit<ContractData, "id"> = {
   type: ["body.object_kind", "body.event_name"],
   headers: ["X-Gitlab-Event", "X-Gitlab-Instance", "X-Gitlab-Webhook-UUID"],
 };
+
+const TOKEN_ID = ["header.Idempotency-Key", "sha256"];
 
 const signing = hmacPreset({
   preset: "gitlab",
@@ -52,7 +55,14 @@ export function gitlab(options: GitlabOptions): SourceDefinition {
     settings: options,
     secrets,
     scheme: () => createTokenScheme({ tokens: secrets, header: "X-Gitlab-Token" }),
-    contract: { ...CONTRACT, id: ["header.Idempotency-Key", "sha256"] },
+    contract: { ...CONTRACT, id: TOKEN_ID },
     sign: () => ({ "X-Gitlab-Token": secrets[0] ?? "" }),
   });
 }
+
+gitlab.describe = describe({
+  preset: "gitlab",
+  facts: FACTS,
+  signs: "a fixed token, over nothing; or Standard Webhooks with a signing token",
+  contract: { ...CONTRACT, id: TOKEN_ID },
+});

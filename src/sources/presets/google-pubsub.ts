@@ -1,6 +1,8 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
@@ -19,6 +21,23 @@ const KEYS_URL = "https://www.googleapis.com/oauth2/v3/certs";
 const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
 const EMAIL = /^[^\s@]{1,128}@[^\s@]{1,128}$/;
 
+const FACTS: PlatformFacts = {
+  title: "Google Cloud Pub/Sub",
+  docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+  proof: "verifies",
+  deadlineSeconds: 10,
+  unsigned: "the body",
+};
+
+const CONTRACT: ContractData = {
+  decode: [{ at: "body.message.data", as: "base64-json" }],
+  id: "body.message.messageId",
+  type: ["body.message.attributes.eventType", "body.subscription"],
+  timestamp: { at: "body.message.publishTime", unit: "iso" },
+  data: "body.message",
+  isIdSigned: false,
+};
+
 /**
  * Google Cloud Pub/Sub, push subscriptions with authentication: `Authorization: Bearer`, an OpenID Connect token, RS256
  * with Google's keys, for the configured audience and by the configured service account. **The body is not signed**: TLS
@@ -29,7 +48,7 @@ const EMAIL = /^[^\s@]{1,128}@[^\s@]{1,128}$/;
  * @throws TypeError that names the option that is wrong
  */
 export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
-  const { audience, type = ["body.message.attributes.eventType", "body.subscription"] } = options;
+  const { audience, type = CONTRACT.type } = options;
   const accounts = secretsOf("google-pubsub", options.serviceAccount, "serviceAccount");
   for (const account of accounts) {
     if (EMAIL.test(account)) continue;
@@ -40,13 +59,7 @@ export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
   const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);
   return defineSource({
     preset: "google-pubsub",
-    facts: {
-      title: "Google Cloud Pub/Sub",
-      docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
-      proof: "verifies",
-      deadlineSeconds: 10,
-      unsigned: "the body",
-    },
+    facts: FACTS,
     settings: options,
     secrets: [],
     scheme: (environment) =>
@@ -67,13 +80,13 @@ export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
         environment,
         audience,
       ),
-    contract: {
-      decode: [{ at: "body.message.data", as: "base64-json" }],
-      id: "body.message.messageId",
-      type,
-      timestamp: { at: "body.message.publishTime", unit: "iso" },
-      data: "body.message",
-      isIdSigned: false,
-    },
+    contract: { ...CONTRACT, type },
   });
 }
+
+googlePubSub.describe = describe({
+  preset: "google-pubsub",
+  facts: FACTS,
+  signs: "JWT (RS256, Google's keys) for the address",
+  contract: CONTRACT,
+});

@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import type { Preset } from "./describe.ts";
 import { hmacPreset, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface MetaOptions extends PresetOptions {
@@ -18,7 +19,7 @@ interface GraphPreset {
  * Webhooks of Meta's Graph API: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body, in which characters beyond
  * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`.
  */
-export function graphPreset(data: GraphPreset): (options: MetaOptions) => SourceDefinition {
+export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   const verifyTokens = ({ verifyToken }: MetaOptions) =>
     secretsOf(data.preset, verifyToken, "verifyToken").map((token) =>
       assertSecret(token, `${data.preset}: \`verifyToken\``),
@@ -27,6 +28,7 @@ export function graphPreset(data: GraphPreset): (options: MetaOptions) => Source
     preset: data.preset,
     facts: data.facts,
     otherSecrets: verifyTokens,
+    example: { verifyToken: "of no address" },
     scheme: {
       signature: { header: "X-Hub-Signature-256", encoding: "hex", prefix: "sha256=" },
       signed: "{body}",

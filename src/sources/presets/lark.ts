@@ -10,6 +10,7 @@ import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe, describeHmac } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface LarkOptions extends SourceSettings {
@@ -73,6 +74,13 @@ export function lark(options: LarkOptions): SourceDefinition {
     sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
   });
 }
+
+lark.describe = describe({
+  preset: "lark",
+  facts: FACTS,
+  signs: describeHmac(SCHEME),
+  contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
+});
 
 /** Version 2 of events has a `header`, version 1 has none. */
 function contractOf(decryption: Pick<ContractData, "decrypt">, handshakes: Handshake[]): ContractData {

@@ -1,6 +1,8 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
@@ -8,6 +10,20 @@ export interface LivekitOptions extends PresetOptions {
   /** The API key that signs the webhooks; `secret` is its API secret. Several while a pair is rotated. */
   readonly apiKey: string | readonly string[];
 }
+
+const FACTS: PlatformFacts = {
+  title: "LiveKit",
+  docs: "https://docs.livekit.io/server/webhooks/",
+  proof: "signs",
+  renewsTimestamp: false,
+};
+
+const CONTRACT: ContractData = {
+  id: "body.id",
+  type: "body.event",
+  timestamp: { at: "body.createdAt", unit: "seconds" },
+  hasSignedTime: true,
+};
 
 /**
  * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key; its `sha256`
@@ -25,12 +41,7 @@ export function livekit(options: LivekitOptions): SourceDefinition {
   const keys = sharedSecretKeys(secrets);
   return defineSource({
     preset: "livekit",
-    facts: {
-      title: "LiveKit",
-      docs: "https://docs.livekit.io/server/webhooks/",
-      proof: "signs",
-      renewsTimestamp: false,
-    },
+    facts: FACTS,
     settings: options,
     secrets,
     scheme: ({ clock }) =>
@@ -46,11 +57,13 @@ export function livekit(options: LivekitOptions): SourceDefinition {
         requiredClaims: ["iss", "exp"],
         clock,
       }),
-    contract: {
-      id: "body.id",
-      type: "body.event",
-      timestamp: { at: "body.createdAt", unit: "seconds" },
-      hasSignedTime: true,
-    },
+    contract: CONTRACT,
   });
 }
+
+livekit.describe = describe({
+  preset: "livekit",
+  facts: FACTS,
+  signs: "JWT (HS256) with the SHA-256 of the body",
+  contract: CONTRACT,
+});

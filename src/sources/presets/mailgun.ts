@@ -1,6 +1,23 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createMailgunScheme } from "../schemes/mailgun.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+const FACTS: PlatformFacts = {
+  title: "Mailgun",
+  docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+  proof: "documented",
+  retryHours: 8,
+};
+
+const CONTRACT: ContractData = {
+  id: "body.signature.token",
+  type: "body.event-data.event",
+  timestamp: { at: "body.event-data.timestamp", unit: "seconds" },
+  data: "body.event-data",
+  responses: { statuses: { 400: 406 } },
+};
 
 /**
  * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body; the key is the webhook signing
@@ -13,21 +30,17 @@ export function mailgun(options: PresetOptions): SourceDefinition {
   const secrets = secretsOf("mailgun", options.secret);
   return defineSource({
     preset: "mailgun",
-    facts: {
-      title: "Mailgun",
-      docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
-      proof: "documented",
-      retryHours: 8,
-    },
+    facts: FACTS,
     settings: options,
     secrets,
     scheme: () => createMailgunScheme(secrets),
-    contract: {
-      id: "body.signature.token",
-      type: "body.event-data.event",
-      timestamp: { at: "body.event-data.timestamp", unit: "seconds" },
-      data: "body.event-data",
-      responses: { statuses: { 400: 406 } },
-    },
+    contract: CONTRACT,
   });
 }
+
+mailgun.describe = describe({
+  preset: "mailgun",
+  facts: FACTS,
+  signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
+  contract: CONTRACT,
+});

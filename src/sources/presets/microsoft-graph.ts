@@ -1,11 +1,38 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/index.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { ownValue } from "../contract/path.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
 const ACCEPTED = { status: 202 };
+
+const FACTS: PlatformFacts = {
+  title: "Microsoft Graph",
+  docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
+  proof: "documented",
+  deadlineSeconds: 10,
+  retryHours: 4,
+  disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
+};
+
+const CONTRACT: ContractData = {
+  id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
+  // The hash of an item must not be its second key.
+  isIdSigned: true,
+  type: ["item.lifecycleEvent", "item.changeType"],
+  batch: { at: "body.value" },
+  handshakes: [
+    {
+      isSigned: false,
+      when: { "query.validationToken": true },
+      reply: { kind: "text", at: "query.validationToken" },
+    },
+  ],
+  responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+};
 
 /**
  * Change and lifecycle notifications of Microsoft Graph: nothing is signed, and each item holds the subscription's
@@ -19,34 +46,20 @@ export function microsoftGraph(options: PresetOptions): SourceDefinition {
   const tokens = secretsOf("microsoftGraph", options.secret);
   return defineSource({
     preset: "microsoft-graph",
-    facts: {
-      title: "Microsoft Graph",
-      docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
-      proof: "documented",
-      deadlineSeconds: 10,
-      retryHours: 4,
-      disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
-    },
+    facts: FACTS,
     settings: options,
     secrets: tokens,
     scheme: () => createBodyTokenScheme({ tokens, read: statesOf, name: "clientState" }),
-    contract: {
-      id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
-      // The hash of an item must not be its second key.
-      isIdSigned: true,
-      type: ["item.lifecycleEvent", "item.changeType"],
-      batch: { at: "body.value" },
-      handshakes: [
-        {
-          isSigned: false,
-          when: { "query.validationToken": true },
-          reply: { kind: "text", at: "query.validationToken" },
-        },
-      ],
-      responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
-    },
+    contract: CONTRACT,
   });
 }
+
+microsoftGraph.describe = describe({
+  preset: "microsoft-graph",
+  facts: FACTS,
+  signs: "nothing: each item holds the secret `clientState`",
+  contract: CONTRACT,
+});
 
 function statesOf(body: JsonObject): (JsonValue | undefined)[] {
   const items = ownValue(body, "value");

@@ -1,5 +1,7 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import {
   CLOCK_TOLERANCE_SECONDS,
   createAddressedScheme,
@@ -12,6 +14,29 @@ export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */
   readonly audience?: string;
 }
+
+const FACTS: PlatformFacts = {
+  title: "monday.com",
+  docs: "https://developer.monday.com/apps/docs/integration-authorization",
+  proof: "documented",
+  retryHours: 0.5,
+  unsigned: "the body",
+};
+
+const CONTRACT: ContractData = {
+  id: "body.event.triggerUuid",
+  type: "body.event.type",
+  timestamp: { at: "body.event.triggerTime", unit: "iso" },
+  data: "body.event",
+  isIdSigned: false,
+  handshakes: [
+    {
+      isSigned: false,
+      when: { "body.challenge": true },
+      reply: { kind: "json", fields: { challenge: "body.challenge" } },
+    },
+  ],
+};
 
 /**
  * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
@@ -38,29 +63,17 @@ export function monday(options: MondayOptions): SourceDefinition {
   } as const;
   return defineSource({
     preset: "monday",
-    facts: {
-      title: "monday.com",
-      docs: "https://developer.monday.com/apps/docs/integration-authorization",
-      proof: "documented",
-      retryHours: 0.5,
-      unsigned: "the body",
-    },
+    facts: FACTS,
     settings: options,
     secrets,
     scheme: (environment) => createAddressedScheme(token, environment, audience),
-    contract: {
-      id: "body.event.triggerUuid",
-      type: "body.event.type",
-      timestamp: { at: "body.event.triggerTime", unit: "iso" },
-      data: "body.event",
-      isIdSigned: false,
-      handshakes: [
-        {
-          isSigned: false,
-          when: { "body.challenge": true },
-          reply: { kind: "json", fields: { challenge: "body.challenge" } },
-        },
-      ],
-    },
+    contract: CONTRACT,
   });
 }
+
+monday.describe = describe({
+  preset: "monday",
+  facts: FACTS,
+  signs: "JWT (HS256) for the address",
+  contract: CONTRACT,
+});

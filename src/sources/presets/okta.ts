@@ -1,9 +1,34 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createTokenScheme } from "../schemes/token.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
 /** "Should all be empty", with 200 or 204. */
 const EMPTY = { status: 200 };
+
+const FACTS: PlatformFacts = {
+  title: "Okta",
+  docs: "https://developer.okta.com/docs/concepts/event-hooks/",
+  proof: "documented",
+  deadlineSeconds: 3,
+};
+
+const CONTRACT: ContractData = {
+  id: "item.uuid",
+  type: "item.eventType",
+  timestamp: { at: "item.published", unit: "iso" },
+  batch: { at: "body.data.events" },
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "header.X-Okta-Verification-Challenge": true },
+      reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
+    },
+  ],
+  responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+};
 
 /**
  * Okta's event hooks: a fixed text in `Authorization`, as it was given to Okta; nothing is signed. Each callback holds
@@ -15,29 +40,17 @@ export function okta(options: PresetOptions): SourceDefinition {
   const tokens = secretsOf("okta", options.secret);
   return defineSource({
     preset: "okta",
-    facts: {
-      title: "Okta",
-      docs: "https://developer.okta.com/docs/concepts/event-hooks/",
-      proof: "documented",
-      deadlineSeconds: 3,
-    },
+    facts: FACTS,
     settings: options,
     secrets: tokens,
     scheme: () => createTokenScheme({ tokens, header: "Authorization", prefix: "" }),
-    contract: {
-      id: "item.uuid",
-      type: "item.eventType",
-      timestamp: { at: "item.published", unit: "iso" },
-      batch: { at: "body.data.events" },
-      handshakes: [
-        {
-          isSigned: false,
-          method: "GET",
-          when: { "header.X-Okta-Verification-Challenge": true },
-          reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
-        },
-      ],
-      responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
-    },
+    contract: CONTRACT,
   });
 }
+
+okta.describe = describe({
+  preset: "okta",
+  facts: FACTS,
+  signs: "nothing: a fixed token in `Authorization`",
+  contract: CONTRACT,
+});

@@ -1,5 +1,7 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../schemes/paypal.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {
@@ -8,6 +10,21 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
   /** Default: `live`. */
   readonly environment?: "live" | "sandbox";
 }
+
+const FACTS: PlatformFacts = {
+  title: "PayPal",
+  docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
+  proof: "documented",
+  retryHours: 72,
+  unsigned: "the body but for its CRC-32, which is no cryptographic hash",
+};
+
+const CONTRACT: ContractData = {
+  id: "body.id",
+  type: "body.event_type",
+  timestamp: { at: "body.create_time", unit: "iso" },
+  isIdSigned: false,
+};
 
 /**
  * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body, with
@@ -26,13 +43,7 @@ export function paypal(options: PayPalOptions): SourceDefinition {
   }
   return defineSource({
     preset: "paypal",
-    facts: {
-      title: "PayPal",
-      docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
-      proof: "documented",
-      retryHours: 72,
-      unsigned: "the body but for its CRC-32, which is no cryptographic hash",
-    },
+    facts: FACTS,
     settings: options,
     secrets: [],
     scheme: ({ clock }) =>
@@ -42,11 +53,13 @@ export function paypal(options: PayPalOptions): SourceDefinition {
         clock,
         ...(certificates !== undefined && { certificates }),
       }),
-    contract: {
-      id: "body.id",
-      type: "body.event_type",
-      timestamp: { at: "body.create_time", unit: "iso" },
-      isIdSigned: false,
-    },
+    contract: CONTRACT,
   });
 }
+
+paypal.describe = describe({
+  preset: "paypal",
+  facts: FACTS,
+  signs: "RSA-SHA256 over id, time, webhook id and the CRC-32 of the body",
+  contract: CONTRACT,
+});

@@ -1,10 +1,12 @@
 import { isJsonObject, parseJson } from "../../domain/index.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { requestKeys } from "../schemes/fetched-keys.ts";
 import { keysById } from "../schemes/jwks-keys.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
@@ -22,6 +24,16 @@ export interface PlaidOptions extends PresetOptions {
 const ADDRESSES = { production: "https://production.plaid.com", sandbox: "https://sandbox.plaid.com" };
 const PATH = "/webhook_verification_key/get";
 const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
+
+const FACTS: PlatformFacts = {
+  title: "Plaid",
+  docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
+  proof: "documented",
+  deadlineSeconds: 10,
+  retryHours: 24,
+};
+
+const CONTRACT: ContractData = { id: "sha256", type: "{body.webhook_type}.{body.webhook_code}" };
 
 /**
  * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
@@ -41,13 +53,7 @@ export function plaid(options: PlaidOptions): SourceDefinition {
   const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
   return defineSource({
     preset: "plaid",
-    facts: {
-      title: "Plaid",
-      docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
-      proof: "documented",
-      deadlineSeconds: 10,
-      retryHours: 24,
-    },
+    facts: FACTS,
     settings: options,
     secrets,
     scheme: ({ clock }) =>
@@ -63,9 +69,16 @@ export function plaid(options: PlaidOptions): SourceDefinition {
         ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
         clock,
       }),
-    contract: { id: "sha256", type: "{body.webhook_type}.{body.webhook_code}" },
+    contract: CONTRACT,
   });
 }
+
+plaid.describe = describe({
+  preset: "plaid",
+  facts: FACTS,
+  signs: "JWT (ES256, keys of Plaid's API) with the SHA-256 of the body",
+  contract: CONTRACT,
+});
 
 interface KeyQuestion {
   readonly clientId: string;

@@ -12,6 +12,7 @@ import type {
   SourceEnvironment,
   SourceSettings,
 } from "../source-definition.ts";
+import { describe, describeHmac, type Preset } from "./describe.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -82,6 +83,8 @@ export interface HmacPreset<Options extends LearningOptions> {
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
+  /** The other options that scheme and contract need, made up, for the description of the preset. */
+  readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
   readonly otherSecrets?: (options: Options) => readonly string[];
 }
@@ -92,14 +95,18 @@ export interface HmacPreset<Options extends LearningOptions> {
  */
 export function hmacPreset<Options extends LearningOptions = PresetOptions>(
   data: HmacPreset<Options>,
-): (options: Options) => SourceDefinition {
+): Preset<Options> {
   const { preset, facts } = data;
-  return (options) => {
+  const schemeOf = (options: Options) =>
+    typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
+  const contractOf = (options: Options, secrets: readonly string[]) =>
+    typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+  function create(options: Options): SourceDefinition {
     const { secret } = options;
     const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
-    const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
-    const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+    const scheme = schemeOf(options);
+    const contract = contractOf(options, secrets);
     const isLearning = learns(contract);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
@@ -123,7 +130,13 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
       }),
     });
-  };
+  }
+  create.describe = describe(() => {
+    const options = { secret: EXAMPLE_SECRET, ...data.example } as Options;
+    const contract = contractOf(options, [EXAMPLE_SECRET]);
+    return { preset, facts, signs: describeHmac(schemeOf(options)), contract };
+  });
+  return create;
 }
 
 /** @throws TypeError where no path tells the tenants apart */
@@ -133,6 +146,7 @@ function tenantSecrets(preset: string, secret: TenantSecrets, { path }: SourceSe
     `${preset}: \`secret\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
   );
 }
+const EXAMPLE_SECRET = "of no source";
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption | TenantSecrets, option = "secret"): string[] {

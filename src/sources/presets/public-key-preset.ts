@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { describe, describeSignature, type Preset } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
@@ -20,9 +21,9 @@ export interface PublicKeyPreset {
  * A preset whose platform signs with a private key. Logs may show its public key.
  * @returns a function of the key and the source's settings @throws TypeError that names the option that is wrong
  */
-export function publicKeyPreset(data: PublicKeyPreset): (options: PublicKeyOptions) => SourceDefinition {
+export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
   const { preset, facts, scheme, contract } = data;
-  return (options) => {
+  function create(options: PublicKeyOptions): SourceDefinition {
     const keys = secretsOf(preset, options.publicKey, "publicKey");
     return defineSource({
       preset,
@@ -32,5 +33,7 @@ export function publicKeyPreset(data: PublicKeyPreset): (options: PublicKeyOptio
       scheme: ({ clock, origin }) => createPublicKeyScheme(scheme, { keys, clock, origin }),
       contract,
     });
-  };
+  }
+  create.describe = describe({ preset, facts, signs: describeSignature(scheme), contract });
+  return create;
 }

@@ -1,6 +1,22 @@
+import type { ContractData } from "../contract/event-contract.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+const FACTS: PlatformFacts = {
+  title: "Twilio Event Streams",
+  docs: "https://www.twilio.com/docs/events/webhook-quickstart",
+  proof: "signs",
+  deadlineSeconds: 5,
+};
+
+const CONTRACT: ContractData = {
+  batch: { at: "body" },
+  id: "item.id",
+  type: "item.type",
+  timestamp: { at: "item.time", unit: "iso" },
+};
 
 /**
  * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON by
@@ -12,20 +28,17 @@ export function twilioEvents(options: PresetOptions): SourceDefinition {
   const authTokens = secretsOf("twilio-events", options.secret);
   return defineSource({
     preset: "twilio-events",
-    facts: {
-      title: "Twilio Event Streams",
-      docs: "https://www.twilio.com/docs/events/webhook-quickstart",
-      proof: "signs",
-      deadlineSeconds: 5,
-    },
+    facts: FACTS,
     settings: options,
     secrets: authTokens,
     scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
-    contract: {
-      batch: { at: "body" },
-      id: "item.id",
-      type: "item.type",
-      timestamp: { at: "item.time", unit: "iso" },
-    },
+    contract: CONTRACT,
   });
 }
+
+twilioEvents.describe = describe({
+  preset: "twilio-events",
+  facts: FACTS,
+  signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
+  contract: CONTRACT,
+});

@@ -1,9 +1,34 @@
 import type { Outcome } from "../../domain/index.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+const FACTS: PlatformFacts = {
+  title: "Twilio",
+  docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+  proof: "signs",
+  deadlineSeconds: 15,
+};
+
+const CONTRACT: ContractData = {
+  body: { byContentType: { "application/json": "json", "*": "form" } },
+  id: ["header.I-Twilio-Idempotency-Token", "sha256"],
+  type: [
+    "body.EventType",
+    "body.type",
+    "recording.{body.RecordingStatus}",
+    "message.{body.MessageStatus}",
+    "message.{body.SmsStatus}",
+    "call.{body.CallStatus}",
+    "=callback",
+  ],
+  isIdSigned: false,
+  responses: { success: respond, duplicate: respond, ignored: respond },
+};
 
 /**
  * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form, or over the
@@ -22,32 +47,20 @@ export function twilio(options: PresetOptions): SourceDefinition {
   const authTokens = secretsOf("twilio", options.secret);
   return defineSource({
     preset: "twilio",
-    facts: {
-      title: "Twilio",
-      docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
-      proof: "signs",
-      deadlineSeconds: 15,
-    },
+    facts: FACTS,
     settings: options,
     secrets: authTokens,
     scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
-    contract: {
-      body: { byContentType: { "application/json": "json", "*": "form" } },
-      id: ["header.I-Twilio-Idempotency-Token", "sha256"],
-      type: [
-        "body.EventType",
-        "body.type",
-        "recording.{body.RecordingStatus}",
-        "message.{body.MessageStatus}",
-        "message.{body.SmsStatus}",
-        "call.{body.CallStatus}",
-        "=callback",
-      ],
-      isIdSigned: false,
-      responses: { success: respond, duplicate: respond, ignored: respond },
-    },
+    contract: CONTRACT,
   });
 }
+
+twilio.describe = describe({
+  preset: "twilio",
+  facts: FACTS,
+  signs: "HMAC-SHA1 over the address and the sorted fields of the body",
+  contract: CONTRACT,
+});
 
 function respond(outcome: Outcome): PlatformResponse {
   const twiml = "result" in outcome ? outcome.result?.twiml : undefined;

@@ -1,6 +1,7 @@
 import { isJsonObject, isRefused, type JsonObject, type JsonValue } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { ownValue } from "../contract/path.ts";
 import type { IdentifiedKey, PublicKeyData } from "../schemes/public-key.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
@@ -10,7 +11,8 @@ import {
   type WeChatMerchant,
 } from "../schemes/wechat-certificates.ts";
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
-import type { SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe, describeSignature } from "./describe.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
 export interface WeChatPayOptions extends PresetOptions {
@@ -35,6 +37,30 @@ const SCHEME: PublicKeyData = {
 const FAILURE = { body: { code: "FAIL", message: "not processed" } };
 const SUCCESS = { status: 200 };
 
+const FACTS: PlatformFacts = {
+  title: "WeChat Pay",
+  docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
+  proof: "verifies",
+  deadlineSeconds: 5,
+  retryHours: 25,
+  renewsTimestamp: true,
+};
+
+const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
+  decrypt: (body) => decrypt(body, apiKeys),
+  id: "body.id",
+  type: "body.event_type",
+  timestamp: { at: "body.create_time", unit: "iso" },
+  hasSignedTime: true,
+  responses: {
+    success: SUCCESS,
+    duplicate: SUCCESS,
+    ignored: SUCCESS,
+    refused: FAILURE,
+    failed: FAILURE,
+  },
+});
+
 /**
  * WeChat Pay, API v3: `Wechatpay-Signature`, RSA-SHA256 over timestamp, nonce and body, each with a newline after it, by the
  * key that `Wechatpay-Serial` names. `resource` is AES-256-GCM under the APIv3 key (`secret`); handlers see it decrypted, in
@@ -51,14 +77,7 @@ export function wechatPay(options: WeChatPayOptions): SourceDefinition {
   if (merchant !== undefined) assertMerchant(merchant);
   return defineSource({
     preset: "wechat-pay",
-    facts: {
-      title: "WeChat Pay",
-      docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
-      proof: "verifies",
-      deadlineSeconds: 5,
-      retryHours: 25,
-      renewsTimestamp: true,
-    },
+    facts: FACTS,
     settings: options,
     secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
     scheme: ({ clock }) =>
@@ -68,22 +87,16 @@ export function wechatPay(options: WeChatPayOptions): SourceDefinition {
           fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
         }),
       }),
-    contract: {
-      decrypt: (body) => decrypt(body, apiKeys),
-      id: "body.id",
-      type: "body.event_type",
-      timestamp: { at: "body.create_time", unit: "iso" },
-      hasSignedTime: true,
-      responses: {
-        success: SUCCESS,
-        duplicate: SUCCESS,
-        ignored: SUCCESS,
-        refused: FAILURE,
-        failed: FAILURE,
-      },
-    },
+    contract: contractOf(apiKeys),
   });
 }
+
+wechatPay.describe = describe({
+  preset: "wechat-pay",
+  facts: FACTS,
+  signs: describeSignature(SCHEME),
+  contract: contractOf([]),
+});
 
 const API_KEY_BYTES = 32;
 

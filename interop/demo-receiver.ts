@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { start } from "../src/app/index.ts";
+import { loadConfig } from "../src/config/index.ts";
+import type { JsonObject } from "../src/domain/index.ts";
+import { defineHandler, type Handler } from "../src/handlers/index.ts";
+import { createLogger, createMask } from "../src/observability/index.ts";
+import type { SourceDefinition } from "../src/sources/index.ts";
+import type { Migration } from "../src/store/index.ts";
+
+/** The one that the proofs' handshakes expect. */
+export const REGISTERED_ORIGIN = "https://callbacks.example";
+
+type Tables = { effects: { source: string; event_id: string; event_type: string } };
+
+/** Without a key: a second effect of an event is a second row. */
+const EFFECTS: Migration = {
+  name: "demo-effects",
+  async up({ query }) {
+    const table = query.schema.createTable("effects").addColumn("source", "text");
+    await table.addColumn("event_id", "text").addColumn("event_type", "text").execute();
+  },
+};
+
+function countsEffects(source: string): Handler {
+  return defineHandler<Tables>()({
+    source,
+    type: "*",
+    data: z.custom<JsonObject>(),
+    migrations: [EFFECTS],
+    async handle({ event: { event_id, event_type }, tx }) {
+      await tx.query.insertInto("effects").values({ source, event_id, event_type }).execute();
+      return {};
+    },
+  });
+}
+
+/** A subscription is confirmed by a visit to the platform, which knows nothing of a demo. */
+function withoutVisits(definition: SourceDefinition): SourceDefinition {
+  return {
+    ...definition,
+    createContract: (environment) =>
+      definition.createContract({ ...environment, visit: async () => {} } as typeof environment),
+  };
+}
+
+export interface DemoReceiver {
+  /** Where it listens, without a path. */
+  readonly origin: string;
+  /** How many effects the events of each source had. */
+  countEffects(): ReadonlyMap<string, number>;
+  stop(): Promise<void>;
+}
+
+/** A receiver with these sources, one handler for each, and SQLite in this file. */
+export async function startDemoReceiver(
+  databaseFile: string,
+  sources: Readonly<Record<string, SourceDefinition>>,
+): Promise<DemoReceiver> {
+  const [secret = "", token = "", key = ""] = Array.from({ length: 3 }, () =>
+    randomBytes(32).toString("base64"),
+  );
+  const offline = Object.entries(sources).map(([name, definition]) => [name, withoutVisits(definition)]);
+  const config = loadConfig(
+    {
+      APP_ENV: "development",
+      DATABASE_URL: `sqlite:${databaseFile}`,
+      CALLBACK_BASE_URL: REGISTERED_ORIGIN,
+      PORT: "0",
+      ADMIN_PORT: "0",
+      SIGNING_SECRET: secret,
+      ADMIN_TOKEN: token,
+      ENCRYPTION_KEY: key,
+      // The demo sends more callbacks a minute than one platform does.
+      RATE_LIMIT_DEFAULT: "off",
+      RATE_LIMIT_CALLBACK: "off",
+      LOG_LEVEL: "silent",
+    },
+    { sources: Object.fromEntries(offline) },
+  );
+  const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
+  const handlers = Object.keys(sources).map(countsEffects);
+  const running = await start(config, { handlers, logger });
+  return {
+    origin: running.publicOrigin,
+    countEffects: () => countEffects(databaseFile),
+    stop: running.stop,
+  };
+}
+
+function countEffects(file: string): ReadonlyMap<string, number> {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const rows = database.prepare("SELECT source, count(*) AS n FROM effects GROUP BY source").all();
+    return new Map(rows.map(({ source, n }) => [String(source), Number(n)]));
+  } finally {
+    database.close();
+  }
+}

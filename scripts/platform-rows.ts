@@ -1,0 +1,85 @@
+import type { PresetDescription } from "../src/sources/presets/describe.ts";
+import * as exported from "../src/sources/presets/index.ts";
+import { row } from "./row.ts";
+
+interface PlatformRow {
+  readonly description: PresetDescription;
+  /** In the order of `COLUMNS`. */
+  readonly cells: readonly string[];
+}
+
+const COLUMNS = [
+  "preset",
+  "platform",
+  "signature over",
+  "id",
+  "type",
+  "questions to the address",
+  "deadline",
+  "retries",
+  "disables an address",
+  "largest body",
+  "proof",
+];
+
+const PROOFS = {
+  signs: "signed by its SDK",
+  verifies: "verified by its SDK or a vector",
+  documented: "documented, unproven",
+  own: "your own",
+} as const satisfies Record<PresetDescription["facts"]["proof"], string>;
+
+const isUnproven = ({ description }: PlatformRow) => description.facts.proof === "documented";
+
+/** The tables of docs/platforms.md: what an SDK or a vector proves, and what nothing but documentation does. */
+export function platformTables(): string {
+  const rows = platformRows();
+  const section = (title: string, ofSection: readonly PlatformRow[]) =>
+    [
+      `## ${title}`,
+      "",
+      row(...COLUMNS),
+      row(...COLUMNS.map(() => "---")),
+      ...ofSection.map(({ cells }) => row(...cells)),
+    ].join("\n");
+  const proven = section(
+    "Proven",
+    rows.filter((one) => !isUnproven(one)),
+  );
+  return `${proven}\n\n${section("Documented, unproven", rows.filter(isUnproven))}\n`;
+}
+
+/** The rows of docs/platforms.md, of every preset that `oncehook/sources` exports, by name. */
+export function platformRows(): PlatformRow[] {
+  const rows = Object.entries(exported).flatMap(([name, preset]): PlatformRow[] => {
+    if (typeof preset !== "function" || !("describe" in preset)) return [];
+    const description = preset.describe();
+    return [{ description, cells: cellsOf(name, description) }];
+  });
+  return rows.toSorted((one, other) => (one.description.preset < other.description.preset ? -1 : 1));
+}
+
+function cellsOf(name: string, description: PresetDescription): string[] {
+  const { preset, facts, signs, id, isIdSigned, type, handshakes } = description;
+  const { title, docs, deadlineSeconds, retryHours, disables, maxBodyBytes, unsigned } = facts;
+  const isInEnvironment = Object.hasOwn(exported.PRESETS, preset);
+  return [
+    isInEnvironment ? `\`${preset}\`` : `\`${preset}\`, \`${name}({ … })\``,
+    `[${title}](${docs})`,
+    unsigned === undefined ? signs : `${signs}; unsigned: ${unsigned}`,
+    isIdSigned ? id : `${id}; not signed`,
+    type,
+    handshakes.join("; "),
+    deadlineSeconds === undefined ? "" : `${deadlineSeconds} s`,
+    retryHours === undefined ? "" : retryTime(retryHours),
+    disables ?? "",
+    maxBodyBytes === undefined ? "" : `${maxBodyBytes / 1_000_000} MB`,
+    PROOFS[facts.proof],
+  ];
+}
+
+function retryTime(hours: number): string {
+  if (hours === 0) return "none";
+  if (hours < 1) return `${Math.round(hours * 60)} min`;
+  return hours > 72 ? `${Math.round(hours / 24)} days` : `${hours} h`;
+}

@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { platformRows, platformTables } from "../../scripts/platform-rows.ts";
+
+const page = readFileSync("docs/platforms.md", "utf8");
+
+/** The names after `preset:` in the files of a folder, without those of senders of one's own. */
+function namesIn(pattern: string): string[] {
+  const texts = globSync(pattern).map((path) => readFileSync(path, "utf8"));
+  const platforms = texts.filter((text) => !text.includes('proof: "own"'));
+  return platforms.flatMap((text) =>
+    [...text.matchAll(/\bpreset: "([a-z0-9-]+)"/g)].map(([, name]) => `${name}`),
+  );
+}
+
+const described = platformRows().map(({ description }) => description);
+
+describe("docs/platforms.md", () => {
+  it("docs/platforms.md has the tables that npm run tables writes", () => {
+    expect(page.slice(page.indexOf("\n## ") + 1)).toBe(platformTables());
+  });
+
+  it("every preset is described, so that it has a row", () => {
+    const names = new Set(namesIn("src/sources/presets/*.ts"));
+    expect(described.map(({ preset }) => preset)).toEqual([...names].toSorted());
+    expect(names.size).toBeGreaterThan(60);
+  });
+
+  it("every preset that is called proven has a proof, and every proof is of a preset", () => {
+    const proofs = new Set(namesIn("interop/proofs/*.ts"));
+    const proven = described.filter(({ facts }) => facts.proof === "signs" || facts.proof === "verifies");
+    expect(proven.map(({ preset }) => preset).filter((preset) => !proofs.has(preset))).toEqual([]);
+    expect([...proofs].filter((proof) => !described.some(({ preset }) => preset === proof))).toEqual([]);
+  });
+
+  it("every proof is in the list that the suite and the demo run", () => {
+    const list = readFileSync("interop/proofs/index.ts", "utf8");
+    const exported = globSync("interop/proofs/*.ts").flatMap((path) => [
+      ...readFileSync(path, "utf8").matchAll(
+        /^export const (\w+): (?:PlatformProof|readonly PlatformProof\[\]) =/gm,
+      ),
+    ]);
+    const names = exported.map(([, name]) => `${name}`).filter((name) => name !== "PROOFS");
+    const [, listed = ""] = list.split("PROOFS");
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(listed))).toEqual([]);
+    expect(names.length).toBeGreaterThan(20);
+  });
+});
