@@ -1,9 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonValue, PLATFORM, VERSIONS } from "../domain/index.ts";
+import { isTypePattern, type JsonValue, PLATFORM, TYPE_PATTERN_EXPECTED, VERSIONS } from "../domain/index.ts";
 import type { Handler, HandlerDefinition } from "./handler.ts";
 
-/** Event types stand in a header and in metric labels, so they keep to one plain word. */
-const TYPE = /^(?:[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}|[A-Za-z0-9][A-Za-z0-9._:/-]{0,126}[._:/-]\*|\*)$/;
 const SOURCE = /^[a-z][a-z0-9_-]{0,62}$/;
 const KEYS = ["source", "type", "versions", "data", "migrations", "prepare", "handle"];
 
@@ -53,10 +51,7 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if (typeof source !== "string" || !SOURCE.test(source)) {
     optionError("source", `got ${JSON.stringify(source)}, expected the name of a source, such as "billing"`);
   }
-  if (typeof type !== "string" || !TYPE.test(type)) {
-    const expected = 'expected up to 128 letters, digits or . _ : / -, a pattern such as "invoice.*", or "*"';
-    optionError("type", `got ${JSON.stringify(type)}, ${expected}`);
-  }
+  if (!isTypePattern(type)) optionError("type", `got ${JSON.stringify(type)}, ${TYPE_PATTERN_EXPECTED}`);
   // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.
   if (source === PLATFORM && type.endsWith("*"))
     optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);

@@ -227,7 +227,8 @@ class DeliveryRun implements PendingLookup {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;
     const eventType = content.typeOf();
-    if (isRefused(eventType) || isIgnored(this.#delivery, eventType, this.#receiver)) return;
+    // It has passed the filters, or waits for another delivery whose end decides.
+    if (isRefused(eventType) || !this.#isWanted(eventType)) return;
     // By then this run has ended, or its process.
     const runAt = new Date(clock.now().getTime() + settings.retry.leaseMs);
     try {
@@ -243,6 +244,15 @@ class DeliveryRun implements PendingLookup {
     this.#eventType = eventType;
     this.#isAnswered = true;
     this.#respond({ kind: "accepted" });
+  }
+
+  /** False for an event that is ignored, or whose filter throws: its dispatch says so. */
+  #isWanted(eventType: string): boolean {
+    try {
+      return !isIgnored(this.#delivery, eventType, this.#receiver);
+    } catch {
+      return false;
+    }
   }
 
   #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {

@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/index.ts";
+import type { CallbackEvent, Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
@@ -43,7 +43,19 @@ export interface SourceSettings {
   readonly answer?: "inline" | "after" | { readonly within: `${number}s` | `${number}ms` };
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
+  /** The types that are wanted, such as `["invoice.*", "charge.refunded"]`; all others are ignored. */
+  readonly only?: readonly string[];
+  /** The types that are not wanted, also where `only` names them. */
+  readonly ignore?: readonly string[];
+  /**
+   * Whether an event is wanted; asked after the types, and before any handler. It must be quick, change nothing and
+   * return a boolean. An exception is a 500, so that the platform sends the event again.
+   */
+  readonly filter?: EventFilter;
 }
+
+/** @param event the envelope as handlers get it, `data` before any schema */
+export type EventFilter = (event: CallbackEvent) => boolean;
 
 /** A source as a preset describes it, before the start gives it a name. */
 export interface SourceDefinition {

@@ -27,7 +27,7 @@ export function hmac(options: HmacSourceOptions): SourceDefinition {
 
 /** The options that are the contract's; a misspelt one is refused where the contract is made. */
 function contractOf({ eventTime, ...options }: HmacSourceOptions): ContractData {
-  const { secret, path, unhandled, answer, algorithm, key, signature, signed, timestamp, ...contract } =
-    options;
+  const { secret, path, unhandled, answer, only, ignore, filter, ...parts } = options;
+  const { algorithm, key, signature, signed, timestamp, ...contract } = parts;
   return eventTime === undefined ? contract : { ...contract, timestamp: eventTime };
 }

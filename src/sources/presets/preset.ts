@@ -1,4 +1,6 @@
+import { isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
+import { compileFilters } from "../contract/event-filter.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { Scheme } from "../schemes/scheme.ts";
@@ -40,13 +42,17 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   scheme(NOWHERE);
   createEventContract(contract, NOWHERE);
+  const isWanted = compileFilters(settings);
   return {
     preset,
     facts,
     settings,
     secrets,
     createScheme: scheme,
-    createContract: (environment) => createEventContract(contract, environment),
+    createContract: (environment) => ({
+      ...createEventContract(contract, environment),
+      ...(isWanted !== undefined && { isWanted }),
+    }),
     ...(sign !== undefined && { sign }),
   };
 }
@@ -101,7 +107,8 @@ export function secretsOf(preset: string, given: SecretOption, option = "secret"
 const DURATION = /^(\d{1,5}(?:\.\d{1,3})?)(ms|s)$/;
 
 /** @throws TypeError for an option of another kind */
-function settingsOf(preset: string, { path, unhandled, answer }: SourceSettings): SourceSettings {
+function settingsOf(preset: string, settings: SourceSettings): SourceSettings {
+  const { path, unhandled, answer } = settings;
   if (path !== undefined && typeof path !== "string")
     throw new TypeError(`${preset}: \`path\`: expected a text`);
   if (unhandled !== undefined && unhandled !== "ignore" && unhandled !== "refuse") {
@@ -121,5 +128,31 @@ function settingsOf(preset: string, { path, unhandled, answer }: SourceSettings)
     ...(path !== undefined && { path }),
     ...(unhandled !== undefined && { unhandled }),
     ...(answer !== undefined && { answer }),
+    ...filtersOf(preset, settings),
+  };
+}
+
+type Filters = Pick<SourceSettings, "only" | "ignore" | "filter">;
+
+/** @throws TypeError for an option of another kind */
+function filtersOf(preset: string, { only, ignore, filter }: Filters): Filters {
+  for (const [option, patterns] of Object.entries({ only, ignore }) as [string, unknown][]) {
+    if (patterns === undefined) continue;
+    if (!Array.isArray(patterns))
+      throw new TypeError(`${preset}: \`${option}\`: expected a list of event types, such as ["invoice.*"]`);
+    const wrong = patterns.findIndex((pattern) => !isTypePattern(pattern));
+    if (wrong !== -1) {
+      const got = JSON.stringify(patterns[wrong]);
+      throw new TypeError(`${preset}: \`${option}[${wrong}]\`: got ${got}, ${TYPE_PATTERN_EXPECTED}`);
+    }
+  }
+  if (only?.length === 0)
+    throw new TypeError(`${preset}: \`only\`: got an empty list, which would ignore every event`);
+  if (filter !== undefined && typeof filter !== "function")
+    throw new TypeError(`${preset}: \`filter\`: expected a function of an event that returns true or false`);
+  return {
+    ...(only !== undefined && { only: [...only] }),
+    ...(ignore !== undefined && { ignore: [...ignore] }),
+    ...(filter !== undefined && { filter }),
   };
 }
