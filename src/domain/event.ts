@@ -10,6 +10,7 @@ export const OAUTH = "oauth";
 
 /** What makes an event one event: the same id from another source is another event. */
 export interface EventKey {
+  /** The source's name; `stripe#audit` for the run of a handler that has a name. */
   readonly source: string;
   /** 1 to 255 bytes of UTF-8, compared byte for byte. */
   readonly eventId: string;
@@ -25,6 +26,20 @@ export interface CallbackEvent<Data = JsonObject> {
   readonly data: Data;
   /** What the source's contract shows of the request's headers, names in lower case; undefined where it names none. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Stands between a source and the name of one of its handlers, in the source of a key; in neither of them. */
+const NAME_SEPARATOR = "#";
+
+/** The source of the keys of a handler's events: `stripe`, or `stripe#audit` for a handler that has a name. */
+export function keySourceOf({ source, name }: { source: string; name?: string | undefined }): string {
+  return name === undefined ? source : `${source}${NAME_SEPARATOR}${name}`;
+}
+
+/** The source whose callback brought an event, whichever of its handlers the key is of. */
+export function sourceOf({ source }: Pick<EventKey, "source">): string {
+  const end = source.indexOf(NAME_SEPARATOR);
+  return end === -1 ? source : source.slice(0, end);
 }
 
 /** One text for a key, for maps and encryption contexts; the separator cannot stand in either part. */

@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isTypePattern, type JsonValue, PLATFORM, TYPE_PATTERN_EXPECTED, VERSIONS } from "../domain/index.ts";
 import type { Handler, HandlerDefinition } from "./handler.ts";
 
-const SOURCE = /^[a-z][a-z0-9_-]{0,62}$/;
-const KEYS = ["source", "type", "versions", "data", "migrations", "prepare", "handle"];
+const NAME = /^[a-z][a-z0-9_-]{0,62}$/;
+const KEYS = ["source", "name", "type", "versions", "data", "migrations", "prepare", "handle"];
 
 /** What `defineHandler<Tables>()` returns. */
 export type DefineHandler<Tables> = <
@@ -29,9 +29,19 @@ export function defineHandler(...given: unknown[]): unknown {
 
 function declare(definition: unknown): Handler {
   check(definition);
-  const { source = PLATFORM, type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
+  const { source = PLATFORM, versions = VERSIONS, migrations = [] } = definition;
+  const { name, type, data, prepare, handle } = definition;
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
-  return Object.freeze({ source, type, versions, migrations, data, prepare, handle }) as unknown as Handler;
+  return Object.freeze({
+    source,
+    name,
+    type,
+    versions,
+    migrations,
+    data,
+    prepare,
+    handle,
+  }) as unknown as Handler;
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
@@ -40,6 +50,7 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   }
   const {
     source = PLATFORM,
+    name,
     type,
     versions = VERSIONS,
     data,
@@ -48,8 +59,12 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
-  if (typeof source !== "string" || !SOURCE.test(source)) {
+  if (typeof source !== "string" || !NAME.test(source)) {
     optionError("source", `got ${JSON.stringify(source)}, expected the name of a source, such as "billing"`);
+  }
+  if (name !== undefined && (typeof name !== "string" || !NAME.test(name))) {
+    const expected = 'expected up to 63 lower-case letters, digits, _ or -, such as "audit"';
+    optionError("name", `got ${JSON.stringify(name)}, ${expected}`);
   }
   if (!isTypePattern(type)) optionError("type", `got ${JSON.stringify(type)}, ${TYPE_PATTERN_EXPECTED}`);
   // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.

@@ -60,6 +60,11 @@ export interface HandlerDefinition<
 > {
   /** The name of the source whose events it receives; `platform` when left out. */
   readonly source?: string;
+  /**
+   * Tells several handlers of one type apart. Each name receives its events beside the others, once, with a record, a
+   * transaction, retries and failures of its own, under the source `<source>#<name>`: never change it.
+   */
+  readonly name?: string;
   /** The event type, as in `X-Event-Type`; `invoice.*` for all that begin with `invoice.`, `*` for all without one. */
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
@@ -86,6 +91,7 @@ export interface HandlerDefinition<
 /** A handler as the service runs it, its types erased. */
 export interface Handler {
   readonly source: string;
+  readonly name: string | undefined;
   readonly type: string;
   readonly versions: readonly Version[];
   readonly migrations: readonly Migration[];

@@ -10,6 +10,7 @@ import {
   type JsonObject,
   readableError,
   refused,
+  sourceOf,
   success,
 } from "../domain/index.ts";
 import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../handlers/index.ts";
@@ -169,7 +170,7 @@ class Attempt implements PendingEvent {
     const what = `the handler of "${event.event_type}"`;
     const context = {
       event,
-      source: key.source,
+      source: sourceOf(key),
       version,
       log,
       tx: scope.tx,

@@ -9,6 +9,7 @@ import { runBatch } from "./batch.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import type { AttemptInput, Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
+import { processForEach } from "./several-handlers.ts";
 import { storeFailure } from "./store-failure.ts";
 
 type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
@@ -73,7 +74,7 @@ async function endHandshake(
 }
 
 function deliveryOf(callback: Callback, content: EventContent): Delivery {
-  const { source, version, deadline, context, buildLogEntry, end } = callback;
+  const { source, version, deadline, context, buildLogEntry, endItem, end } = callback;
   const { contract, answer } = source;
   const key = { source: source.name, eventId: content.eventId };
   const answerBy = typeof answer === "object" ? callback.startedAt + answer.withinMs : undefined;
@@ -88,6 +89,7 @@ function deliveryOf(callback: Callback, content: EventContent): Delivery {
     deadline,
     context,
     buildLogEntry,
+    endItem,
     end,
   };
 }
@@ -100,14 +102,20 @@ function processBatch(callback: Callback, events: readonly EventContent[], recei
       callback.endItem(ofItem(result));
       ended(result.outcome);
     };
+    const endItem = (result: CallbackResult) => callback.endItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, end }, receiver);
+    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, endItem, end }, receiver);
   };
   runBatch(events, start, (outcome) => callback.end({ outcome, isVerified: true }));
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
 export function processDelivery(delivery: Delivery, receiver: Receiver): void {
+  if (!receiver.registry.hasNamed(delivery.key.source)) return processForHandler(delivery, receiver);
+  processForEach(delivery, receiver, processForHandler);
+}
+
+function processForHandler(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter();
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });

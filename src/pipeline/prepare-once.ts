@@ -7,6 +7,7 @@ import {
   type JsonValue,
   keyText,
   refused,
+  sourceOf,
 } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
@@ -108,7 +109,7 @@ async function runPrepare(
   const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
-  const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
+  const context = { event, source: sourceOf(key), version, log: receiver.log, tokens: receiver.tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
     return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {

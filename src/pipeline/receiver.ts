@@ -57,7 +57,7 @@ export interface Callback extends SignedRequest {
   /** Released once its authentication is known, whatever came of it. */
   readonly bodyReservation?: BodyReservation | undefined;
   readonly buildLogEntry: BuildLogEntry;
-  /** Called for each event of a batch, with how it ended. */
+  /** Called for each event of a batch, and for each handler of several, with how it ended. */
   readonly endItem: (result: CallbackResult) => void;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;
@@ -78,11 +78,16 @@ export interface CallbackResult {
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
+  /** The source of the key, where it is of one of several handlers: `stripe`, `stripe#audit`. */
+  readonly keySource?: string;
+  /** Set for the one ending of several handlers, each of which has ended by itself. */
+  readonly isCombined?: true;
 }
 
 /** An authenticated delivery of an identified event. */
 export interface Delivery
   extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
+    Partial<Pick<Callback, "endItem">>,
     Pick<CallbackResult, "isJson"> {
   readonly key: EventKey;
   readonly content: EventContent;

@@ -33,7 +33,11 @@ const AUDIT_MS = 365 * 86_400_000;
 /** Of these sources a record alone detects a replay. Other events whose record may be deleted are refused by their timestamp. */
 const notOf = (sources: readonly string[]) =>
   sql.join(
-    sources.map((source) => sql`AND source <> ${source}`),
+    sources.map(
+      // With those of its handlers that have a name: `github#audit`.
+      (source) =>
+        sql`AND source <> ${source} AND substr(source, 1, ${sql.lit(source.length + 1)}) <> ${`${source}#`}`,
+    ),
     sql` `,
   );
 

@@ -27,7 +27,7 @@ describe("defineHandler", () => {
     [{ ...valid, data: {} }, "`data`: expected a Standard Schema"],
     [{ ...valid, handle: "no" }, "`handle`: expected a function"],
     [{ ...valid, prepare: 1 }, "`prepare`: expected a function"],
-    [{ ...valid, handel: 1 }, "`handel`: no such option; there are source, type, versions, data"],
+    [{ ...valid, handel: 1 }, "`handel`: no such option; there are source, name, type, versions, data"],
   ])("says what is wrong with %j", (definition, message) => {
     expect(() => defineHandler(definition as never)).toThrow(message);
   });
