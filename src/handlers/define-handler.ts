@@ -1,9 +1,29 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { isTypePattern, type JsonValue, PLATFORM, TYPE_PATTERN_EXPECTED, VERSIONS } from "../domain/index.ts";
-import type { Handler, HandlerDefinition } from "./handler.ts";
+import {
+  isTypePattern,
+  type JsonValue,
+  type PathKey,
+  PLATFORM,
+  parsePath,
+  TYPE_PATTERN_EXPECTED,
+  VERSIONS,
+} from "../domain/index.ts";
+import type { Handler, HandlerDefinition, HandlerOrder } from "./handler.ts";
 
 const NAME = /^[a-z][a-z0-9_-]{0,62}$/;
-const KEYS = ["source", "name", "type", "versions", "data", "migrations", "prepare", "handle"];
+const KEYS = [
+  "source",
+  "name",
+  "type",
+  "versions",
+  "data",
+  "concurrency",
+  "orderBy",
+  "dropStale",
+  "migrations",
+  "prepare",
+  "handle",
+];
 
 /** What `defineHandler<Tables>()` returns. */
 export type DefineHandler<Tables> = <
@@ -30,18 +50,11 @@ export function defineHandler(...given: unknown[]): unknown {
 function declare(definition: unknown): Handler {
   check(definition);
   const { source = PLATFORM, versions = VERSIONS, migrations = [] } = definition;
-  const { name, type, data, prepare, handle } = definition;
+  const { name, type, concurrency, data, prepare, handle } = definition;
+  const order = compileOrder(definition);
+  const declared = { source, name, type, versions, migrations, concurrency, order, data, prepare, handle };
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
-  return Object.freeze({
-    source,
-    name,
-    type,
-    versions,
-    migrations,
-    data,
-    prepare,
-    handle,
-  }) as unknown as Handler;
+  return Object.freeze(declared) as unknown as Handler;
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
@@ -78,8 +91,46 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
     optionError("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
   }
+  checkConcurrency(definition as Record<string, unknown>);
   if (prepare !== undefined && typeof prepare !== "function") optionError("prepare", "expected a function");
   if (typeof handle !== "function") optionError("handle", "expected a function");
+}
+
+const MAX_CONCURRENCY = 10_000;
+
+function checkConcurrency({ concurrency }: Record<string, unknown>): void {
+  if (concurrency === undefined) return;
+  const isValid = Number.isInteger(concurrency) && Number(concurrency) >= 1;
+  if (!isValid || Number(concurrency) > MAX_CONCURRENCY) {
+    const expected = `expected an integer from 1 to ${MAX_CONCURRENCY}`;
+    optionError("concurrency", `got ${JSON.stringify(concurrency)}, ${expected}`);
+  }
+}
+
+function compileOrder({ orderBy, dropStale = false }: Record<string, unknown>): HandlerOrder | undefined {
+  if (orderBy === undefined) {
+    if (dropStale !== false)
+      optionError("dropStale", "expected `orderBy` beside it: which events belong together");
+    return undefined;
+  }
+  const by = placeOf("orderBy", orderBy);
+  if (typeof dropStale === "boolean") return { by, staleBy: dropStale ? "time" : undefined };
+  if (typeof dropStale !== "object" || dropStale === null || Object.keys(dropStale).join() !== "sequence") {
+    const got = JSON.stringify(dropStale);
+    optionError("dropStale", `got ${got}, expected true, false or { sequence: "data.version" }`);
+  }
+  return { by, staleBy: placeOf("dropStale.sequence", (dropStale as Record<string, unknown>).sequence) };
+}
+
+/** A place in the envelope, in the words of a contract's places. */
+function placeOf(option: string, place: unknown): readonly PathKey[] {
+  const path = typeof place === "string" ? parsePath(`.${place}`) : undefined;
+  if (path === undefined || path.length < 2 || (path[0] !== "data" && path[0] !== "headers"))
+    optionError(
+      option,
+      `got ${JSON.stringify(place)}, expected a place in the event, such as "data.order_id"`,
+    );
+  return path;
 }
 
 function optionError(option: string, why: string): never {

@@ -23,9 +23,10 @@ import type {
   Scheme,
   SignedRequest,
 } from "../sources/index.ts";
-import type { Deadline, Store } from "../store/index.ts";
+import type { Deadline, EventOrder, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
+import type { Turns } from "./turns.ts";
 
 /** When a callback is answered: when its event was run, at once, or after so many milliseconds at the latest. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
@@ -117,6 +118,8 @@ export interface Observer {
   attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
   credentialsUsed(source: string, credentials: readonly Credential[]): void;
   bodyMismatch(key: EventKey): void;
+  /** An event was not run, since a newer one of its `orderBy` has. */
+  staleEvent(key: EventKey): void;
 }
 
 /** What the sequence works with; made once at the start. */
@@ -132,6 +135,8 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
+  /** Of handlers that bound or order their runs; others take none. */
+  readonly turns: Turns;
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** Of retries and replays; callbacks take none. */
@@ -178,4 +183,6 @@ export interface ValidatedAttempt {
   readonly event: CallbackEvent<unknown>;
   /** What its prepare step returned. */
   readonly prepared?: JsonValue | undefined;
+  /** Its place among the events of its `orderBy`. */
+  readonly order?: EventOrder | undefined;
 }

@@ -86,7 +86,7 @@ export async function runStored(
 /** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
 export function isTransient(outcome: AttemptOutcome): boolean {
   if (outcome.kind !== "failed" || !isInconclusive(outcome)) return false;
-  return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
+  return ["store_unavailable", "event_in_progress", "handler_busy"].includes(outcome.code);
 }
 
 const PAUSE_MS = 500;

@@ -102,6 +102,10 @@ export class Retention extends Area {
       const expired = sql`created_at < ${limits.records} ${timed}`;
       stale += await this.deleteInSteps("oncehook_signed_bytes", expired, "created_at", { isStopping });
     }
+    // An event may come late for as long as its duplicates are known, or its callback is.
+    const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
+    const unordered = sql`touched_at < ${untouched}`;
+    stale += await this.deleteInSteps("oncehook_order_keys", unordered, "touched_at", { isStopping });
     stale += await this.sweepRollups(now, isStopping);
     const refused =
       (await this.sweepRefused(limits.refusedRowsKept, isStopping)) +
