@@ -8,6 +8,7 @@ import { DIALECTS, type Dialect, fullOnPostgres, withMigrated } from "../support
 import { rowsOf } from "../support/effects.ts";
 import { startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
 
 const Order = z.object({
   object: z.string().optional(),
@@ -241,3 +242,36 @@ describe.each(DIALECTS)("any interleaving of the deliveries of one key on %s", (
       }),
   );
 });
+
+it("an event waits for one of its key that another process runs on PostgreSQL, and is stale then", () =>
+  withMigrated("postgres", async (target) => {
+    const gate = Promise.withResolvers<void>();
+    const runs: string[] = [];
+    const handler = defineHandler({
+      source: "shop",
+      type: "order",
+      orderBy: "data.object",
+      dropStale: true,
+      data: Order,
+      async handle({ event }) {
+        runs.push(event.event_id);
+        await gate.promise;
+        return { ran: event.event_id };
+      },
+    });
+    const options = { sources: { shop: shop() }, handlers: [handler] };
+    const [one, other] = [await startReceiver(target, options), await startReceiver(target, options)];
+    try {
+      const newer = deliverToShop(one, { id: "new", object: "o1", time: 2_000 });
+      await until(() => runs.length === 1);
+      const older = deliverToShop(other, { id: "old", object: "o1", time: 1_000 });
+      expect(await Promise.race([older, sleep(300, "waits")])).toBe("waits");
+      gate.resolve();
+      expect(await newer).toMatchObject({ body: { data: { ran: "new" } } });
+      expect(await older).toEqual(STALE);
+      expect(runs).toEqual(["new"]);
+    } finally {
+      await one.stop();
+      await other.stop();
+    }
+  }));
