@@ -1,5 +1,5 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
-import { errorReason, PLATFORM, systemClock } from "../domain/index.ts";
+import { errorReason, keySourceOf, PLATFORM, systemClock } from "../domain/index.ts";
 import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import {
   createRegistry,
@@ -84,6 +84,11 @@ function isDuplicateTable(error: unknown): boolean {
   );
 }
 
+/** Handlers of one type that have names own their migrations under these. */
+function ownerOf({ type, name }: Handler): string {
+  return keySourceOf({ source: type, name });
+}
+
 /**
  * The handlers' own tables first, then those of the configuration file. A handler's type and a name are one migration,
  * and so is one that several list.
@@ -92,7 +97,7 @@ function isDuplicateTable(error: unknown): boolean {
 export function migrationsOf(registry: Registry, own: readonly Migration[]): HandlerMigration[] {
   const ofHandlers = registry.handlers.flatMap((handler) =>
     handler.migrations.map((listed) => ({
-      owner: handler.type,
+      owner: ownerOf(handler),
       listed,
       up: upWithTableHint(listed, handler),
     })),
@@ -118,7 +123,7 @@ export function migrationsOf(registry: Registry, own: readonly Migration[]): Han
 
 function duplicateNameMessage(name: string, owner: string, registry: Registry): string {
   const versions = registry.handlers
-    .filter(({ type }) => type === owner)
+    .filter((handler) => ownerOf(handler) === owner)
     .map((handler) => handler.versions.join(" and "));
   const owners =
     owner === CONFIGURATION

@@ -22,6 +22,7 @@ import {
   errorText,
   type Observer,
   type Receiver,
+  Turns,
 } from "../pipeline/index.ts";
 import {
   createSourceDiagnosis,
@@ -101,6 +102,7 @@ export function createServices(dependencies: Dependencies) {
     observer,
     tracer,
     eventLock: new EventLock(),
+    turns: new Turns(),
     handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
@@ -223,6 +225,13 @@ function createObserver(
       log.warn(
         { source, event_id: eventId },
         "a processed event_id arrived with another body; responded already_processed",
+      );
+    },
+    staleEvent({ source, eventId }) {
+      metrics.staleEvent();
+      log.info(
+        { source, event_id: eventId },
+        "an event was not run: a newer one of its orderBy has run already",
       );
     },
     typeMismatch({ source, eventId }, header, body) {

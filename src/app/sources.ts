@@ -1,7 +1,7 @@
 import type { EndpointCheckView, Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
-import { PLATFORM, VERSIONS } from "../domain/index.ts";
+import { keySourceOf, PLATFORM, VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import {
@@ -49,7 +49,7 @@ export function createSources(
   function typesOf(version: RegisteredAddress["version"]): string[] {
     const versions = version === "by_header" ? VERSIONS : [version];
     return registry.types.filter((type) =>
-      versions.some((one) => registry.find(PLATFORM, one, type) !== undefined),
+      versions.some((one) => registry.keySources(PLATFORM, one, type).length > 0),
     );
   }
 
@@ -81,7 +81,7 @@ export function createSources(
         handlers: registry.handlers.map((handler) => ({
           event_type: handler.type,
           versions: VERSIONS.filter(
-            (version) => registry.find(handler.source, version, handler.type) === handler,
+            (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,
           ),
           has_prepare: handler.prepare !== undefined,
           time_limit_ms: config.handlerTimeoutMs,

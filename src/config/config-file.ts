@@ -87,20 +87,21 @@ function problemsOf(file: unknown): string[] {
   ];
 }
 
-/** Two handlers of one type and version are ambiguous. */
+/** Two handlers of one type and version are ambiguous, unless they have different names. */
 function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];
   const first = new Map<string, number>();
   return handlers.flatMap((handler: unknown, index) => {
-    const { source = PLATFORM, type, versions } = (handler ?? {}) as Record<string, unknown>;
+    const { source = PLATFORM, name: own, type, versions } = (handler ?? {}) as Record<string, unknown>;
     if (typeof type !== "string" || !Array.isArray(versions)) return [];
     return versions.flatMap((version: unknown) => {
-      const name = `"${type}"${source === PLATFORM ? "" : ` of ${String(source)}`} in ${String(version)}`;
+      const ofSource = source === PLATFORM ? "" : ` of ${String(source)}`;
+      const name = `"${type}"${ofSource} in ${String(version)}${own === undefined ? "" : ` under the name ${String(own)}`}`;
       const other = first.get(name);
       if (other === undefined) first.set(name, index);
       return other === undefined
         ? []
-        : [`handlers[${index}]: handlers[${other}] is for ${name} as well; keep one of them`];
+        : [`handlers[${index}]: handlers[${other}] is for ${name} as well; keep one of them, or name one`];
     });
   });
 }

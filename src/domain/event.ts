@@ -13,21 +13,9 @@ export function tenantSource(name: string, params: Readonly<Record<string, strin
   return [name, ...Object.values(params)].join("/");
 }
 
-/** The configured source of an event's key. */
-export function sourceName(source: string): string {
-  const end = source.indexOf("/");
-  return end === -1 ? source : source.slice(0, end);
-}
-
-/** The tenant of an event's key; undefined for a source without tenants. */
-export function tenantOf(source: string): string | undefined {
-  const end = source.indexOf("/");
-  return end === -1 ? undefined : source.slice(end + 1);
-}
-
 /** What makes an event one event: the same id from another source is another event. */
 export interface EventKey {
-  /** The source's name, and its tenant where it has tenants (`tenantSource`). */
+  /** The source's name, then its tenant and the name of a handler where there are such: `shops/acme#audit`. */
   readonly source: string;
   /** 1 to 255 bytes of UTF-8, compared byte for byte. */
   readonly eventId: string;
@@ -43,6 +31,33 @@ export interface CallbackEvent<Data = JsonObject> {
   readonly data: Data;
   /** What the source's contract shows of the request's headers, names in lower case; undefined where it names none. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Stands between a source and the name of one of its handlers, in the source of a key; in neither of them. */
+const NAME_SEPARATOR = "#";
+
+/** The source of the keys of a handler's events: `stripe`, or `stripe#audit` for a handler that has a name. */
+export function keySourceOf({ source, name }: { source: string; name?: string | undefined }): string {
+  return name === undefined ? source : `${source}${NAME_SEPARATOR}${name}`;
+}
+
+/** The configured source of an event's key, whichever of its tenants and handlers the key is of. */
+export function sourceOf({ source }: Pick<EventKey, "source">): string {
+  const end = source.search(/[/#]/);
+  return end === -1 ? source : source.slice(0, end);
+}
+
+/** The tenant of an event's key; undefined for a source without tenants. */
+export function tenantOf({ source }: Pick<EventKey, "source">): string | undefined {
+  const start = source.indexOf("/");
+  if (start === -1) return undefined;
+  const end = source.indexOf(NAME_SEPARATOR);
+  return source.slice(start + 1, end === -1 ? undefined : end);
+}
+
+/** The source of a key without its tenant: the handlers are the same for all tenants. */
+export function withoutTenant(source: string): string {
+  return source.includes("/") ? source.replace(/\/[^#]*/, "") : source;
 }
 
 /** One text for a key, for maps and encryption contexts; the separator cannot stand in either part. */

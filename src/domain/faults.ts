@@ -173,6 +173,8 @@ export const FAULTS = {
     store_unavailable: "The database could not be reached, or stayed busy, within the request's time.",
     overloaded:
       "`MAX_WAITING_CALLBACKS` are at work or wait, or the body was the oldest unfinished one past `MAX_UNVERIFIED_BYTES`, or unfinished at a stop; retry after `Retry-After`.",
+    handler_busy:
+      "The `concurrency` runs of a handler, or an earlier event with the same `orderBy`, were at work until the deadline.",
     event_in_progress:
       "Another delivery of this event is still running; while its end is not known, neither success nor duplicate can be said.",
   }),

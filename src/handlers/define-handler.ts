@@ -1,11 +1,29 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonValue, PLATFORM, VERSIONS } from "../domain/index.ts";
-import type { Handler, HandlerDefinition } from "./handler.ts";
+import {
+  isTypePattern,
+  type JsonValue,
+  type PathKey,
+  PLATFORM,
+  parsePath,
+  TYPE_PATTERN_EXPECTED,
+  VERSIONS,
+} from "../domain/index.ts";
+import type { Handler, HandlerDefinition, HandlerOrder } from "./handler.ts";
 
-/** Event types stand in a header and in metric labels, so they keep to one plain word. */
-const TYPE = /^(?:[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}|[A-Za-z0-9][A-Za-z0-9._:/-]{0,126}[._:/-]\*|\*)$/;
-const SOURCE = /^[a-z][a-z0-9_-]{0,62}$/;
-const KEYS = ["source", "type", "versions", "data", "migrations", "prepare", "handle"];
+const NAME = /^[a-z][a-z0-9_-]{0,62}$/;
+const KEYS = [
+  "source",
+  "name",
+  "type",
+  "versions",
+  "data",
+  "concurrency",
+  "orderBy",
+  "dropStale",
+  "migrations",
+  "prepare",
+  "handle",
+];
 
 /** What `defineHandler<Tables>()` returns. */
 export type DefineHandler<Tables> = <
@@ -31,9 +49,12 @@ export function defineHandler(...given: unknown[]): unknown {
 
 function declare(definition: unknown): Handler {
   check(definition);
-  const { source = PLATFORM, type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
+  const { source = PLATFORM, versions = VERSIONS, migrations = [] } = definition;
+  const { name, type, concurrency, data, prepare, handle } = definition;
+  const order = compileOrder(definition);
+  const declared = { source, name, type, versions, migrations, concurrency, order, data, prepare, handle };
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
-  return Object.freeze({ source, type, versions, migrations, data, prepare, handle }) as unknown as Handler;
+  return Object.freeze(declared) as unknown as Handler;
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
@@ -42,6 +63,7 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   }
   const {
     source = PLATFORM,
+    name,
     type,
     versions = VERSIONS,
     data,
@@ -50,13 +72,14 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
-  if (typeof source !== "string" || !SOURCE.test(source)) {
+  if (typeof source !== "string" || !NAME.test(source)) {
     optionError("source", `got ${JSON.stringify(source)}, expected the name of a source, such as "billing"`);
   }
-  if (typeof type !== "string" || !TYPE.test(type)) {
-    const expected = 'expected up to 128 letters, digits or . _ : / -, a pattern such as "invoice.*", or "*"';
-    optionError("type", `got ${JSON.stringify(type)}, ${expected}`);
+  if (name !== undefined && (typeof name !== "string" || !NAME.test(name))) {
+    const expected = 'expected up to 63 lower-case letters, digits, _ or -, such as "audit"';
+    optionError("name", `got ${JSON.stringify(name)}, ${expected}`);
   }
+  if (!isTypePattern(type)) optionError("type", `got ${JSON.stringify(type)}, ${TYPE_PATTERN_EXPECTED}`);
   // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.
   if (source === PLATFORM && type.endsWith("*"))
     optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);
@@ -68,8 +91,46 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
     optionError("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
   }
+  checkConcurrency(definition as Record<string, unknown>);
   if (prepare !== undefined && typeof prepare !== "function") optionError("prepare", "expected a function");
   if (typeof handle !== "function") optionError("handle", "expected a function");
+}
+
+const MAX_CONCURRENCY = 10_000;
+
+function checkConcurrency({ concurrency }: Record<string, unknown>): void {
+  if (concurrency === undefined) return;
+  const isValid = Number.isInteger(concurrency) && Number(concurrency) >= 1;
+  if (!isValid || Number(concurrency) > MAX_CONCURRENCY) {
+    const expected = `expected an integer from 1 to ${MAX_CONCURRENCY}`;
+    optionError("concurrency", `got ${JSON.stringify(concurrency)}, ${expected}`);
+  }
+}
+
+function compileOrder({ orderBy, dropStale = false }: Record<string, unknown>): HandlerOrder | undefined {
+  if (orderBy === undefined) {
+    if (dropStale !== false)
+      optionError("dropStale", "expected `orderBy` beside it: which events belong together");
+    return undefined;
+  }
+  const by = placeOf("orderBy", orderBy);
+  if (typeof dropStale === "boolean") return { by, staleBy: dropStale ? "time" : undefined };
+  if (typeof dropStale !== "object" || dropStale === null || Object.keys(dropStale).join() !== "sequence") {
+    const got = JSON.stringify(dropStale);
+    optionError("dropStale", `got ${got}, expected true, false or { sequence: "data.version" }`);
+  }
+  return { by, staleBy: placeOf("dropStale.sequence", (dropStale as Record<string, unknown>).sequence) };
+}
+
+/** A place in the envelope, in the words of a contract's places. */
+function placeOf(option: string, place: unknown): readonly PathKey[] {
+  const path = typeof place === "string" ? parsePath(`.${place}`) : undefined;
+  if (path === undefined || path.length < 2 || (path[0] !== "data" && path[0] !== "headers"))
+    optionError(
+      option,
+      `got ${JSON.stringify(place)}, expected a place in the event, such as "data.order_id"`,
+    );
+  return path;
 }
 
 function optionError(option: string, why: string): never {

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "../domain/index.ts";
+import type { CallbackEvent, JsonObject, JsonValue, Log, PathKey, Version } from "../domain/index.ts";
 import type { Migration, Transaction } from "../store/index.ts";
 
 /** What `prepare` gets: outside work belongs here, writes belong in `handle`. */
@@ -63,12 +63,30 @@ export interface HandlerDefinition<
 > {
   /** The name of the source whose events it receives; `platform` when left out. */
   readonly source?: string;
+  /**
+   * Tells several handlers of one type apart. Each name receives its events beside the others, once, with a record, a
+   * transaction, retries and failures of its own, under the source `<source>#<name>`: never change it.
+   */
+  readonly name?: string;
   /** The event type, as in `X-Event-Type`; `invoice.*` for all that begin with `invoice.`, `*` for all without one. */
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
   readonly versions?: readonly Version[];
   /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses is answered 400. */
   readonly data: Schema;
+  /** How many runs of it one process does at a time; others wait, no longer than their callbacks may. */
+  readonly concurrency?: number;
+  /**
+   * A place in the event, such as `data.order_id`: the events with one value there run one after the other, over all
+   * processes. Events without a text or an integer there have no order.
+   */
+  readonly orderBy?: string;
+  /**
+   * Does not run an event that is older than the newest that has run for its `orderBy`: its result is `{ stale: true }`.
+   * By the platform's time in whole seconds, or by `sequence`, a place with an integer or a text that sorts, such as a
+   * time in UTC by RFC 3339. Equally new events run.
+   */
+  readonly dropStale?: boolean | { readonly sequence: string };
   /** The handler's own tables. */
   readonly migrations?: readonly Migration[];
   /**
@@ -86,12 +104,22 @@ export interface HandlerDefinition<
   ): Promise<JsonObject> | JsonObject;
 }
 
+/** `orderBy` and `dropStale`, as paths into the event's envelope. */
+export interface HandlerOrder {
+  readonly by: readonly PathKey[];
+  /** How an event is known to be older than another; undefined where all of them run. */
+  readonly staleBy: "time" | readonly PathKey[] | undefined;
+}
+
 /** A handler as the service runs it, its types erased. */
 export interface Handler {
   readonly source: string;
+  readonly name: string | undefined;
   readonly type: string;
   readonly versions: readonly Version[];
   readonly migrations: readonly Migration[];
+  readonly concurrency: number | undefined;
+  readonly order: HandlerOrder | undefined;
   readonly data: StandardSchemaV1;
   readonly prepare: ((context: PrepareContext<unknown>) => Promise<JsonValue | undefined>) | undefined;
   readonly handle: (context: HandleContext<unknown, unknown>) => Promise<JsonObject> | JsonObject;

@@ -1,12 +1,14 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
+  fitsTypePattern,
   type JsonObject,
+  keySourceOf,
   OAUTH,
   PLATFORM,
   type Refused,
   refused,
-  sourceName,
   type Version,
+  withoutTenant,
 } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
 import { withTimeLimit } from "./with-time-limit.ts";
@@ -15,25 +17,23 @@ export type Registry = ReturnType<typeof createRegistry>;
 
 /**
  * Finds the handler of a source's type in a version (SPEC 4.1, 9): that of the type itself, else of the longest pattern
- * that fits. A user's handler takes the place of the built-in one of the same type and version.
- * @throws TypeError when two of the user's handlers claim the same type and version
+ * that fits. A user's handler takes the place of the built-in one of the same type and version. Handlers with a name are
+ * found in the same way beside these, each name by itself, under the source of their keys (`stripe#audit`).
+ * @throws TypeError when two of the user's handlers claim the same type and version under one name
  */
 export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]) {
   const ofUser = new Map<string, Handler>();
   for (const handler of own) {
     for (const version of handler.versions) {
-      const name = nameOf(handler.source, version, handler.type);
-      if (ofUser.has(name)) {
-        const what = handler.source === PLATFORM ? "" : ` of the source ${handler.source}`;
-        throw new TypeError(
-          `two handlers are configured for "${handler.type}"${what} in ${version}; keep one of them`,
-        );
-      }
+      const name = nameOf(keySourceOf(handler), version, handler.type);
+      if (ofUser.has(name)) throw new TypeError(repeatedMessage(handler, version));
       ofUser.set(name, handler);
     }
   }
   const ofUs = builtIn.flatMap((handler) =>
-    handler.versions.map((version) => [nameOf(handler.source, version, handler.type), handler] as const),
+    handler.versions.map(
+      (version) => [nameOf(keySourceOf(handler), version, handler.type), handler] as const,
+    ),
   );
   const byName = new Map<string, Handler>([...ofUs, ...ofUser]);
   const handlers: readonly Handler[] = [...new Set(byName.values())];
@@ -42,18 +42,48 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   const matching = (source: string, version: Version, type: string) =>
     patterns.find(
       ([name, handler]) =>
-        type.startsWith(handler.type.slice(0, -1)) && name === nameOf(source, version, handler.type),
+        fitsTypePattern(handler.type, type) && name === nameOf(source, version, handler.type),
     )?.[1];
+  /** By source: the names of its handlers that have one. */
+  const namedBySource = new Map<string, readonly string[]>();
+  for (const [source, named] of Map.groupBy(
+    handlers.filter(({ name }) => name !== undefined),
+    (handler) => handler.source,
+  ))
+    namedBySource.set(source, [...new Set(named.map(({ name }) => name as string))]);
+
+  /** @param source of a key: `stripe` for the handler without a name, `stripe#audit` for the one of that name */
+  function find(source: string, version: Version, type: string): Handler | undefined {
+    const own = source === OAUTH ? PLATFORM : withoutTenant(source);
+    return (
+      byName.get(nameOf(own, version, type)) ??
+      (patterns.length === 0 ? undefined : matching(own, version, type))
+    );
+  }
+
   return {
-    find(source: string, version: Version, type: string): Handler | undefined {
-      const configured = sourceName(source);
-      const name = nameOf(configured === OAUTH ? PLATFORM : configured, version, type);
-      return byName.get(name) ?? (patterns.length === 0 ? undefined : matching(configured, version, type));
-    },
+    find,
+    /** Whether a source's events may have several handlers. */
+    hasNamed: (source: string): boolean => namedBySource.has(withoutTenant(source)),
+    /** Under which sources a type's handlers run: the source itself for the one without a name, then the named ones. */
+    keySources: (source: string, version: Version, type: string): readonly string[] =>
+      [
+        source,
+        ...(namedBySource.get(withoutTenant(source)) ?? []).map((name) => keySourceOf({ source, name })),
+      ].filter((keySource) => find(keySource, version, type) !== undefined),
     /** Every type and pattern that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],
     handlers,
   };
+}
+
+function repeatedMessage({ source, name, type }: Handler, version: Version): string {
+  const what = source === PLATFORM ? "" : ` of the source ${source}`;
+  const named = name === undefined ? "" : ` under the name ${name}`;
+  return (
+    `two handlers are configured for "${type}"${what} in ${version}${named}; keep one of them, or give one a \`name\` of ` +
+    "its own to run both"
+  );
 }
 
 function nameOf(source: string, version: Version, type: string): string {

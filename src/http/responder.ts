@@ -47,10 +47,11 @@ export function createResponder(deps: PublicDependencies) {
       const processingMs = performance.now() - request.startedAt;
       return logEntryOf(request, { source, result, response, processingMs }, mask);
     },
-    /** An event of a batch: the callback itself gets one response, and a log entry of its own. */
+    /** An event of a batch, or one of several handlers: the callback itself gets one response, and a log entry of its own. */
     logItem(request: RequestContext, result: CallbackResult, known: RespondOptions): void {
       if (result.outcome.kind === "already_processed") return;
-      log.write(request, result, responseFor(request, result, known), known.source?.name);
+      const source = result.keySource ?? known.source?.name;
+      log.write(request, result, responseFor(request, result, known), source);
     },
     /** @param response where it was made already, for the log entry that committed with the event */
     respond(
@@ -63,7 +64,7 @@ export function createResponder(deps: PublicDependencies) {
       else respondInTurn(request, response);
       if (request.isCallback) {
         onResponse(result, response.status, performance.now() - request.startedAt, known?.source?.name);
-        log.write(request, result, response, known?.source?.name);
+        log.write(request, result, response, result.keySource ?? known?.source?.name);
       } else callbackLog.drop("unknown_address", log.dropped(request, result.outcome));
       const { outcome, eventId, eventType } = result;
       request.span?.end({
@@ -106,11 +107,12 @@ export function createRouteHandler(
     run(request, {
       buildLogEntry(success) {
         response = responder.responseFor(request, success, known);
-        return responder.buildLogEntry(request, success, response, source.name);
+        return responder.buildLogEntry(request, success, response, success.keySource ?? source.name);
       },
       endItem(result) {
-        onItem(result, source.name);
-        responder.logItem(request, result, known);
+        // An event of a batch is one event, however many handlers it has.
+        if (result.keySource === undefined) onItem(result, source.name);
+        if (result.isCombined !== true) responder.logItem(request, result, known);
       },
       end(result) {
         metrics.inFlight.dec();

@@ -48,6 +48,7 @@ const HELP = {
   oncehook_signature_diagnoses_total:
     "Callbacks that were not authentic and were looked into, by what was found.",
   oncehook_body_mismatch_total: "Duplicates whose body was not the first one's.",
+  oncehook_stale_events_total: "Events that were not run, since a newer one of their orderBy had run.",
   oncehook_type_mismatch_total: "Callbacks whose header and body named different types.",
   oncehook_callback_log_dropped_total: "Callbacks that were counted but not logged.",
   oncehook_database_up: "Whether the database answered at this scrape: 1 or 0.",
@@ -85,6 +86,7 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
     delivery: counters.deliveries,
     diagnosed: counters.diagnoses,
     bodyMismatch: counters.bodyMismatch,
+    staleEvent: counters.staleEvent,
     typeMismatch: counters.typeMismatch,
     callbackDropped: counters.dropped,
     /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
@@ -130,6 +132,7 @@ function createCounters(registry: Registry) {
       Object.keys(DIAGNOSES),
     ),
     bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [""]),
+    staleEvent: counter<[]>("oncehook_stale_events_total", [], [""]),
     typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [""]),
     dropped: counter<[DropReason]>("oncehook_callback_log_dropped_total", ["reason"], LOGGED_DROPS),
   };

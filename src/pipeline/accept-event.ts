@@ -23,8 +23,8 @@ export async function acceptEvent(
 export async function acceptForLater(delivery: Delivery, receiver: Receiver): Promise<Outcome> {
   const eventType = delivery.content.typeOf();
   if (isRefused(eventType)) return eventType;
-  if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
   try {
+    if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
     await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
   } catch (error) {
     return faultOutcome(error);
@@ -33,12 +33,16 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   return { kind: "accepted" };
 }
 
-/** Whether the source wants success for a type that has no handler. */
+/**
+ * Whether the source wants success without a run: for an event that its filters leave out, or a type that has no handler.
+ * @throws what a filter throws
+ */
 export function isIgnored(
-  { key, version, contract }: Delivery,
+  { key, version, contract, content }: Delivery,
   eventType: string,
   { registry }: Receiver,
 ): boolean {
+  if (contract.isWanted?.(content, eventType) === false) return true;
   return contract.unhandled === "ignore" && registry.find(key.source, version, eventType) === undefined;
 }
 

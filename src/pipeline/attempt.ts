@@ -10,7 +10,7 @@ import {
   type JsonObject,
   readableError,
   refused,
-  sourceName,
+  sourceOf,
   success,
   tenantOf,
 } from "../domain/index.ts";
@@ -26,11 +26,13 @@ import {
   type PendingEvent,
   runHandler,
   StoreError,
+  takeOrder,
 } from "../store/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { errorText } from "./error-text.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
+import { takeTurn } from "./take-turn.ts";
 import { validateEvent } from "./validate-event.ts";
 
 /** @param logEntry the entry of the callback log that committed with a success */
@@ -50,10 +52,23 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
     receiver.observer.attempted(input.kind, outcome);
     ended(outcome, logEntry);
   };
+  const start = (attempt: ValidatedAttempt, end: AttemptEnded): void => {
+    if (handler.prepare === undefined) new Attempt(attempt, receiver, end).submit();
+    else void runPrepared(attempt, receiver, end);
+  };
+  const startInTurn = async (attempt: ValidatedAttempt): Promise<void> => {
+    const turn = await takeTurn(attempt, receiver);
+    if ("kind" in turn) return ended(turn);
+    start({ ...attempt, order: turn.order }, (outcome, logEntry) => {
+      turn.end();
+      finish(outcome, logEntry);
+    });
+  };
   const run = (event: CallbackEvent<unknown> | AttemptOutcome): void => {
     if ("kind" in event) return ended(event);
-    if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
-    else void runPrepared({ input, handler, event }, receiver, finish);
+    const attempt = { input, handler, event };
+    if (handler.concurrency === undefined && handler.order === undefined) start(attempt, finish);
+    else startInTurn(attempt).catch(fail);
   };
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
   const fail = (error: unknown): void => {
@@ -104,10 +119,14 @@ class TransactionLost extends Error {
   override readonly message = "the database lost the transaction of this run, and what it wrote";
 }
 
+/** The result of an event that is not run, since a newer one has. */
+const STALE: JsonObject = Object.freeze({ stale: true });
+
 /** One attempt: the handler inside the transaction that holds the event's record. */
 class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
+  readonly locksRows: boolean;
   readonly #validated: ValidatedAttempt;
   readonly #receiver: Receiver;
   readonly #ended: AttemptEnded;
@@ -115,12 +134,14 @@ class Attempt implements PendingEvent {
   #runs = 0;
   #span: TraceSpan | undefined;
   #completion: Completion | undefined;
+  #isStale = false;
 
   constructor(validated: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded) {
     const { key, eventType, version, content, deadline, context } = validated.input;
     const { bodySha256 } = content;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
+    this.locksRows = validated.order !== undefined;
     this.#validated = validated;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
@@ -171,8 +192,8 @@ class Attempt implements PendingEvent {
     const what = `the handler of "${event.event_type}"`;
     const context = {
       event,
-      source: sourceName(key.source),
-      tenant: tenantOf(key.source),
+      source: sourceOf(key),
+      tenant: tenantOf(key),
       version,
       log,
       tx: scope.tx,
@@ -183,7 +204,16 @@ class Attempt implements PendingEvent {
       notify: notifier(scope, dryRun),
     };
     const handle = () => handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
-    return isIdSigned ? handle() : this.#claimBytes(scope, context.now).then(handle);
+    if (isIdSigned && this.#validated.order === undefined) return handle();
+    return this.#mayRun(scope, context.now).then((mayRun) => (mayRun ? handle() : STALE));
+  }
+
+  /** What is claimed or locked at the start of the transaction. */
+  async #mayRun(scope: OnceScope, now: Date): Promise<boolean> {
+    const { input, order } = this.#validated;
+    if (!input.isIdSigned) await this.#claimBytes(scope, now);
+    this.#isStale = order !== undefined && (await takeOrder(scope.tx, order, now));
+    return !this.#isStale;
   }
 
   /** A body that was captured and comes under another id must not be handled twice. */
@@ -213,6 +243,8 @@ class Attempt implements PendingEvent {
       );
     }
     this.#span?.end();
+    const { input } = this.#validated;
+    if (this.#isStale && input.mode === "commit") this.#receiver.observer.staleEvent(input.key);
     this.#ended(success(result.result), this.#completion?.logEntry);
   }
 

@@ -35,10 +35,12 @@ const RANKS: readonly Outcome["kind"][] = [
   "ignored",
   "handshake",
   "already_processed",
+  "accepted",
   "success",
   "failed",
 ];
 
-function worse(one: Outcome, other: Outcome): Outcome {
+/** @returns the first of two that rank equally */
+export function worse(one: Outcome, other: Outcome): Outcome {
   return RANKS.indexOf(other.kind) > RANKS.indexOf(one.kind) ? other : one;
 }

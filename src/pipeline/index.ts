@@ -18,3 +18,4 @@ export type {
   Source,
 } from "./receiver.ts";
 export { failureContext, isInconclusive, lookUpRecord, recordAttempt } from "./store-failure.ts";
+export { Turns } from "./turns.ts";

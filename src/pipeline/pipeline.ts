@@ -16,6 +16,7 @@ import { runBatch } from "./batch.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import type { AttemptInput, Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
+import { processForEach } from "./several-handlers.ts";
 import { storeFailure } from "./store-failure.ts";
 
 type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
@@ -80,7 +81,7 @@ async function endHandshake(
 }
 
 function deliveryOf(callback: Callback, content: EventContent): Delivery {
-  const { source, version, deadline, context, buildLogEntry, end } = callback;
+  const { source, version, deadline, context, buildLogEntry, endItem, end } = callback;
   const { contract, answer } = source;
   const { params } = callback;
   const { name } = source;
@@ -97,6 +98,7 @@ function deliveryOf(callback: Callback, content: EventContent): Delivery {
     deadline,
     context,
     buildLogEntry,
+    endItem,
     end,
   };
 }
@@ -109,14 +111,20 @@ function processBatch(callback: Callback, events: readonly EventContent[], recei
       callback.endItem(ofItem(result));
       ended(result.outcome);
     };
+    const endItem = (result: CallbackResult) => callback.endItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, end }, receiver);
+    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, endItem, end }, receiver);
   };
   runBatch(events, start, (outcome) => callback.end({ outcome, isVerified: true }));
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
 export function processDelivery(delivery: Delivery, receiver: Receiver): void {
+  if (!receiver.registry.hasNamed(delivery.key.source)) return processForHandler(delivery, receiver);
+  processForEach(delivery, receiver, processForHandler);
+}
+
+function processForHandler(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter();
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
@@ -236,7 +244,8 @@ class DeliveryRun implements PendingLookup {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;
     const eventType = content.typeOf();
-    if (isRefused(eventType) || isIgnored(this.#delivery, eventType, this.#receiver)) return;
+    // It has passed the filters, or waits for another delivery whose end decides.
+    if (isRefused(eventType) || !this.#isWanted(eventType)) return;
     // By then this run has ended, or its process.
     const runAt = new Date(clock.now().getTime() + settings.retry.leaseMs);
     try {
@@ -252,6 +261,15 @@ class DeliveryRun implements PendingLookup {
     this.#eventType = eventType;
     this.#isAnswered = true;
     this.#respond({ kind: "accepted" });
+  }
+
+  /** False for an event that is ignored, or whose filter throws: its dispatch says so. */
+  #isWanted(eventType: string): boolean {
+    try {
+      return !isIgnored(this.#delivery, eventType, this.#receiver);
+    } catch {
+      return false;
+    }
   }
 
   #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {

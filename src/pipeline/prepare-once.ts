@@ -7,7 +7,7 @@ import {
   type JsonValue,
   keyText,
   refused,
-  sourceName,
+  sourceOf,
   tenantOf,
 } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
@@ -111,8 +111,7 @@ async function runPrepare(
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
   const { log, tokens } = receiver;
-  const { source } = key;
-  const context = { event, source: sourceName(source), tenant: tenantOf(source), version, log, tokens };
+  const context = { event, source: sourceOf(key), tenant: tenantOf(key), version, log, tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
     return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {

@@ -23,9 +23,10 @@ import type {
   Scheme,
   SignedRequest,
 } from "../sources/index.ts";
-import type { Deadline, Store } from "../store/index.ts";
+import type { Deadline, EventOrder, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
+import type { Turns } from "./turns.ts";
 
 /** When a callback is answered: when its event was run, at once, or after so many milliseconds at the latest. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
@@ -57,7 +58,7 @@ export interface Callback extends SignedRequest {
   /** Released once its authentication is known, whatever came of it. */
   readonly bodyReservation?: BodyReservation | undefined;
   readonly buildLogEntry: BuildLogEntry;
-  /** Called for each event of a batch, with how it ended. */
+  /** Called for each event of a batch, and for each handler of several, with how it ended. */
   readonly endItem: (result: CallbackResult) => void;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;
@@ -80,15 +81,20 @@ export interface CallbackResult {
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
+  /** The source of the key, where it is of one of several handlers: `stripe`, `stripe#audit`. */
+  readonly keySource?: string;
+  /** Set for the one ending of several handlers, each of which has ended by itself. */
+  readonly isCombined?: true;
 }
 
 /** An authenticated delivery of an identified event. */
 export interface Delivery
   extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
+    Partial<Pick<Callback, "endItem">>,
     Pick<CallbackResult, "isJson"> {
   readonly key: EventKey;
   readonly content: EventContent;
-  readonly contract: Pick<Contract, "unhandled" | "isIdSigned">;
+  readonly contract: Pick<Contract, "unhandled" | "isIdSigned" | "isWanted">;
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
   readonly answerBy?: number | undefined;
@@ -114,6 +120,8 @@ export interface Observer {
   attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
   credentialsUsed(source: string, credentials: readonly Credential[]): void;
   bodyMismatch(key: EventKey): void;
+  /** An event was not run, since a newer one of its `orderBy` has. */
+  staleEvent(key: EventKey): void;
 }
 
 /** What the sequence works with; made once at the start. */
@@ -129,6 +137,8 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
+  /** Of handlers that bound or order their runs; others take none. */
+  readonly turns: Turns;
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** Of retries and replays; callbacks take none. */
@@ -175,4 +185,6 @@ export interface ValidatedAttempt {
   readonly event: CallbackEvent<unknown>;
   /** What its prepare step returned. */
   readonly prepared?: JsonValue | undefined;
+  /** Its place among the events of its `orderBy`. */
+  readonly order?: EventOrder | undefined;
 }

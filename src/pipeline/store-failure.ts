@@ -4,11 +4,11 @@ import { type NewAttempt, StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 /**
- * Whether the handler started. It did not where the database was not reached, or another delivery is at work: such an
+ * Whether the handler started. It did not where the database was not reached, or another delivery or event is at work: such an
  * outcome is inconclusive, is not stored and does not count as a retry.
  */
 function handlerStarted({ code, cause }: Failed): boolean {
-  if (code === "event_in_progress") return false;
+  if (code === "event_in_progress" || code === "handler_busy") return false;
   return code !== "store_unavailable" || (cause instanceof StoreError && cause.handlerStarted);
 }
 

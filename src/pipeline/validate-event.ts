@@ -9,6 +9,7 @@ import {
   PLATFORM,
   type Refused,
   refused,
+  sourceOf,
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
 import { inexactNumbers, withShortNumbers } from "../sources/index.ts";
@@ -72,7 +73,7 @@ export function validateEvent(
       data: validated.value,
     };
     // In the platform's own envelope it would be a field like any other.
-    if (key.source === PLATFORM || !isJsonObject(headers)) return event;
+    if (sourceOf(key) === PLATFORM || !isJsonObject(headers)) return event;
     return { ...event, headers: headers as Record<string, string> };
   };
   const validated = validateData(handler.data, own, settings.handlerTimeoutMs);

@@ -6,7 +6,7 @@ import {
   isRefused,
   keyText,
   nextAttemptAt,
-  sourceName,
+  sourceOf,
   type Version,
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
@@ -75,7 +75,7 @@ export async function runStored(
       const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
-      const isIdSigned = receiver.sourcesByName.get(sourceName(key.source))?.contract.isIdSigned ?? true;
+      const isIdSigned = receiver.sourcesByName.get(sourceOf(key))?.contract.isIdSigned ?? true;
       const event = { key, content, isIdSigned, version, eventType, deadline };
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
@@ -86,7 +86,7 @@ export async function runStored(
 /** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
 export function isTransient(outcome: AttemptOutcome): boolean {
   if (outcome.kind !== "failed" || !isInconclusive(outcome)) return false;
-  return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
+  return ["store_unavailable", "event_in_progress", "handler_busy"].includes(outcome.code);
 }
 
 const PAUSE_MS = 500;

@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/index.ts";
+import type { CallbackEvent, Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
@@ -64,7 +64,19 @@ export interface SourceSettings {
   readonly rate?: string;
   /** The platform's addresses or CIDR networks, in the place of `IP_ALLOW_LIST`. */
   readonly addresses?: readonly string[];
+  /** The types that are wanted, such as `["invoice.*", "charge.refunded"]`; all others are ignored. */
+  readonly only?: readonly string[];
+  /** The types that are not wanted, also where `only` names them. */
+  readonly ignore?: readonly string[];
+  /**
+   * Whether an event is wanted; asked after the types, and before any handler. It must be quick, change nothing and
+   * return a boolean. An exception is a 500, so that the platform sends the event again.
+   */
+  readonly filter?: EventFilter;
 }
+
+/** @param event the envelope as handlers get it, `data` before any schema */
+export type EventFilter = (event: CallbackEvent) => boolean;
 
 /** A source as a preset describes it, before the start gives it a name. */
 export interface SourceDefinition {

@@ -11,6 +11,8 @@ import type { Transaction, TransactionObserver } from "./transaction.ts";
 export interface PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
+  /** Set where it locks rows before its handler, for which the others of a group should not wait. */
+  readonly locksRows?: boolean;
   /**
    * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was
    * lost. What it throws or rejects with fails the event.

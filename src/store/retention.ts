@@ -33,7 +33,11 @@ const AUDIT_MS = 365 * 86_400_000;
 /** Of these sources a record alone detects a replay. Other events whose record may be deleted are refused by their timestamp. */
 const notOf = (sources: readonly string[]) =>
   sql.join(
-    sources.map((source) => sql`AND source <> ${source} AND source NOT LIKE ${`${source}/%`}`),
+    // With those of its tenants and of its handlers that have a name: `github/acme`, `github#audit`.
+    sources.map(
+      (source) =>
+        sql`AND source <> ${source} AND substr(source, 1, ${sql.lit(source.length + 1)}) NOT IN (${`${source}#`}, ${`${source}/`})`,
+    ),
     sql` `,
   );
 
@@ -98,6 +102,10 @@ export class Retention extends Area {
       const expired = sql`created_at < ${limits.records} ${timed}`;
       stale += await this.deleteInSteps("oncehook_signed_bytes", expired, "created_at", { isStopping });
     }
+    // An event may come late for as long as its duplicates are known, or its callback is.
+    const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
+    const unordered = sql`touched_at < ${untouched}`;
+    stale += await this.deleteInSteps("oncehook_order_keys", unordered, "touched_at", { isStopping });
     stale += await this.sweepRollups(now, isStopping);
     const refused =
       (await this.sweepRefused(limits.refusedRowsKept, isStopping)) +

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { takeOrder } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { newFailure } from "../support/failure.ts";
@@ -38,6 +39,39 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       const claim = { owner: "b", now: at(1), until: at(31) };
       const left = await store.preparations.claim({ source: "platform", eventId: "e1" }, claim);
       expect(left.state).toBe("leased");
+    }));
+
+  it("the retention job deletes an order key that was not touched for as long as records and the log are kept", () =>
+    withStore(dialect, async (store) => {
+      const touch = (eventId: string, orderKey: string, touchedAt: Date) =>
+        store.once(
+          newRecord(eventId),
+          async ({ tx }) => {
+            const order = { source: "shop", orderKey, at: 1, sequence: null, staleBy: undefined };
+            await takeOrder(tx, order, touchedAt);
+            return { result: {} };
+          },
+          committing(),
+        );
+      await touch("e1", "old", at(10));
+      await touch("e2", "young", at(30));
+      const limits = { refusedRowsKept: 10, now: at(60), callbacks: at(20) };
+      expect(await store.retention.sweep({ ...limits, records: at(5) })).toMatchObject({ stale: 0 });
+      expect(await store.retention.sweep({ ...limits, callbacks: at(40), records: at(20) })).toMatchObject({
+        stale: 1,
+      });
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 0 });
+      expect(await store.retention.sweep({ ...limits, callbacks: at(40) })).toMatchObject({ stale: 1 });
+    }));
+
+  it("the retention job keeps the records of an untimed source, of its named handlers too", () =>
+    withStore(dialect, async (store) => {
+      for (const source of ["github", "github#audit", "githubs", "last"])
+        await store.once({ ...newRecord("e1"), source }, async () => ({ result: {} }), committing());
+      const records = new Date(Date.now() + 60_000);
+      await store.retention.sweep({ ...LIMITS, records, now: records, untimedSources: ["github"] });
+      const kept = await store.records.list({ limit: 9 }, {});
+      expect(kept.map(({ source }) => source).toSorted()).toEqual(["github", "github#audit", "last"]);
     }));
 
   it("the retention job makes no further step once its process stops, and the next sweep continues", () =>

@@ -1,7 +1,9 @@
-import { initialSchema } from "../../src/store/migrations/schema.ts";
+import { initialSchema, orderKeys } from "../../src/store/migrations/schema.ts";
 
 /** The steps of the service's own schema, in their order. */
-export const SCHEMA = [initialSchema].map(({ number, name }) => `${String(number).padStart(4, "0")}-${name}`);
+export const SCHEMA = [initialSchema, orderKeys].map(
+  ({ number, name }) => `${String(number).padStart(4, "0")}-${name}`,
+);
 
 /** The number of the newest one, which is what a database is said to have. */
 export const NEWEST = Number(SCHEMA.at(-1)?.slice(0, 4));

@@ -1,6 +1,13 @@
-import { isJsonObject, type JsonValue, type Refused, refused } from "../../domain/index.ts";
+import {
+  isJsonObject,
+  type JsonValue,
+  type PathKey,
+  parsePath,
+  type Refused,
+  refused,
+  valueAt,
+} from "../../domain/index.ts";
 import { malformedBody } from "./form.ts";
-import { type PathKey, parsePath, valueAt } from "./path.ts";
 import { ItemReading, type Readable } from "./reading.ts";
 
 export interface BatchData {

@@ -5,6 +5,9 @@ import {
   isJsonObject,
   isRefused,
   type JsonValue,
+  ownValue,
+  type PathKey,
+  parsePath,
   type Refused,
   refused,
 } from "../../domain/index.ts";
@@ -12,7 +15,6 @@ import type { SignedRequest } from "../schemes/scheme.ts";
 import { malformedBody, parseForm } from "./form.ts";
 import { parseMultipart } from "./multipart.ts";
 import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
-import { ownValue, type PathKey, parsePath } from "./path.ts";
 
 /** What the bytes of a body are, once they are verified. */
 export type BodyFormat =

@@ -51,6 +51,11 @@ export interface Contract {
   /** The platform sends `Content-Encoding: gzip`; the compressed bytes are what is verified. */
   readonly takesGzip?: true;
   /**
+   * Whether an event is wanted, by the filters of its source; undefined where it has none.
+   * @throws what the configured `filter` throws
+   */
+  readonly isWanted?: (event: Pick<EventContent, "json">, eventType: string) => boolean;
+  /**
    * Asked before the signature: a challenge that is unsigned by the platform's design. It changes nothing, but for a
    * secret that the environment's `learn` accepts.
    * @returns undefined for a request that has to be verified

@@ -1,9 +1,15 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import { isJsonObject, isRefused, type JsonValue, type Refused, refused } from "../../domain/index.ts";
+import {
+  isJsonObject,
+  isRefused,
+  type JsonValue,
+  ownValue,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
 import { decodeExactly } from "../schemes/encoding.ts";
 import type { Decoded } from "./body-formats.ts";
 import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
-import { ownValue } from "./path.ts";
 
 /** An AES block. */
 const BLOCK_BYTES = 16;

@@ -1,6 +1,5 @@
-import type { JsonValue } from "../../domain/index.ts";
+import { type JsonValue, parsePath, valueAt } from "../../domain/index.ts";
 import { idFault } from "./event-id.ts";
-import { parsePath, valueAt } from "./path.ts";
 import type { Readable } from "./reading.ts";
 
 /**

@@ -1,12 +1,18 @@
 import { timingSafeEqual } from "node:crypto";
-import { isJsonObject, isRefused, type JsonValue, type Refused, refused } from "../../domain/index.ts";
+import {
+  isJsonObject,
+  isRefused,
+  type JsonValue,
+  ownValue,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
 import { decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import { parseForm } from "../contract/form.ts";
 import { parseObject, sha256Hex } from "../contract/parse-body.ts";
-import { ownValue } from "../contract/path.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";

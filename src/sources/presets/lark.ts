@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
+import { ownValue } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import { decryptCbc, decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
-import { ownValue } from "../contract/path.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";

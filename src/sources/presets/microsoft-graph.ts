@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
-import { ownValue } from "../contract/path.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";

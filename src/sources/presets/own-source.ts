@@ -29,6 +29,9 @@ const COMMON = {
   maxBodyBytes: true,
   rate: true,
   addresses: true,
+  only: true,
+  ignore: true,
+  filter: true,
   unhandled: true,
 } satisfies Record<keyof (OwnContract & SourceSettings), true>;
 

@@ -1,4 +1,5 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
+import { compileFilters } from "../contract/event-filter.ts";
 import { visitAddress } from "../contract/visit.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
@@ -13,6 +14,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
+import { settingsOf } from "./source-settings.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -57,6 +59,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   scheme(NOWHERE);
   createEventContract(contract, NOWHERE);
+  const isWanted = compileFilters(settings);
   return {
     preset,
     facts,
@@ -66,7 +69,8 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(learns(contract) && { learns: true }),
     createContract({ learning, ...environment }) {
       const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
-      return createEventContract(contract, { visit: visitAddress, ...environment, learn });
+      const created = createEventContract(contract, { visit: visitAddress, ...environment, learn });
+      return isWanted === undefined ? created : { ...created, isWanted };
     },
     ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
@@ -165,49 +169,4 @@ function givenSecrets(preset: string, given: SecretOption | TenantSecrets, optio
 
 function expectedSecret(preset: string, option: string, got: string): string {
   return `${preset}: \`${option}\`: got ${got}, expected what the platform shows; is its variable set?`;
-}
-
-const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
-
-/** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
-const BODY_BYTES = [1_024, 67_108_864] as const;
-
-/** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
-const SETTING_FAULTS: {
-  readonly [Name in keyof SourceSettings]-?: (given: unknown) => string | undefined;
-} = {
-  path: (path) => (typeof path === "string" ? undefined : "expected a text"),
-  unhandled: (unhandled) =>
-    unhandled === "ignore" || unhandled === "refuse"
-      ? undefined
-      : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
-  answer(answer) {
-    const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
-    const isMode = typeof answer === "object" || answer === "inline" || answer === "after";
-    if (isMode && answer !== null && typeof within === "string" && DURATION.test(within)) return undefined;
-    return `got ${JSON.stringify(answer)}, expected "inline", "after" or { within: "2s" }`;
-  },
-  // The configuration reads what they say.
-  rate: (rate) => (typeof rate === "string" ? undefined : 'expected a text, such as "600/minute"'),
-  addresses: (addresses) =>
-    Array.isArray(addresses) && addresses.every((one) => typeof one === "string")
-      ? undefined
-      : "expected a list of texts",
-  maxBodyBytes(bytes) {
-    const [least, most] = BODY_BYTES;
-    const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;
-    return fits ? undefined : `got ${String(bytes)}, expected a whole number from ${least} to ${most}`;
-  },
-};
-
-/** The settings among a preset's options. */
-function settingsOf(preset: string, options: SourceSettings): SourceSettings {
-  const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
-    const value = options[name as keyof SourceSettings];
-    if (value === undefined) return [];
-    const fault = faultOf(value);
-    if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
-    return [[name, value] as const];
-  });
-  return Object.fromEntries(given);
 }

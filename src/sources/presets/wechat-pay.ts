@@ -1,8 +1,7 @@
-import { isJsonObject, isRefused, type JsonObject, type JsonValue } from "../../domain/index.ts";
+import { isJsonObject, isRefused, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
 import type { ContractData } from "../contract/event-contract.ts";
-import { ownValue } from "../contract/path.ts";
 import type { IdentifiedKey, PublicKeyData } from "../schemes/public-key.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import {

@@ -1,7 +1,6 @@
 import { createPrivateKey, createSign, randomBytes, X509Certificate } from "node:crypto";
-import { type Clock, isJsonObject, type JsonValue, parseJson } from "../../domain/index.ts";
+import { type Clock, isJsonObject, type JsonValue, ownValue, parseJson } from "../../domain/index.ts";
 import { decryptGcm, encryptedBytes } from "../contract/decryption.ts";
-import { ownValue } from "../contract/path.ts";
 import { requestKeys } from "./fetched-keys.ts";
 import { validityFault } from "./x5c-chain.ts";
 

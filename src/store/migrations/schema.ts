@@ -224,3 +224,19 @@ CREATE TABLE oncehook_alert_turns (
 `;
 
 export const initialSchema: SchemaStep = { number: 20, name: "schema", text: FIRST_RELEASE };
+
+/**
+ * Events that a handler orders lock the row of their key for as long as their transaction, and tell here how new they were.
+ * Handlers without an order write no row. `latest_at` is the platform's time, in seconds since the epoch as its envelope has it;
+ * a sequence is a text that sorts. Rows that no event has touched for long are deleted by their time.
+ */
+const ORDER_KEYS = `
+CREATE TABLE oncehook_order_keys (
+  source text NOT NULL, order_key {eventId} NOT NULL, latest_at bigint NOT NULL, latest_sequence {eventId},
+  touched_at {time} NOT NULL,
+  PRIMARY KEY (order_key, source)
+);
+CREATE INDEX oncehook_order_keys_touched ON oncehook_order_keys (touched_at);
+`;
+
+export const orderKeys: SchemaStep = { number: 21, name: "order-keys", text: ORDER_KEYS };

@@ -51,8 +51,8 @@ export class GroupScheduler {
 
   submit(event: PendingEvent): void {
     const queued = new QueuedEvent(event, this.#runInOwnTransaction);
-    if (this.#pool === undefined || !hasTime(queued) || this.#eligibility.needsOwnTransaction(queued.type))
-      return queued.runInOwnTransaction();
+    const isAlone = event.locksRows === true || this.#eligibility.needsOwnTransaction(queued.type);
+    if (this.#pool === undefined || !hasTime(queued) || isAlone) return queued.runInOwnTransaction();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
     this.#startGroups();

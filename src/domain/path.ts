@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "../../domain/index.ts";
+import { isJsonObject, type JsonValue } from "./event.ts";
 
 /** A property's name, or an index of an array. */
 export type PathKey = string | number;

@@ -1,0 +1,82 @@
+import { type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { sha256Hex } from "../sources/index.ts";
+import type { EventOrder } from "../store/index.ts";
+import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
+import type { EndTurn } from "./turns.ts";
+
+/** What a run has before it starts, of a handler that bounds or orders its runs. */
+export interface Turn {
+  readonly order: EventOrder | undefined;
+  readonly end: EndTurn;
+}
+
+/**
+ * Waits for the events before it of its key, and then for a free run of its handler: the other way round, the events of one
+ * key could hold all runs. `prepare` has its turn too. Other processes are waited for in the transaction.
+ */
+export async function takeTurn(
+  { input, handler }: Pick<ValidatedAttempt, "input" | "handler">,
+  { turns }: Pick<Receiver, "turns">,
+): Promise<Turn | Failed> {
+  const { deadline } = input;
+  const order = orderOf(input, handler);
+  const ends: EndTurn[] = [];
+  const end = () => {
+    for (const one of ends.splice(0)) one();
+  };
+  if (order !== undefined) {
+    const ended = await turns.take(`${order.source} ${order.orderKey}`, 1, deadline);
+    if (ended === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
+    ends.push(ended);
+  }
+  if (handler.concurrency !== undefined) {
+    const ended = await turns.take(handler, handler.concurrency, deadline);
+    if (ended === undefined) {
+      end();
+      const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;
+      return failed("handler_busy", new Error(busy));
+    }
+    ends.push(ended);
+  }
+  return { order, end };
+}
+
+const ORDER_BUSY = "earlier events with the same `orderBy` were at work until the deadline";
+
+/** Undefined where the event names no key. Two handlers may call different things by one id, so each has keys of its own. */
+function orderOf(
+  { key, content: { json } }: Pick<AttemptInput, "key" | "content">,
+  { order, type }: Pick<Handler, "order" | "type">,
+): EventOrder | undefined {
+  if (order === undefined) return undefined;
+  const text = textOf(valueAt(json, order.by));
+  if (text === undefined) return undefined;
+  const { staleBy } = order;
+  const isBySequence = typeof staleBy === "object";
+  return {
+    source: key.source,
+    orderKey: `${type} ${PLAIN.test(text) ? text : `sha256:${sha256Hex(Buffer.from(text, "utf16le"))}`}`,
+    at: json.timestamp as number,
+    sequence: isBySequence ? sequenceOf(json, staleBy) : null,
+    staleBy: isBySequence ? "sequence" : staleBy,
+  };
+}
+
+/** What both databases keep as it is, and no stranger can make long. */
+const PLAIN = /^[!-~][ -~]{0,199}$/;
+const DIGITS = /^0*(\d{1,99})$/;
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string" && value !== "") return value;
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+/** Numbers sort by how many digits they have first; they come before other texts. */
+function sequenceOf(json: JsonValue, place: readonly PathKey[]): string | null {
+  const text = textOf(valueAt(json, place));
+  if (text === undefined || !PLAIN.test(text)) return null;
+  const [, digits] = DIGITS.exec(text) ?? [];
+  if (digits === undefined) return text.startsWith("-") ? null : `text ${text}`;
+  return `${String(digits.length).padStart(2, "0")} ${digits}`;
+}

@@ -1,0 +1,63 @@
+import { isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
+import type { SourceSettings } from "../source-definition.ts";
+
+const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
+
+/** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
+const BODY_BYTES = [1_024, 67_108_864] as const;
+
+/** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
+const SETTING_FAULTS: {
+  readonly [Name in keyof SourceSettings]-?: (given: unknown) => string | undefined;
+} = {
+  path: (path) => (typeof path === "string" ? undefined : "expected a text"),
+  unhandled: (unhandled) =>
+    unhandled === "ignore" || unhandled === "refuse"
+      ? undefined
+      : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  answer(answer) {
+    const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
+    const isMode = typeof answer === "object" || answer === "inline" || answer === "after";
+    if (isMode && answer !== null && typeof within === "string" && DURATION.test(within)) return undefined;
+    return `got ${JSON.stringify(answer)}, expected "inline", "after" or { within: "2s" }`;
+  },
+  only: (only) =>
+    Array.isArray(only) && only.length === 0
+      ? "got an empty list, which would ignore every event"
+      : typesFault(only),
+  ignore: typesFault,
+  filter: (filter) =>
+    typeof filter === "function" ? undefined : "expected a function of an event that returns true or false",
+  // The configuration reads what they say.
+  rate: (rate) => (typeof rate === "string" ? undefined : 'expected a text, such as "600/minute"'),
+  addresses: (addresses) =>
+    Array.isArray(addresses) && addresses.every((one) => typeof one === "string")
+      ? undefined
+      : "expected a list of texts",
+  maxBodyBytes(bytes) {
+    const [least, most] = BODY_BYTES;
+    const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;
+    return fits ? undefined : `got ${String(bytes)}, expected a whole number from ${least} to ${most}`;
+  },
+};
+
+/** @returns what is wrong with a list of types */
+function typesFault(types: unknown): string | undefined {
+  if (!Array.isArray(types)) return 'expected a list of event types, such as ["invoice.*"]';
+  const wrong = types.findIndex((type) => !isTypePattern(type));
+  return wrong === -1
+    ? undefined
+    : `[${wrong}]: got ${JSON.stringify(types[wrong])}, ${TYPE_PATTERN_EXPECTED}`;
+}
+
+/** The settings among a preset's options. @throws TypeError for one of another kind */
+export function settingsOf(preset: string, options: SourceSettings): SourceSettings {
+  const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
+    const value = options[name as keyof SourceSettings];
+    if (value === undefined) return [];
+    const fault = faultOf(value);
+    if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(given);
+}

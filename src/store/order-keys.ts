@@ -1,0 +1,47 @@
+import { sql } from "kysely";
+import { insert, run } from "./database.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The place of an event among those of its key. */
+export interface EventOrder {
+  /** The source of the event's key. */
+  readonly source: string;
+  readonly orderKey: string;
+  /** The platform's time, in seconds since the epoch. */
+  readonly at: number;
+  /** A text that sorts. */
+  readonly sequence: string | null;
+  /** What tells that an event is stale; undefined where none is. */
+  readonly staleBy: "time" | "sequence" | undefined;
+}
+
+/**
+ * Waits until no other transaction works on an event of this key, and keeps others from it until this one ends.
+ * @returns whether a newer event has run
+ */
+export async function takeOrder(
+  { query }: Transaction,
+  { source, orderKey, at, sequence, staleBy }: EventOrder,
+  now: Date,
+): Promise<boolean> {
+  const row = { source, orderKey, latestAt: at, latestSequence: sequence, touchedAt: now };
+  const { rows } = await run<{ isStale: number }>(
+    query,
+    sql`${insert("oncehook_order_keys", row)} ON CONFLICT (order_key, source) DO UPDATE SET
+      latest_at = CASE WHEN oncehook_order_keys.latest_at > excluded.latest_at
+        THEN oncehook_order_keys.latest_at ELSE excluded.latest_at END,
+      latest_sequence = CASE WHEN excluded.latest_sequence IS NULL
+          OR oncehook_order_keys.latest_sequence > excluded.latest_sequence
+        THEN oncehook_order_keys.latest_sequence ELSE excluded.latest_sequence END,
+      touched_at = excluded.touched_at
+    RETURNING ${isStale(at, sequence, staleBy)} AS is_stale`,
+  );
+  return rows[0]?.isStale === 1;
+}
+
+/** The row has the newest by now; an event without a sequence cannot be compared, and runs. */
+function isStale(at: number, sequence: string | null, staleBy: EventOrder["staleBy"]) {
+  if (staleBy === "time") return sql`CASE WHEN latest_at > ${at} THEN 1 ELSE 0 END`;
+  if (staleBy === undefined || sequence === null) return sql`0`;
+  return sql`CASE WHEN latest_sequence > ${sequence} THEN 1 ELSE 0 END`;
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { withReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
+
+/** A handler whose runs wait in `prepare` until they are let go. */
+function gated(concurrency: number) {
+  const gate = Promise.withResolvers<void>();
+  const seen = { now: 0, most: 0 };
+  const handler = defineHandler({
+    source: "shop",
+    type: "order",
+    concurrency,
+    data: z.looseObject({}),
+    async prepare() {
+      seen.now += 1;
+      seen.most = Math.max(seen.most, seen.now);
+      await gate.promise;
+      await sleep(5);
+      seen.now -= 1;
+      return null;
+    },
+    handle: () => ({}),
+  });
+  return { handler, seen, open: gate.resolve };
+}
+
+const IDS = Array.from({ length: 9 }, (_, index) => `e${index}`);
+
+describe.each(DIALECTS)("the concurrency of a handler on %s", (dialect) => {
+  it("no more of its runs than that are at work at a time, and all of them end", () => {
+    const { handler, seen, open } = gated(3);
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const responses = Promise.all(IDS.map((id) => deliverToShop(receiver, { id })));
+        await until(() => seen.now === 3);
+        open();
+        expect(new Set((await responses).map(({ status }) => status))).toEqual(new Set([200]));
+        expect(seen).toEqual({ now: 0, most: 3 });
+      },
+      { sources: { shop: shop() }, handlers: [handler] },
+    );
+  });
+
+  it("a callback that waits until its deadline gets 503, is not a failure, and can come again", () => {
+    const { handler, seen, open } = gated(1);
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        // The first two take a handler's time limit each, and the third has less than that.
+        const before = ["e1", "e2"].map((id) => deliverToShop(receiver, { id }));
+        await until(() => seen.now === 1);
+        expect(await deliverToShop(receiver, { id: "e3" })).toMatchObject({ status: 503 });
+        expect(await receiver.count("oncehook_failures", "event_id = 'e3'")).toBe(0);
+        open();
+        await Promise.all(before);
+        expect(await deliverToShop(receiver, { id: "e3" })).toMatchObject({ status: 200 });
+        const listed = (await receiver.admin("/api/v1/callbacks?outcome=handler_busy")).body;
+        expect(listed).toMatchObject({ items: [{ event_id: "e3" }] });
+      },
+      {
+        sources: { shop: shop() },
+        handlers: [handler],
+        env: { REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" },
+      },
+    );
+  });
+
+  it("with `within` an event that waits for its turn is accepted", () => {
+    const { handler, seen, open } = gated(1);
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const responses = await Promise.all(["e1", "e2"].map((id) => deliverToShop(receiver, { id })));
+        expect(responses.map(({ body }) => body.status)).toEqual(["accepted", "accepted"]);
+        open();
+        await until(async () => (await receiver.count("oncehook_records")) === 2);
+        expect(seen.most).toBe(1);
+      },
+      { sources: { shop: shop({ answer: { within: "200ms" } }) }, handlers: [handler] },
+    );
+  });
+});

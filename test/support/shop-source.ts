@@ -1,0 +1,34 @@
+import { hmac } from "../../src/sources/presets/index.ts";
+import type { TestReceiver } from "./receiver.ts";
+
+type Settings = Partial<Parameters<typeof hmac>[0]>;
+
+/** A source whose events say their id, type, time and payload in the body: `{ id, type, time, … }`. */
+export const shop = (settings: Settings = {}) =>
+  hmac({
+    secret: "the secret of the shop",
+    signature: { header: "X-Signature", encoding: "hex" },
+    signed: "{body}",
+    id: "body.id",
+    type: "body.type",
+    eventTime: { at: "body.time", unit: "seconds" },
+    ...settings,
+  });
+
+const SIGNER = shop();
+
+export interface ShopEvent {
+  readonly id: string;
+  readonly type?: string;
+  readonly time?: number;
+  readonly [field: string]: unknown;
+}
+
+/** Delivers an event of the shop as its platform would. */
+export async function deliverToShop({ publicOrigin }: Pick<TestReceiver, "publicOrigin">, event: ShopEvent) {
+  const body = Buffer.from(JSON.stringify({ type: "order", ...event }));
+  const headers = SIGNER.sign?.({ body, now: new Date() }) ?? {};
+  const response = await fetch(`${publicOrigin}/api/shop/callback`, { method: "POST", body, headers });
+  const text = (await response.json()) as { status?: string; data?: unknown; error?: string };
+  return { status: response.status, body: text };
+}
