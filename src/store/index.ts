@@ -36,6 +36,7 @@ export { runHandler } from "./once.ts";
 export type * from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";
+export type * from "./reconciliations.ts";
 export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";

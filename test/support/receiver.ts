@@ -48,6 +48,7 @@ export interface ReceiverOptions {
   readonly resealPollMs?: number;
   readonly alertPollMs?: number;
   readonly rollupPollMs?: number;
+  readonly reconcilePollMs?: number;
 }
 
 /** Secrets that are the same in every test, since several of them share a database. */
@@ -82,6 +83,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     refreshPollMs: 3_600_000,
     alertPollMs: 3_600_000,
     rollupPollMs: 3_600_000,
+    reconcilePollMs: 3_600_000,
     ...parts,
     logger,
   });

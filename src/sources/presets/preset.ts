@@ -1,5 +1,6 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { visitAddress } from "../contract/visit.ts";
+import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliation.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { Scheme } from "../schemes/scheme.ts";
@@ -19,7 +20,7 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign" | "reconcile"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show. */
   readonly secrets: readonly string[];
@@ -35,7 +36,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, sign } = parts;
+  const { preset, facts, secrets, scheme, sign, reconcile } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -49,24 +50,30 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     createScheme: scheme,
     createContract: (environment) => createEventContract(contract, { visit: visitAddress, ...environment }),
     ...(sign !== undefined && { sign }),
+    ...(reconcile !== undefined && { reconcile }),
   };
 }
 
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
-export interface HmacPreset<Options extends PresetOptions> {
+export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
   readonly otherSecrets?: (options: Options) => readonly string[];
+  /** @throws TypeError that names the option that is wrong */
+  readonly reconcile?: (options: NonNullable<Options["reconcile"]>) => Reconciliation;
 }
+
+/** A preset's options that may have `reconcile`; most presets ignore it, since their platforms list no events. */
+type ReconcilableOptions = PresetOptions & { readonly reconcile?: ReconcileOptions };
 
 /**
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong
  */
-export function hmacPreset<Options extends PresetOptions = PresetOptions>(
+export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): (options: Options) => SourceDefinition {
   const { preset, facts } = data;
@@ -74,14 +81,17 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
     const secrets = secretsOf(preset, options.secret);
     const scheme = typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
     const [current = ""] = secrets;
+    const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
+    const apiKeys = [options.reconcile?.apiKey].filter((key) => key !== undefined);
     return defineSource({
       preset,
       facts,
       settings: options,
-      secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
+      secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
       contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
+      ...(reconcile !== undefined && { reconcile }),
     });
   };
 }
