@@ -79,7 +79,8 @@ async function runWhenDue(parts: ScheduledSource, signal: AbortSignal): Promise<
     if (!signal.aborted) reportFailure(parts, error);
     else restMs = 0;
   }
-  const nextRunAt = new Date(clock.now().getTime() + restMs);
+  // From its beginning on, so that a long run delays no other.
+  const nextRunAt = new Date(now.getTime() + restMs);
   await store.reconciliations.end(source.name, owner, nextRunAt);
 }
 
