@@ -18,7 +18,6 @@ import {
   type ReconciledSource,
   reconcileWindow,
   type ScheduledSource,
-  SETTLE_MS,
 } from "../reconcile/index.ts";
 import { MaintenanceError, type Migration, type Store } from "../store/index.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
@@ -72,7 +71,7 @@ export function scheduledSources(config: Config, services: Services): ScheduledS
 function logReconciled({ id, type, outcome, reason }: ReconciledEvent, source: ReconciledSource, log: Log) {
   if (outcome !== "failed") return;
   const fields = { source: source.name, event_id: id, event_type: type, reason };
-  log.warn(fields, "an event that the platform lists could not be taken");
+  log.warn(fields, "a missing event could not be accepted");
 }
 
 /** The row of the callback log: it says where the event came from. Undefined for one that was not accepted. */
@@ -105,8 +104,8 @@ export interface ReconcileRequest {
   readonly source: string;
   /** How far to look back, in milliseconds. */
   readonly sinceMs: number;
-  /** Where to end, in milliseconds ago; five minutes when left out, since younger events may be on their way. */
-  readonly untilMs?: number | undefined;
+  /** Where to end, in milliseconds ago. */
+  readonly untilMs: number;
   readonly isDryRun: boolean;
   readonly maxPages: number;
   /** How long to wait for the receiver to run what was accepted. */
@@ -130,7 +129,6 @@ export interface ReconcileReport {
   readonly stoppedBy?: string;
 }
 
-/** Only one is shown whose list a person can read. */
 interface Loaded {
   readonly config: Config;
   readonly handlers: readonly Handler[];
@@ -138,7 +136,7 @@ interface Loaded {
 }
 
 /**
- * Looks for events that never arrived, once, beside a receiver or without one; it runs no handler.
+ * Reconciles a source once, beside a receiver or without one; it runs no handler.
  * @throws MaintenanceError for a source that cannot be asked, StartError for a database that cannot be opened
  */
 export async function reconcileOnce(
@@ -205,7 +203,7 @@ function sourceNamed(
 }
 
 function windowOf(
-  { sinceMs, untilMs = SETTLE_MS }: ReconcileRequest,
+  { sinceMs, untilMs }: ReconcileRequest,
   source: ReconciledSource,
   config: Config,
   clock: Clock,
@@ -238,7 +236,7 @@ async function runOnce(
     return {
       counts,
       isComplete: false,
-      stoppedBy: `${maxPages} pages were read; older events were not looked at`,
+      stoppedBy: `${maxPages} pages were read; older events were not checked`,
     };
   } catch (error) {
     await flush().catch(() => {});

@@ -9,7 +9,7 @@ import { UsageError } from "./user-error.ts";
 
 interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
   readonly since: string;
-  readonly until?: string;
+  readonly until: string;
   readonly dryRun?: true;
   readonly maxPages: number;
   readonly wait: number;
@@ -18,17 +18,14 @@ interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
 const WHAT_IT_DOES = `
 The source needs \`reconcile\` in oncehook.config.ts (docs/reconcile.md). Missing events are made durable, and the running
 receiver handles them like any accepted event; without one they wait for its start. Exit code 1: something failed, was not
-handled within --wait, or was not looked at.`;
+handled within --wait, or was not checked.`;
 
 export function reconcileCommand(): Command {
   return configurationCommand("reconcile")
     .description("Ask a platform for events that never arrived, and have them handled.")
     .argument("<source>", "the name of the source in oncehook.config.ts")
     .option("--since <time>", "how far to look back, such as 90m, 12h or 2d", "1d")
-    .option(
-      "--until <time>",
-      "where to end, as long ago (default: 5m, since younger events may be on their way)",
-    )
+    .option("--until <time>", "where to end, as long ago; younger events may be on their way", "5m")
     .option("--dry-run", "print what is missing, and change nothing")
     .option(
       "--max-pages <count>",
@@ -44,9 +41,9 @@ export function reconcileCommand(): Command {
 
 async function reconcile(source: string, options: ReconcileOptions): Promise<void> {
   const sinceMs = timeOf("--since", options.since);
-  const untilMs = options.until === undefined ? undefined : timeOf("--until", options.until);
-  if (untilMs !== undefined && untilMs >= sinceMs)
-    throw new UsageError("--until: expected a shorter time ago than --since");
+  const untilMs = timeOf("--until", options.until);
+  if (untilMs >= sinceMs)
+    throw new UsageError(`--since: got ${options.since}, expected longer ago than --until, ${options.until}`);
   const loaded = await loadConfiguration(options, { listens: false });
   const mask = createMask({ ...loaded.config.mask, secretValues: loaded.config.secretValues });
   const isDryRun = options.dryRun === true;
@@ -80,7 +77,7 @@ const STATES = {
 function reportText(report: ReconcileReport, isDryRun: boolean): string {
   const { source, from, to, events, counts, isComplete, stoppedBy } = report;
   const rows = events.map(({ id, type, at, outcome, state, reason }) => {
-    if (outcome === "failed") return [id, type, at, `cannot be taken: ${reason ?? ""}`];
+    if (outcome === "failed") return [id, type, at, `cannot be accepted: ${reason ?? ""}`];
     return [id, type, at, state === undefined ? "missing; would be handled" : STATES[state]];
   });
   const shown = rows.map(([id = "", type = "", at = "", end = ""]) => [
@@ -89,11 +86,11 @@ function reportText(report: ReconcileReport, isDryRun: boolean): string {
     shortText(at),
     end,
   ]);
-  const list = rows.length === 0 ? "" : `${table(["event", "type", "time", "what of it"], shown)}\n\n`;
+  const list = rows.length === 0 ? "" : `${table(["event", "type", "time", "state"], shown)}\n\n`;
   const known = `${counts.already_received} arrived already, ${counts.ignored} have no handler`;
   const missing = isDryRun ? counts.missing : counts.accepted;
   const done = isDryRun ? "nothing was changed" : "made durable for the receiver";
-  const failed = counts.failed === 0 ? "" : `, ${counted(counts.failed, "event")} cannot be taken`;
-  const stopped = isComplete ? "" : `The look did not come to its end: ${stoppedBy ?? ""}\n`;
+  const failed = counts.failed === 0 ? "" : `, ${counted(counts.failed, "event")} cannot be accepted`;
+  const stopped = isComplete ? "" : `Incomplete: ${stoppedBy ?? ""}\n`;
   return `${list}${source} from ${from} to ${to}: ${counted(missing, "event")} missing (${done})${failed}; ${known}\n${stopped}`;
 }

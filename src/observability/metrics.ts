@@ -50,9 +50,8 @@ const HELP = {
   oncehook_body_mismatch_total: "Duplicates whose body was not the first one's.",
   oncehook_type_mismatch_total: "Callbacks whose header and body named different types.",
   oncehook_callback_log_dropped_total: "Callbacks that were counted but not logged.",
-  oncehook_reconciled_total:
-    "Events that a platform listed when it was asked for missing ones, by what they were.",
-  oncehook_reconcile_runs_total: "Scheduled looks for events that never arrived, by how they ended.",
+  oncehook_reconciled_total: "Events that scheduled reconciliations checked, by outcome.",
+  oncehook_reconcile_runs_total: "Scheduled reconciliations, by outcome.",
   oncehook_database_up: "Whether the database answered at this scrape: 1 or 0.",
   oncehook_database_free_bytes: "Bytes that are free on the disk of the embedded database.",
 } as const;

@@ -1,4 +1,4 @@
-export { createReconcilePoller, earliestTime, type ScheduledSource, SETTLE_MS } from "./reconcile-poller.ts";
+export { createReconcilePoller, earliestTime, type ScheduledSource } from "./reconcile-poller.ts";
 export {
   type ReconcileCounts,
   type ReconciledEvent,

@@ -16,8 +16,8 @@ const RENEW_MS = 60_000;
 /** A platform may list an event a while after its time, and clocks differ. */
 const OVERLAP_MS = 3_600_000;
 /** A younger event may be on its way. */
-export const SETTLE_MS = 300_000;
-/** The first one finds out whether the key works. */
+const SETTLE_MS = 300_000;
+/** The first run only checks that the key works. */
 const FIRST_LOOK_MS = 1_000;
 const LONGEST_REST_AFTER_FAILURE_MS = 300_000;
 const REST_BETWEEN_PARTS_MS = 60_000;
@@ -34,20 +34,18 @@ export interface ScheduledSource extends ReconcileParts {
   readonly wake: () => void;
 }
 
-/** Looks for events that never arrived, every so often, of each source in one process at a time. */
+/** Reconciles each source at its interval, in one process at a time. */
 export function createReconcilePoller(sources: readonly ScheduledSource[]): Poller & {
   readonly round: () => Promise<void>;
 } {
   const stopping = new AbortController();
   const [first] = sources;
   const round = async () => {
-    await Promise.all(sources.map((source) => runWhenDue(source, stopping.signal)));
+    const runs = await Promise.allSettled(sources.map((source) => runWhenDue(source, stopping.signal)));
+    for (const run of runs) if (run.status === "rejected") throw run.reason;
   };
   const loop = createPoller(round, (error) =>
-    first?.log.error(
-      { err: error },
-      "the look for events that never arrived could not begin; it is tried again",
-    ),
+    first?.log.error({ err: error }, "due reconciliations could not be looked up; they are looked up again"),
   );
   return {
     start(intervalMs) {
@@ -107,7 +105,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
       if (time - renewedAt < RENEW_MS) return;
       renewedAt = time;
       if (!(await reconciliations.end(source.name, owner, new Date(time + LEASE_MS))))
-        throw new Error("another process has taken this run over");
+        throw new Error("another process has taken over this reconciliation");
     },
     turned: (counts: ReconcileCounts, next: string) =>
       save({ from, to, cursor: next, failed: failedSoFar(counts) }),
@@ -142,7 +140,7 @@ interface LookedAt {
   readonly complete: boolean;
 }
 
-/** From the end of the last whole look, with an overlap, as far as the platform and our own records go back. */
+/** From the end of the last complete run, with an overlap, as far as the platform and our own records go back. */
 function openWindow({ since, through }: ReconcileProgress, parts: ScheduledSource) {
   const { source, clock, recordDays, log } = parts;
   const now = clock.now().getTime();
@@ -152,9 +150,9 @@ function openWindow({ since, through }: ReconcileProgress, parts: ScheduledSourc
   if (lookedAt < earliest)
     log.error(
       { source: source.name, looked_at_through: through, looks_from: new Date(earliest).toISOString() },
-      "events between these times that never arrived cannot be found any more: the platform, or our records, do not go back that far",
+      "missing events between these times cannot be found: the platform's list, or the records here, do not reach back that far",
     );
-  // What came before the first look may have been another system's.
+  // Another system may have handled what came before the first run.
   const wanted = Number.isNaN(lookedAt) ? to - FIRST_LOOK_MS : Math.min(lookedAt, to) - OVERLAP_MS;
   const from = Math.max(wanted, earliest, Date.parse(since ?? "") || 0);
   return { from: isoTime(Math.min(from, to - FIRST_LOOK_MS)), to: isoTime(to), cursor: undefined, failed: 0 };
@@ -178,17 +176,16 @@ function withoutOpen({ since, through }: ReconcileProgress): ReconcileProgress {
 
 function report({ source, log }: ScheduledSource, counts: ReconcileCounts & LookedAt): void {
   const fields = { source: source.name, ...counts };
-  if (counts.failed > 0)
-    log.error(fields, "events that never arrived could not be taken; they are tried again");
+  if (counts.failed > 0) log.error(fields, "missing events could not be accepted; they are retried");
   else if (counts.accepted > 0)
-    log.warn(fields, "events that never arrived were found at the platform, and are run");
-  else log.info(fields, "no event of the platform is missing");
+    log.warn(fields, "events that never arrived were found at the platform and accepted");
+  else log.info(fields, "the reconciliation found no missing event");
 }
 
 function reportFailure(parts: ScheduledSource, error: unknown): void {
   parts.ended("failed");
   parts.log.error(
     { source: parts.source.name, err: error },
-    "the look for events that never arrived did not come to its end; it goes on soon",
+    "the reconciliation did not finish; it is retried soon",
   );
 }

@@ -33,7 +33,7 @@ export type ReconcileOutcome =
   | "already_received"
   /** No handler takes its type. */
   | "ignored"
-  /** It could not be read; the next look tries it again. */
+  /** It could not be read; the next run tries it again. */
   | "failed";
 
 export interface ReconciledEvent {
@@ -89,8 +89,8 @@ export interface ReconcileResult {
 }
 
 /**
- * Looks at every event that the platform lists in a window, and accepts those that never arrived. An event is either
- * durable or still at the platform, so that a look that is cut off is done again, and nothing is lost.
+ * Checks every event that the platform lists in a window, and accepts those that never arrived. An event is durable
+ * here, or still listed there: a run that is interrupted is repeated and loses nothing.
  * @throws ApiError, StoreError or the reason of the signal; what was accepted by then stays
  */
 export async function reconcileWindow(run: ReconcileRun, parts: ReconcileParts): Promise<ReconcileResult> {

@@ -3,13 +3,13 @@ import { Area, equal, insert } from "./database.ts";
 import { type Lease, latestPlausibleLeaseEnd, takeLease } from "./lease.ts";
 import { writeSetting } from "./settings.ts";
 
-/** How far the look for events that never arrived has come. Times in ISO 8601. */
+/** How far the reconciliation of a source has come. Times in ISO 8601. */
 export interface ReconcileProgress {
-  /** Where the first look began: nothing before it is looked for. */
+  /** Where the first run began: no run goes back further. */
   readonly since?: string;
-  /** Everything before it was looked at, whole. */
+  /** The end of the last complete run. */
   readonly through?: string;
-  /** A look that has not come to its end. */
+  /** A run that has not finished. */
   readonly open?: {
     readonly from: string;
     readonly to: string;
@@ -23,7 +23,7 @@ export interface ReconcileProgress {
 /** Milliseconds since the epoch have this many digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-/** What the scheduled look of each source keeps, in `oncehook_settings`: its progress, and a lease. */
+/** What the scheduled reconciliation of each source keeps, in `oncehook_settings`: its progress, and a lease. */
 export class Reconciliations extends Area {
   async progress(source: string): Promise<ReconcileProgress> {
     const [found] = await this.read<{ value: string }>`SELECT value FROM oncehook_settings

@@ -120,7 +120,7 @@ async function deliver({ publicOrigin }: TestReceiver, event: object): Promise<u
 }
 
 describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
-  it("has the running receiver handle what never arrived, and leaves what did", () => {
+  it("the running receiver handles a missing event, and not one that arrived", () => {
     const [arrived, missing, other] = [stripeEvent(), stripeEvent(), stripeEvent({ type: "price.created" })];
     return withPlatform(dialect, stripeApi([arrived, missing, other]), (platform) =>
       withServing(platform, async (receiver, handled) => {
@@ -136,7 +136,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("does nothing the second time", () => {
+  it("a second run accepts nothing", () => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), (platform) =>
       withServing(platform, async (_receiver, handled) => {
@@ -149,7 +149,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("changes nothing in a dry run, and prints what is missing as JSON, too", () => {
+  it("a dry run changes nothing and prints what is missing, as JSON too", () => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), (platform) =>
       withServing(platform, async (_receiver, handled) => {
@@ -169,7 +169,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("ends with 1 where the handler of an event fails, whose retries go on", () => {
+  it("an event whose handler fails is retried, and the exit code is 1", () => {
     const missing = stripeEvent({ type: "invoice.failing" });
     return withPlatform(dialect, stripeApi([missing]), (platform) =>
       withServing(platform, async () => {
@@ -182,7 +182,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("makes events durable without a receiver, and ends with 1 as none has run them", () => {
+  it("an event that no receiver has run is durable, and the exit code is 1", () => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), async (platform) => {
       const { code, stdout } = await platform.reconcile("stripe", "--wait", "0");
@@ -194,7 +194,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     });
   });
 
-  it("keeps what it has where the platform stops to answer, and takes the rest the next time", () => {
+  it("a run that the platform cuts off keeps its events, and the next run accepts the others", () => {
     const [newer, older] = [stripeEvent(), stripeEvent()];
     const api = stripeApi([newer, older], 1);
     api.interfere = ({ url }, _count, response) => {
@@ -205,7 +205,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     return withPlatform(dialect, api, (platform) =>
       withServing(platform, async (_receiver, handled) => {
         const { code, stdout } = await platform.reconcile("stripe");
-        expect(stdout).toMatch(/The look did not come to its end: GET \/v1\/events of \S+ was answered 400/);
+        expect(stdout).toMatch(/Incomplete: GET \/v1\/events of \S+ was answered 400/);
         expect(code).toBe(1);
         expect(handled).toEqual([newer.id]);
         api.interfere = undefined;
@@ -215,14 +215,14 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("ends with 1 where more pages are left than it may read", () =>
+  it("a run that reaches --max-pages has the exit code 1", () =>
     withPlatform(dialect, stripeApi([stripeEvent(), stripeEvent()], 1), async (platform) => {
       const { code, stdout } = await platform.reconcile("stripe", "--max-pages", "1", "--dry-run");
-      expect(stdout).toContain("1 pages were read; older events were not looked at");
+      expect(stdout).toContain("1 pages were read; older events were not checked");
       expect(code).toBe(1);
     }));
 
-  it("lets a callback that comes later be a duplicate, whatever its spacing", () => {
+  it("a later callback of a reconciled event is a duplicate, whatever its spacing", () => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), (platform) =>
       withServing(platform, async (receiver, handled) => {
@@ -235,7 +235,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("leaves a row in the callback log that says where the event came from, without the key", () => {
+  it("the callback log says where a reconciled event came from, without the key", () => {
     const missing = stripeEvent({ data: { object: { note: KEY } } });
     return withPlatform(dialect, stripeApi([missing]), async (platform) => {
       const { stdout } = await platform.reconcile("stripe", "--wait", "0");
@@ -250,7 +250,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     });
   });
 
-  it("takes a failed delivery of GitHub under the id and with the bytes of its callback", () => {
+  it("a failed delivery of GitHub is handled under the id and with the bytes of its callback", () => {
     const payload = { ref: "refs/heads/main", number: 1 };
     const digest = (algorithm: string) =>
       createHmac(algorithm, SECRET).update(JSON.stringify(payload)).digest("hex");
@@ -279,7 +279,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
-  it("never runs an event whose body names another id than the list", () => {
+  it("an event whose body has another id than the list is not accepted", () => {
     const delivered_at = new Date((SECONDS - 900) * 1_000).toISOString();
     const delivery = { id: 7, guid: "guid-7", event: "push", delivered_at, status: "timed out", payload: {} };
     const api = githubApi([delivery]);
@@ -291,7 +291,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     };
     return withPlatform(dialect, api, async (platform) => {
       const { code, stdout } = await platform.reconcile("github", "--wait", "0");
-      expect(stdout).toContain('cannot be taken: its body has the id "another"');
+      expect(stdout).toContain('cannot be accepted: its body has the id "another"');
       expect(code).toBe(1);
       expect(await rowsOf(platform.target, "SELECT * FROM oncehook_failures")).toEqual([]);
     });
@@ -305,7 +305,7 @@ describe("oncehook reconcile", () => {
       'there is no source "unknown" with `reconcile` in oncehook.config.ts; these have it: stripe, github',
     ],
     ["plain", "the source plain has no `reconcile` in oncehook.config.ts"],
-  ])("names the sources that can be asked where %s cannot", (name, message) =>
+  ])("the source %s, which cannot be reconciled, is answered with those that can", (name, message) =>
     withPlatform("sqlite", stripeApi([]), async (platform) => {
       const { code, stderr } = await platform.reconcile(name);
       expect(stderr).toContain(message);
@@ -313,8 +313,8 @@ describe("oncehook reconcile", () => {
     }),
   );
 
-  it.each([[["--since", "soon"]], [["--until", "2d"]], [["--max-pages", "0"]]])(
-    "ends with 2 for %j",
+  it.each([[["--since", "soon"]], [["--until", "2d"]], [["--since", "5m"]], [["--max-pages", "0"]]])(
+    "the options %j have the exit code 2",
     (args) =>
       withPlatform("sqlite", stripeApi([]), async (platform) => {
         expect((await platform.reconcile("stripe", ...args)).code).toBe(2);

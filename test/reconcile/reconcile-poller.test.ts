@@ -82,12 +82,12 @@ async function progress(target: Target) {
   return rows[0] === undefined ? undefined : JSON.parse(String(rows[0].value));
 }
 
-/** A whole look has ended at this time of the clock. */
+/** A complete run has ended at this time of the clock. */
 const lookedThrough = (target: Target, ms: number) =>
   until(async () => (await progress(target))?.through === new Date(ms - 5 * MINUTE_MS).toISOString());
 
-describe.each(DIALECTS)("the scheduled look for events that never arrived on %s", (dialect) => {
-  it("has what never arrived handled, and nothing from before the first look", () =>
+describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
+  it("a missing event is handled, and no event from before the first run", () =>
     withScene(dialect, async ({ hand, events, handled, target, start }) => {
       events.push(event("evt_before", hand.seconds() - 3_600));
       const receiver = await start();
@@ -104,7 +104,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       expect(JSON.stringify(receiver.lines)).not.toContain(KEY);
     }));
 
-  it("overlaps the one before, since platforms list events late", () =>
+  it("an event that the platform lists late is found by the next run, which overlaps", () =>
     withScene(dialect, async ({ hand, events, handled, target, start }) => {
       await start();
       await lookedThrough(target, hand.ms);
@@ -117,7 +117,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       expect(handled).toEqual(["evt_late"]);
     }));
 
-  it("is had by one process at a time, once each interval", () =>
+  it("two processes on one database make one run an interval", () =>
     withScene(dialect, async ({ hand, api, target, start }) => {
       const [one, other] = [await start(), await start()];
       await lookedThrough(target, hand.ms);
@@ -130,7 +130,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       await Promise.all([one.stop(), other.stop()]);
     }));
 
-  it("goes on where the process ended in the middle, and loses nothing", () =>
+  it("a run that its process did not finish continues at its page, and loses nothing", () =>
     withScene(
       dialect,
       async ({ hand, api, events, handled, target, start, asked }) => {
@@ -155,7 +155,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       2,
     ));
 
-  it("begins its window anew where the platform has forgotten the cursor", () =>
+  it("a run whose cursor the platform refuses starts its window again", () =>
     withScene(
       dialect,
       async ({ hand, api, events, handled, target, start, asked }) => {
@@ -171,7 +171,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
           return true;
         };
         const second = await start();
-        await until(() => second.lines.some(({ msg }) => String(msg).includes("did not come to its end")));
+        await until(() => second.lines.some(({ msg }) => String(msg).includes("did not finish")));
         await until(async () => (await progress(target)).open === undefined);
         api.interfere = undefined;
         hand.ms += 10 * MINUTE_MS;
@@ -182,7 +182,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       2,
     ));
 
-  it("is tried again soon after a fault of the platform, from the same time on", () =>
+  it("a run that the platform refuses is repeated within five minutes from the same time on", () =>
     withScene(dialect, async ({ hand, api, events, handled, target, start }) => {
       const receiver = await start();
       await lookedThrough(target, hand.ms);
@@ -192,7 +192,7 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
         return true;
       };
       hand.ms += 10 * MINUTE_MS;
-      await until(() => receiver.lines.some(({ msg }) => String(msg).includes("did not come to its end")));
+      await until(() => receiver.lines.some(({ msg }) => String(msg).includes("did not finish")));
       expect(JSON.stringify(receiver.lines)).toContain("`reconcile.apiKey` is not accepted");
       api.interfere = undefined;
       hand.ms += 5 * MINUTE_MS;
@@ -200,18 +200,18 @@ describe.each(DIALECTS)("the scheduled look for events that never arrived on %s"
       expect(handled).toEqual(["evt_missing"]);
     }));
 
-  it("says so where a time has passed that the platform does not keep", () =>
+  it("the log reports a time that the platform's list does not reach", () =>
     withScene(dialect, async ({ hand, api, target, start }) => {
       const receiver = await start();
       await lookedThrough(target, hand.ms);
       hand.ms += 40 * DAY_MS;
       await lookedThrough(target, hand.ms);
-      expect(receiver.lines.some(({ msg }) => String(msg).includes("cannot be found any more"))).toBe(true);
+      expect(receiver.lines.some(({ msg }) => String(msg).includes("cannot be found"))).toBe(true);
       const from = Number(api.asked.at(-1)?.url.searchParams.get("created[gte]")) * 1_000;
       expect(from).toBe(hand.ms - 30 * DAY_MS);
     }));
 
-  it("does not go back beyond the records, without which a duplicate looks new", () =>
+  it("a run does not go back beyond the records, without which a duplicate looks new", () =>
     withScene(dialect, async ({ hand, api, target, start }) => {
       await start({ RECORD_RETENTION_DAYS: "10" });
       await lookedThrough(target, hand.ms);

@@ -67,15 +67,15 @@ export function createApiClient(apiUrl: string, headers: Readonly<Record<string,
       const answer = await once(url, sent, host);
       if (!(answer instanceof ApiError)) return answer;
       signal.throwIfAborted();
-      const waitMs = answer instanceof PassingError ? answer.waitMs(tries) : Number.POSITIVE_INFINITY;
+      const waitMs = answer instanceof TransientError ? answer.waitMs(tries) : Number.POSITIVE_INFINITY;
       if (tries === TRIES || waitMs > LONGEST_PAUSE_MS) throw answer;
       await pause(waitMs, signal);
     }
   };
 }
 
-/** What may pass by itself. */
-class PassingError extends ApiError {
+/** Tried again: it may go away by itself. */
+class TransientError extends ApiError {
   retryAfterMs: number | undefined;
 
   waitMs(tries: number): number {
@@ -92,7 +92,7 @@ async function once(
   try {
     response = await sendRequest(url, sending);
   } catch (cause) {
-    return new PassingError(`${host} cannot be asked: ${reasonOf(cause)}`, 0, { cause });
+    return new TransientError(`${host} cannot be asked: ${reasonOf(cause)}`, 0, { cause });
   }
   const { status, headers, body } = response;
   if (status !== 200) return statusError(response, `${sending.method} ${url.pathname} of ${host}`);
@@ -102,7 +102,7 @@ async function once(
     return { json: parseExact(body), link: [headers.link ?? ""].flat().join(", ") };
   } catch {
     // Its error shows a part of the text.
-    return new PassingError(`${host} answers 200 with a body that is not JSON, or ends too early`, status);
+    return new TransientError(`${host} answers 200 with a body that is not JSON, or ends too early`, status);
   }
 }
 
@@ -111,7 +111,7 @@ function statusError({ status, headers }: ReceivedResponse, what: string): ApiEr
   const isLimited = status === 429 || (status === 403 && pauseMs !== undefined);
   if (isLimited || status >= 500) {
     const wish = pauseMs === undefined ? "" : `; it wants a pause of ${Math.ceil(pauseMs / 1_000)} s`;
-    const error = new PassingError(`${what} was answered ${status}${wish}`, status);
+    const error = new TransientError(`${what} was answered ${status}${wish}`, status);
     error.retryAfterMs = pauseMs;
     return error;
   }

@@ -42,7 +42,7 @@ function withApi<T>(api: PlatformApi, use: (apiUrl: string) => Promise<T>): Prom
 const ofStripe = (apiUrl: string) => stripe({ secret: SECRET, reconcile: { apiKey: KEY, apiUrl } }).reconcile;
 
 describe("the events that Stripe lists", () => {
-  it("are read page after page with the key as a bearer token", () => {
+  it("Stripe's events are read page after page with the key as a bearer token", () => {
     const api = stripeApi(stripeEvents(5), 2);
     return withApi(api, async (apiUrl) => {
       const { ids, cursors } = await listed(ofStripe(apiUrl));
@@ -59,12 +59,12 @@ describe("the events that Stripe lists", () => {
     });
   });
 
-  it("are read from a cursor on", () =>
+  it("Stripe's events are read from a cursor on", () =>
     withApi(stripeApi(stripeEvents(3), 2), async (apiUrl) => {
       expect((await listed(ofStripe(apiUrl), "evt_2")).ids).toEqual(["evt_3"]);
     }));
 
-  it("become callbacks whose numbers have all of their digits", () => {
+  it("a callback made of a listed event keeps the digits of its numbers", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.end(
@@ -87,7 +87,7 @@ describe("the events that Stripe lists", () => {
     ["is limited and says no time", 429, {}, [1_000]],
     ["has a fault", 500, {}, [1_000]],
     ["is limited by 403", 403, { "retry-after": "0" }, [0]],
-  ])("are asked for again after a pause where the API %s", (_name, status, headers, pauses) => {
+  ])("an API that %s is asked again after a pause", (_name, status, headers, pauses) => {
     const api = stripeApi(stripeEvents(1));
     api.interfere = (_request, count, response) => {
       if (count > 1) return false;
@@ -99,7 +99,7 @@ describe("the events that Stripe lists", () => {
     });
   });
 
-  it("are asked for four times, and no more, with growing pauses", () => {
+  it("an API that stays unavailable is asked four times", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.writeHead(503).end();
@@ -113,7 +113,7 @@ describe("the events that Stripe lists", () => {
     });
   });
 
-  it("are left to the next run where the API wants a pause of more than a minute", () => {
+  it("a pause of more than a minute is left to the next run", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.writeHead(429, { "retry-after": "61" }).end();
@@ -128,7 +128,7 @@ describe("the events that Stripe lists", () => {
   it.each([
     ["JSON that ends too early", '{"has_more":true,"data":[{"id":"evt_'],
     ["no JSON", "<html>"],
-  ])("are not taken from %s, which is asked for again", (_name, body) => {
+  ])("an answer of %s is asked for again", (_name, body) => {
     const api = stripeApi(stripeEvents(1));
     api.interfere = (_request, count, response) => {
       if (count === 1) response.end(body);
@@ -140,7 +140,7 @@ describe("the events that Stripe lists", () => {
     });
   });
 
-  it("are asked for again where the connection breaks within the answer", () => {
+  it("a connection that breaks within the answer is tried again", () => {
     const api = stripeApi(stripeEvents(1));
     api.interfere = (_request, count, response) => {
       if (count > 1) return false;
@@ -151,7 +151,7 @@ describe("the events that Stripe lists", () => {
     return withApi(api, async (apiUrl) => expect((await listed(ofStripe(apiUrl))).ids).toEqual(["evt_1"]));
   });
 
-  it("do not end where a page has no list: that is an error", () => {
+  it("a page without a list is an error, and not the end", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.end('{"object":"list"}');
@@ -162,7 +162,7 @@ describe("the events that Stripe lists", () => {
     );
   });
 
-  it("are an error where more of them are promised after an event without an id", () => {
+  it("a page that promises more after an event without an id is an error", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.end('{"has_more":true,"data":[{}]}');
@@ -171,7 +171,7 @@ describe("the events that Stripe lists", () => {
     return withApi(api, (apiUrl) => expect(listed(ofStripe(apiUrl))).rejects.toThrow("has no id"));
   });
 
-  it("are not asked for at the target of a redirect, which would get the key", () => {
+  it("a redirect is not followed, whose target would get the key", () => {
     const other = stripeApi([]);
     return withApi(other, (otherUrl) => {
       const api = stripeApi([]);
@@ -186,7 +186,7 @@ describe("the events that Stripe lists", () => {
     });
   });
 
-  it("are refused with the option's name, and without the key, where the key is wrong", () => {
+  it("a refused key is reported with the option's name, and without the key", () => {
     const api = stripeApi([]);
     api.interfere = (_request, _count, response) => {
       response.writeHead(401).end(`{"error":{"message":"Invalid API Key provided: ${KEY}"}}`);
@@ -212,7 +212,7 @@ const ofGitHub = (apiUrl: string, over: object = {}) => {
 };
 
 describe("the deliveries that GitHub lists", () => {
-  it("are read along the cursor of `Link`, and never at its address", () => {
+  it("GitHub's deliveries are read by the cursor of `Link`, and never at its address", () => {
     const api = githubApi([delivery(1), delivery(2), delivery(3)], 2);
     return withApi(api, async (apiUrl) => {
       expect((await listed(ofGitHub(apiUrl))).ids).toEqual(["guid-1", "guid-2", "guid-3"]);
@@ -222,7 +222,7 @@ describe("the deliveries that GitHub lists", () => {
     });
   });
 
-  it("are those that failed, each event once, unless all are wanted", () =>
+  it("GitHub's failed deliveries are listed, each event once, unless all are wanted", () =>
     withApi(
       githubApi([delivery(1, { status: "OK" }), delivery(2), delivery(3, { guid: "guid-2" })]),
       async (apiUrl) => {
@@ -231,7 +231,7 @@ describe("the deliveries that GitHub lists", () => {
       },
     ));
 
-  it("end where a whole page is older than the window", () => {
+  it("GitHub's list ends where a whole page is older than the window", () => {
     const old = [2, 3, 4].map((id) => delivery(id, { delivered_at: BEFORE }));
     const api = githubApi([delivery(1), ...old], 1);
     return withApi(api, async (apiUrl) => {
@@ -240,7 +240,7 @@ describe("the deliveries that GitHub lists", () => {
     });
   });
 
-  it("become callbacks with the headers and the payload of the delivery", () =>
+  it("a callback made of a delivery has its headers and its payload", () =>
     withApi(githubApi([delivery(9007199254740991, { signature: "sha256=aa" })]), async (apiUrl) => {
       const { events } = await listed(ofGitHub(apiUrl));
       const callback = await events[0]?.callback();
@@ -252,7 +252,7 @@ describe("the deliveries that GitHub lists", () => {
       expect(String(callback?.body)).toBe('{"ref":"refs/9007199254740991"}');
     }));
 
-  it("of an organization's webhook are read as well", () => {
+  it("the deliveries of an organization's webhook are listed", () => {
     const api = githubApi([delivery(1)]);
     return withApi(api, async (apiUrl) => {
       await listed(ofGitHub(apiUrl, { repository: undefined, organization: "octo" }));
@@ -271,7 +271,7 @@ describe("the events that Square lists", () => {
   const ofSquare = (apiUrl: string) =>
     square({ secret: SECRET, reconcile: { apiKey: KEY, apiUrl } }).reconcile;
 
-  it("are searched for with the same query on each page", () => {
+  it("Square's search has the same query on each page", () => {
     const api = squareApi(events, 2);
     return withApi(api, async (apiUrl) => {
       expect((await listed(ofSquare(apiUrl))).ids).toEqual(["e1", "e2", "e3"]);
@@ -284,10 +284,10 @@ describe("the events that Square lists", () => {
     });
   });
 
-  it("may be none", () =>
+  it("a search of Square without events lists none", () =>
     withApi(squareApi([]), async (apiUrl) => expect((await listed(ofSquare(apiUrl))).ids).toEqual([])));
 
-  it("are an error where Square says that the search failed", () => {
+  it("a failed search of Square is an error", () => {
     const api = squareApi([]);
     api.interfere = (_request, _count, response) => {
       response.end('{"errors":[{"code":"BAD_REQUEST"}]}');
@@ -304,7 +304,7 @@ describe("the events that Paddle lists", () => {
     ...{ event_id: `evt_${n}`, event_type: "transaction.completed", occurred_at, data: { id: n } },
   });
 
-  it("are read from the newest on until a whole page is older than the window", () => {
+  it("Paddle's events are read from the newest on until a whole page is older than the window", () => {
     const times = [BEFORE, BEFORE, BEFORE, AT, AT, "2026-10-03T00:00:00Z"];
     const api = paddleApi(
       times.map((time, index) => paddleEvent(index + 1, time)),
@@ -327,7 +327,7 @@ describe("the options of `reconcile`", () => {
     ["every", { every: "0m" }],
     ["apiUrl", { apiUrl: "http://api.example.com" }],
     ["apiUrl", { apiUrl: "https://user@api.example.com" }],
-  ])("name %s where it cannot be used: %j", (name, over) => {
+  ])("the option %s that cannot be used is named: %j", (name, over) => {
     const reconcile = { apiKey: KEY, ...over } as { apiKey: string };
     expect(() => stripe({ secret: SECRET, reconcile })).toThrow(`stripe: \`reconcile.${name}\``);
   });
@@ -339,11 +339,11 @@ describe("the options of `reconcile`", () => {
     [{ repository: "octo" }],
     [{ hook: -1 }],
     [{ deliveries: "some" }],
-  ])("of GitHub name a webhook: not %j", (over) => {
+  ])("GitHub's options %j, which name no webhook, are refused", (over) => {
     expect(() => ofGitHub("https://api.github.com", over)).toThrow("github: `reconcile");
   });
 
-  it("make the key a secret of the source", () => {
+  it("the API key is a secret of its source", () => {
     const source = stripe({ secret: SECRET, reconcile: { apiKey: KEY, every: "1h" } });
     expect(source.secrets).toEqual([SECRET, KEY]);
     expect(source.reconcile).toMatchObject({
@@ -352,7 +352,7 @@ describe("the options of `reconcile`", () => {
     });
   });
 
-  it("are left out by default", () => {
+  it("a source without `reconcile` is not reconciled", () => {
     expect(stripe({ secret: SECRET }).reconcile).toBeUndefined();
   });
 });
