@@ -1,10 +1,18 @@
 import type { Command } from "commander";
 import { type ReconcileReport, reconcileOnce } from "../app/index.ts";
-import { createLogger, createMask } from "../observability/index.ts";
+import type { Log } from "../domain/index.ts";
 import { durationMs } from "../sources/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
+import {
+  counted,
+  escapeControls,
+  JSON_OPTION,
+  type JsonOptions,
+  printResult,
+  shortText,
+  table,
+} from "./output.ts";
 import { UsageError } from "./user-error.ts";
 
 interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
@@ -45,15 +53,22 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   if (untilMs >= sinceMs)
     throw new UsageError(`--since: got ${options.since}, expected longer ago than --until, ${options.until}`);
   const loaded = await loadConfiguration(options, { listens: false });
-  const mask = createMask({ ...loaded.config.mask, secretValues: loaded.config.secretValues });
   const isDryRun = options.dryRun === true;
   const report = await reconcileOnce(loaded, {
     ...{ source, sinceMs, untilMs, isDryRun, maxPages: options.maxPages, waitMs: options.wait * 1_000 },
-    log: createLogger({ level: "silent", mask }),
+    log: LOG,
   });
   printResult(options, report, () => reportText(report, isDryRun));
   if (!isWell(report)) process.exitCode = 1;
 }
+
+/** Warnings go to standard error, beside the report. */
+function warn(fields: object, message: string): void {
+  const { event_id: id = "" } = fields as { readonly event_id?: string };
+  process.stderr.write(`${escapeControls(id)}: ${message}\n`);
+}
+
+const LOG: Log = { debug() {}, info() {}, warn, error: warn };
 
 function timeOf(option: string, text: string): number {
   const ms = text === "0" ? 0 : durationMs(text);

@@ -200,6 +200,19 @@ describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
       expect(handled).toEqual(["evt_missing"]);
     }));
 
+  it("a run with an event that cannot be read accepts the others, and is not complete", () =>
+    withScene(dialect, async ({ hand, events, handled, target, start }) => {
+      const receiver = await start();
+      await lookedThrough(target, hand.ms);
+      const before = await progress(target);
+      events.push({ ...event("evt_bad", hand.seconds()), type: "" }, event("evt_good", hand.seconds()));
+      hand.ms += 10 * MINUTE_MS;
+      const isReported = () => receiver.lines.some(({ msg }) => String(msg).includes("they are retried"));
+      await until(() => handled.length === 1 && isReported());
+      expect(handled).toEqual(["evt_good"]);
+      expect(await progress(target)).toEqual(before);
+    }));
+
   it("the log reports a time that the platform's list does not reach", () =>
     withScene(dialect, async ({ hand, api, target, start }) => {
       const receiver = await start();
