@@ -3,8 +3,10 @@ import type { Config } from "../config/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createPoller } from "../poller/index.ts";
+import { createReconcilePoller } from "../reconcile/index.ts";
 import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import type { UndoStep } from "./listeners.ts";
+import { scheduledSources } from "./reconcile.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */
@@ -17,16 +19,19 @@ export const POLL_INTERVALS = {
   alertPollMs: 60_000,
   rollupPollMs: 5_000,
   secretPollMs: 5_000,
+  reconcilePollMs: 30_000,
 };
 export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 
 export function createBackgroundWork(
   config: Config,
-  { receiver, metrics, arrivals, rollups }: Services,
+  services: Services,
   tokens: RenewableTokens,
   channels: readonly Channel[],
 ) {
+  const { receiver, metrics, arrivals, rollups } = services;
   const { store, clock, log } = receiver;
+  const reconciliation = createReconcilePoller(scheduledSources(config, services));
   const accepted = createAcceptedPoller(receiver);
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
@@ -58,7 +63,7 @@ export function createBackgroundWork(
     clock,
     log,
   });
-  const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh].map(
+  const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
     (loop) => () => loop.stop(),
   );
   let stopped: Promise<unknown> | undefined;
@@ -77,6 +82,7 @@ export function createBackgroundWork(
       bulkReplays.start(ms.bulkPollMs);
       outbox.start(ms.outboxPollMs);
       tokenRefresh.start(ms.refreshPollMs);
+      reconciliation.start(ms.reconcilePollMs);
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
     /** Does what is due now, once, and resolves when it has ended: accepted events and retries, then deliveries and tokens. */

@@ -14,6 +14,7 @@ import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./own-package.ts";
+import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand, signCommand } from "./send-commands.ts";
 import { serveCommand } from "./serve-command.ts";
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     failuresCommand(),
     replayCommand(),
     discardCommand(),
+    reconcileCommand(),
     notificationsCommand(),
     tailCommand(),
     sourcesCommand(),

@@ -16,6 +16,8 @@ export interface SendRequestOptions {
   readonly maxBytes: number;
   /** PEM: believe this certificate and no other, whatever its name. For a listener of this very process. */
   readonly certificate?: Buffer | undefined;
+  /** Ends the request before its time. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ReceivedResponse {
@@ -27,11 +29,12 @@ export interface ReceivedResponse {
 
 /**
  * One request and its answer, over a connection of its own, no redirect followed.
- * @throws the system's error, with its `code`; a DOMException named TimeoutError past the time limit
+ * @throws the system's error, with its `code`; a DOMException named TimeoutError past the time limit; the signal's reason
  */
 export async function sendRequest(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
   const { method, headers, body = "", timeLimitMs, maxBytes, certificate } = sending;
-  const signal = AbortSignal.timeout(timeLimitMs);
+  const timeLimit = AbortSignal.timeout(timeLimitMs);
+  const signal = sending.signal === undefined ? timeLimit : AbortSignal.any([timeLimit, sending.signal]);
   const length = method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
   const options = {
     ...{ method, agent: false, signal, headers: { ...headers, ...length } },

@@ -51,6 +51,8 @@ const HELP = {
   oncehook_stale_events_total: "Events that were not run, since a newer one of their orderBy had run.",
   oncehook_type_mismatch_total: "Callbacks whose header and body named different types.",
   oncehook_callback_log_dropped_total: "Callbacks that were counted but not logged.",
+  oncehook_reconciled_total: "Events that scheduled reconciliations checked, by outcome.",
+  oncehook_reconcile_runs_total: "Scheduled reconciliations, by outcome.",
   oncehook_database_up: "Whether the database answered at this scrape: 1 or 0.",
   oncehook_database_free_bytes: "Bytes that are free on the disk of the embedded database.",
 } as const;
@@ -89,6 +91,9 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
     staleEvent: counters.staleEvent,
     typeMismatch: counters.typeMismatch,
     callbackDropped: counters.dropped,
+    /** An event that a platform lists, and a scheduled look at its list. */
+    reconciled: counters.reconciled,
+    reconcileRun: counters.reconcileRuns,
     /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
     render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
@@ -131,6 +136,14 @@ function createCounters(registry: Registry) {
       ["code"],
       Object.keys(DIAGNOSES),
     ),
+    reconciled: counter<[source: string, outcome: string]>("oncehook_reconciled_total", [
+      "source",
+      "outcome",
+    ]),
+    reconcileRuns: counter<[source: string, outcome: string]>("oncehook_reconcile_runs_total", [
+      "source",
+      "outcome",
+    ]),
     bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [""]),
     staleEvent: counter<[]>("oncehook_stale_events_total", [], [""]),
     typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [""]),

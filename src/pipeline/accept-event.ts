@@ -1,17 +1,22 @@
 import { type AttemptOutcome, isRefused, type Outcome } from "../domain/index.ts";
+import type { EventContent } from "../sources/index.ts";
 import { faultOutcome } from "./concurrency.ts";
 import type { Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
+
+export interface AcceptedEvent extends Pick<Delivery, "key" | "version"> {
+  readonly content: Pick<EventContent, "body" | "bodySha256">;
+}
 
 /**
  * Makes an event durable that no handler has run yet, so that its platform may have its response.
  * @param runAt when the retry loop may run it
  */
 export async function acceptEvent(
-  { key, content, version }: Pick<Delivery, "key" | "content" | "version">,
+  { key, content, version }: AcceptedEvent,
   eventType: string,
   runAt: Date,
-  { store, encryptor, clock }: Receiver,
+  { store, encryptor, clock }: Pick<Receiver, "store" | "encryptor" | "clock">,
 ): Promise<void> {
   const { body, bodySha256 } = content;
   const encryptedBody = encryptor.encrypt(body, failureContext(key));

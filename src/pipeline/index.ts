@@ -1,6 +1,8 @@
+export { acceptEvent } from "./accept-event.ts";
 export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
+export { UNKNOWN_BYTES } from "./duplicate-outcome.ts";
 export { errorText } from "./error-text.ts";
 export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";

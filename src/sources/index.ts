@@ -20,6 +20,14 @@ export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
 export { LEARNING_PRESETS, PRESET_NAMES, type PresetName } from "./presets/names.ts";
+export { ApiError } from "./reconcile/api-client.ts";
+export {
+  durationMs,
+  type ListedEvent,
+  type MissedCallback,
+  type ReconcileWindow,
+  type Reconciliation,
+} from "./reconcile/reconciliation.ts";
 export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";
 export {
   type CertificateKeys,

@@ -1,6 +1,7 @@
 import type { CallbackEvent, Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { Scheme } from "./schemes/scheme.ts";
@@ -94,4 +95,6 @@ export interface SourceDefinition {
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
+  /** How events are found that never arrived; left out where that was not asked for, or the platform lists none. */
+  readonly reconcile?: Reconciliation;
 }

@@ -13,6 +13,7 @@ import { Notifications } from "./notifications.ts";
 import { RedirectStates, UserTokens } from "./oauth.ts";
 import { Outbox } from "./outbox.ts";
 import { Preparations } from "./preparations.ts";
+import { Reconciliations } from "./reconciliations.ts";
 import { Records } from "./records.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
@@ -43,6 +44,7 @@ export function createAreas(database: Database) {
     sessions: new Sessions(database),
     audit: new Audit(database),
     rateCounters: new RateCounters(database),
+    reconciliations: new Reconciliations(database),
     leases: new Leases(database),
     settings: new Settings(database),
     signedBytes: new SignedBytes(database),

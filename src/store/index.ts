@@ -37,6 +37,7 @@ export { type EventOrder, takeOrder } from "./order-keys.ts";
 export type * from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";
+export type * from "./reconciliations.ts";
 export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";

@@ -117,6 +117,7 @@ async function startOn(
     bulkPollMs: NEVER_MS,
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
+    reconcilePollMs: NEVER_MS,
   });
   const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
   const [signingSecret = ""] = config.authentication.signing.secrets;

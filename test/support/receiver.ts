@@ -49,6 +49,7 @@ export interface ReceiverOptions {
   readonly alertPollMs?: number;
   readonly rollupPollMs?: number;
   readonly secretPollMs?: number;
+  readonly reconcilePollMs?: number;
 }
 
 /** Secrets that are the same in every test, since several of them share a database. */
@@ -84,6 +85,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     alertPollMs: 3_600_000,
     rollupPollMs: 3_600_000,
     secretPollMs: 3_600_000,
+    reconcilePollMs: 3_600_000,
     ...parts,
     logger,
   });

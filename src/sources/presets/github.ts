@@ -1,11 +1,17 @@
-import { hmacPreset } from "./preset.ts";
+import { type GitHubReconcileOptions, githubDeliveries } from "../reconcile/github-deliveries.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
+
+export interface GitHubOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: GitHubReconcileOptions;
+}
 
 /**
  * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is
  * signed, so the signed bytes are a second key. Source: @octokit/webhooks-methods; GitHub Docs, "Validating webhook
  * deliveries" and "Webhook events and payloads" (25 MB). It does not deliver a failed one again by itself.
  */
-export const github = hmacPreset({
+export const github = hmacPreset<GitHubOptions>({
   preset: "github",
   facts: {
     title: "GitHub",
@@ -24,4 +30,5 @@ export const github = hmacPreset({
     type: "header.X-GitHub-Event",
     headers: ["X-GitHub-Event", "X-GitHub-Hook-ID"],
   },
+  reconcile: githubDeliveries,
 });

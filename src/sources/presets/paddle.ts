@@ -1,4 +1,11 @@
-import { hmacPreset } from "./preset.ts";
+import { paddleEvents } from "../reconcile/paddle-events.ts";
+import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
+
+export interface PaddleOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: ReconcileOptions;
+}
 
 /**
  * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are
@@ -7,7 +14,7 @@ import { hmacPreset } from "./preset.ts";
  * old, so each try is signed anew. This preset takes 300 s, which a slow network and a clock that is off do not
  * exceed: records keep out replays.
  */
-export const paddle = hmacPreset({
+export const paddle = hmacPreset<PaddleOptions>({
   preset: "paddle",
   facts: {
     title: "Paddle",
@@ -32,4 +39,5 @@ export const paddle = hmacPreset({
     timestamp: { at: "body.occurred_at", unit: "iso" },
     hasSignedTime: true,
   },
+  reconcile: paddleEvents,
 });

@@ -1,6 +1,7 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { compileFilters } from "../contract/event-filter.ts";
 import { visitAddress } from "../contract/visit.ts";
+import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliation.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
@@ -33,7 +34,7 @@ export interface LearningOptions extends SourceSettings {
   readonly secret?: SecretOption | TenantSecrets;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign"> {
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "reconcile"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -53,7 +54,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, hmac, sign, isUsable = () => true } = parts;
+  const { preset, facts, secrets, scheme, hmac, sign, reconcile, isUsable = () => true } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -74,6 +75,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     },
     ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
+    ...(reconcile !== undefined && { reconcile }),
   };
 }
 
@@ -82,7 +84,7 @@ function learns({ handshakes = [] }: ContractData): boolean {
 }
 
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
-export interface HmacPreset<Options extends LearningOptions> {
+export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
@@ -91,13 +93,18 @@ export interface HmacPreset<Options extends LearningOptions> {
   readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
   readonly otherSecrets?: (options: Options) => readonly string[];
+  /** @throws TypeError that names the option that is wrong */
+  readonly reconcile?: (options: NonNullable<Options["reconcile"]>) => Reconciliation;
 }
+
+/** A preset's options that may have `reconcile`; most presets ignore it, since their platforms list no events. */
+type ReconcilableOptions = LearningOptions & { readonly reconcile?: ReconcileOptions };
 
 /**
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong
  */
-export function hmacPreset<Options extends LearningOptions = PresetOptions>(
+export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): Preset<Options> {
   const { preset, facts } = data;
@@ -114,6 +121,8 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
     const isLearning = learns(contract);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
+    const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
+    const apiKeys = [options.reconcile?.apiKey].filter((key) => key !== undefined);
     const make = ({ clock, origin }: SourceEnvironment) => {
       return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
     };
@@ -121,7 +130,7 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
       preset,
       facts,
       settings: options,
-      secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
+      secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
         const { name, learning = NOTHING_LEARNT } = environment;
         if (ofTenants !== undefined) return createTenantScheme(name, ofTenants, make(environment));
@@ -133,6 +142,7 @@ export function hmacPreset<Options extends LearningOptions = PresetOptions>(
       ...(current !== undefined && {
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
       }),
+      ...(reconcile !== undefined && { reconcile }),
     });
   }
   create.describe = describe(() => {
@@ -150,6 +160,7 @@ function tenantSecrets(preset: string, secret: TenantSecrets, { path }: SourceSe
     `${preset}: \`secret\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
   );
 }
+
 const EXAMPLE_SECRET = "of no source";
 
 /** @throws TypeError where none is set */

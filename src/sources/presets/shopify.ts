@@ -6,6 +6,8 @@ import { hmacPreset } from "./preset.ts";
  * each topic under one `X-Shopify-Event-Id`, often with the same bytes, so that id and bytes are keys within a topic.
  * Source: @shopify/shopify-api `lib/webhooks/validate.ts`; Shopify, "Verify webhook deliveries", "Ignore duplicate
  * webhooks" and the changelog's "Updates to webhook retry mechanism": a retry has the first payload.
+ * It has no `reconcile`: the Admin API lists subscriptions and resources, but neither webhook events nor deliveries, so
+ * that nothing has the id of a callback that never arrived. Shopify advises jobs that fetch the resources.
  */
 export const shopify = hmacPreset({
   preset: "shopify",

@@ -1,11 +1,18 @@
-import { hmacPreset } from "./preset.ts";
+import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
+import { squareEvents } from "../reconcile/square-events.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
+
+export interface SquareOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: ReconcileOptions;
+}
 
 /**
  * Square: `x-square-hmacsha256-signature`, HMAC-SHA256 in base64 over the notification URL and the body. The URL is the
  * one that is registered at Square: `CALLBACK_BASE_URL` must have the same protocol and host.
  * Source: square `wrapper/WebhooksHelper.ts`; Square, "Verify and validate an event notification".
  */
-export const square = hmacPreset({
+export const square = hmacPreset<SquareOptions>({
   preset: "square",
   facts: {
     title: "Square",
@@ -24,4 +31,5 @@ export const square = hmacPreset({
     timestamp: { at: "body.created_at", unit: "iso" },
     headers: ["square-retry-number", "square-retry-reason", "square-initial-delivery-timestamp"],
   },
+  reconcile: squareEvents,
 });

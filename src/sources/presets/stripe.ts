@@ -1,11 +1,18 @@
-import { hmacPreset } from "./preset.ts";
+import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
+import { stripeEvents } from "../reconcile/stripe-events.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
+
+export interface StripeOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: ReconcileOptions;
+}
 
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
  * Source: stripe-node `src/Webhooks.ts`; https://docs.stripe.com/webhooks/signature. The SDK accepts times in the
  * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each.
  */
-export const stripe = hmacPreset({
+export const stripe = hmacPreset<StripeOptions>({
   preset: "stripe",
   facts: {
     title: "Stripe",
@@ -31,4 +38,5 @@ export const stripe = hmacPreset({
     timestamp: { at: "body.created", unit: "seconds" },
     hasSignedTime: true,
   },
+  reconcile: stripeEvents,
 });

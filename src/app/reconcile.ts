@@ -1,0 +1,278 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../config/index.ts";
+import {
+  type CallbackLogEntry,
+  type Clock,
+  type Log,
+  systemClock,
+  UNKNOWN_REQUEST,
+} from "../domain/index.ts";
+import { createEncryptor } from "../encryption/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { createMask, type Mask } from "../observability/index.ts";
+import {
+  earliestTime,
+  type ReconcileCounts,
+  type ReconciledEvent,
+  type ReconciledSource,
+  reconcileWindow,
+  type ScheduledSource,
+} from "../reconcile/index.ts";
+import { MaintenanceError, type Migration, type Store } from "../store/index.ts";
+import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
+import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { connectStore } from "./open-store.ts";
+import type { Services } from "./services.ts";
+
+/** What the row of a reconciled event has in the place of an HTTP method. */
+const METHOD = "RECONCILE";
+
+/** Undefined for a source whose definition has no `reconcile`. */
+function reconciledSource(
+  { name, definition }: ConfiguredSource,
+  { basePath, baseUrl }: Config,
+  clock: Clock,
+): ReconciledSource | undefined {
+  const { reconcile: api, settings } = definition;
+  if (api === undefined) return undefined;
+  const environment = { name, clock, origin: () => new URL(baseUrl).origin };
+  return {
+    name,
+    path: `${basePath}${settings.path ?? `/api/${name}/callback`}`,
+    scheme: definition.createScheme(environment),
+    contract: definition.createContract(environment),
+    api,
+  };
+}
+
+/** The sources that a receiver asks for missing events by itself. */
+export function scheduledSources(config: Config, services: Services): ScheduledSource[] {
+  const { receiver, metrics, mask, callbackLog, configured } = services;
+  const { store, registry, encryptor, clock, log } = receiver;
+  return configured.flatMap((one) => {
+    const source = reconciledSource(one, config, clock);
+    if (source?.api.everyMs === undefined) return [];
+    const noted = (event: ReconciledEvent) => {
+      metrics.reconciled(source.name, event.outcome);
+      logReconciled(event, source, log);
+      const entry = entryOf(event, source, mask, clock);
+      if (entry === undefined) return;
+      callbackLog.writeLine(entry, { isJson: true });
+      callbackLog.addEntry(entry);
+    };
+    const ended = (outcome: string) => metrics.reconcileRun(source.name, outcome);
+    const wake = () => receiver.acceptedEvents.onAccepted();
+    const { recordDays } = config.retention;
+    return { source, store, registry, encryptor, clock, log, noted, ended, wake, recordDays };
+  });
+}
+
+function logReconciled({ id, type, outcome, reason }: ReconciledEvent, source: ReconciledSource, log: Log) {
+  if (outcome !== "failed") return;
+  const fields = { source: source.name, event_id: id, event_type: type, reason };
+  log.warn(fields, "a missing event could not be accepted");
+}
+
+/** The row of the callback log: it says where the event came from. Undefined for one that was not accepted. */
+function entryOf(
+  { id, type, callback }: ReconciledEvent,
+  { name, api }: ReconciledSource,
+  mask: Mask,
+  clock: Clock,
+): CallbackLogEntry | undefined {
+  if (callback === undefined) return undefined;
+  return {
+    ...UNKNOWN_REQUEST,
+    requestId: randomUUID(),
+    receivedAt: clock.now().toISOString(),
+    source: name,
+    eventId: id,
+    eventType: type,
+    method: METHOD,
+    url: mask.url(api.address),
+    requestHeaders: JSON.stringify(mask.headers(callback.headers)),
+    requestBody: mask.body(callback.body, { isJson: true }),
+    outcome: "accepted",
+    responseStatus: 200,
+    error: null,
+  };
+}
+
+export interface ReconcileRequest {
+  /** The name of the source. */
+  readonly source: string;
+  /** How far to look back, in milliseconds. */
+  readonly sinceMs: number;
+  /** Where to end, in milliseconds ago. */
+  readonly untilMs: number;
+  readonly isDryRun: boolean;
+  readonly maxPages: number;
+  /** How long to wait for the receiver to run what was accepted. */
+  readonly waitMs: number;
+  readonly log: Log;
+}
+
+/** Where an accepted event is: handled, waiting for a retry, with its retries exhausted, or not run yet. */
+export type FollowedState = "handled" | "waiting" | "exhausted" | "accepted";
+
+export interface ReconcileReport {
+  readonly source: string;
+  readonly from: string;
+  readonly to: string;
+  readonly counts: ReconcileCounts;
+  /** Those that never arrived, and those that could not be taken. */
+  readonly events: readonly (Omit<ReconciledEvent, "callback"> & { readonly state?: FollowedState })[];
+  /** Whether the platform was asked for all of the window. */
+  readonly isComplete: boolean;
+  /** Why it was not. */
+  readonly stoppedBy?: string;
+}
+
+interface Loaded {
+  readonly config: Config;
+  readonly handlers: readonly Handler[];
+  readonly migrations: readonly Migration[];
+}
+
+/**
+ * Reconciles a source once, beside a receiver or without one; it runs no handler.
+ * @throws MaintenanceError for a source that cannot be asked, StartError for a database that cannot be opened
+ */
+export async function reconcileOnce(
+  { config, handlers, migrations }: Loaded,
+  request: ReconcileRequest,
+): Promise<ReconcileReport> {
+  const { log } = request;
+  const clock = systemClock;
+  const configured = await configuredSources(config);
+  const source = sourceNamed(request.source, configured, config);
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const exchange = () => Promise.reject(new Error("nothing is exchanged while reconciling"));
+  const registry = configuredHandlers(config, handlers, exchange, encryptor);
+  const window = windowOf(request, source, config, clock);
+  const { store } = await connectStore(config, migrationsOf(registry, migrations), clock);
+  try {
+    const events: ReconciledEvent[] = [];
+    const entries: CallbackLogEntry[] = [];
+    const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+    const noted = (event: ReconciledEvent) => {
+      if (!["missing", "accepted", "failed"].includes(event.outcome)) return;
+      const { callback: _, ...shown } = event;
+      events.push(shown);
+      const entry = entryOf(event, source, mask, clock);
+      if (entry !== undefined) entries.push(entry);
+    };
+    const flush = async () => {
+      const rows = entries.splice(0);
+      if (rows.length > 0) await store.appendCallbacks(rows);
+    };
+    const parts = { source, store, registry, encryptor, clock, log, noted };
+    const ended = await runOnce(request, window, parts, flush);
+    const followed = await follow(store, source.name, events, request.waitMs);
+    const { from, to } = window;
+    return {
+      source: source.name,
+      from: from.toISOString(),
+      to: to.toISOString(),
+      ...ended,
+      events: followed,
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+function sourceNamed(
+  name: string,
+  configured: readonly ConfiguredSource[],
+  config: Config,
+): ReconciledSource {
+  const found = configured.find((one) => one.name === name);
+  const source = found && reconciledSource(found, config, systemClock);
+  if (source !== undefined) return source;
+  const able = configured
+    .filter(({ definition }) => definition.reconcile !== undefined)
+    .map((one) => one.name);
+  const others = able.length === 0 ? "no source has it" : `these have it: ${able.join(", ")}`;
+  throw new MaintenanceError(
+    found === undefined
+      ? `there is no source ${JSON.stringify(name)} with \`reconcile\` in oncehook.config.ts; ${others}`
+      : `the source ${name} has no \`reconcile\` in oncehook.config.ts, or its platform lists no events; ${others}: docs/reconcile.md`,
+  );
+}
+
+function windowOf(
+  { sinceMs, untilMs }: ReconcileRequest,
+  source: ReconciledSource,
+  config: Config,
+  clock: Clock,
+) {
+  const now = clock.now().getTime();
+  const earliest = earliestTime(source, config.retention.recordDays, now);
+  return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };
+}
+
+type Parts = Parameters<typeof reconcileWindow>[1];
+
+/** What was accepted before the platform stopped to answer stays, and is reported. */
+async function runOnce(
+  { isDryRun, maxPages }: ReconcileRequest,
+  window: { readonly from: Date; readonly to: Date },
+  given: Parts,
+  flush: () => Promise<void>,
+) {
+  const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
+  const noted = (event: ReconciledEvent) => {
+    counts[event.outcome] += 1;
+    given.noted(event);
+  };
+  const { signal } = new AbortController();
+  const pause = async (ms: number) => void (await sleep(ms));
+  try {
+    const run = { window, isDryRun, maxPages, signal, pause, beat: flush };
+    const { next } = await reconcileWindow(run, { ...given, noted });
+    if (next === undefined) return { counts, isComplete: true };
+    return {
+      counts,
+      isComplete: false,
+      stoppedBy: `${maxPages} pages were read; older events were not checked`,
+    };
+  } catch (error) {
+    await flush().catch(() => {});
+    return { counts, isComplete: false, stoppedBy: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const FOLLOW_EVERY_MS = 250;
+const LOOK_UP_MS = 5_000;
+
+/** Waits until each accepted event was run, or the time is over. */
+async function follow(
+  store: Store,
+  source: string,
+  events: readonly ReconciledEvent[],
+  waitMs: number,
+): Promise<ReconcileReport["events"]> {
+  const states = new Map<string, FollowedState>();
+  const accepted = events.filter(({ outcome }) => outcome === "accepted");
+  const endsAt = performance.now() + waitMs;
+  for (;;) {
+    for (const { id } of accepted)
+      if ((states.get(id) ?? "accepted") === "accepted") states.set(id, await stateOf(store, source, id));
+    const isOver = accepted.every(({ id }) => states.get(id) !== "accepted");
+    if (isOver || performance.now() >= endsAt) break;
+    await sleep(FOLLOW_EVERY_MS);
+  }
+  return events.map((event) => {
+    const state = event.outcome === "accepted" ? states.get(event.id) : undefined;
+    return state === undefined ? event : { ...event, state };
+  });
+}
+
+async function stateOf(store: Store, source: string, eventId: string): Promise<FollowedState> {
+  const record = await store.find({ source, eventId }, performance.now() + LOOK_UP_MS);
+  if (record !== undefined) return "handled";
+  // Without a row it was handled, or was one with an event under another id.
+  return (await store.failures.get({ source, eventId }))?.state ?? "handled";
+}

@@ -1,0 +1,111 @@
+import type { Command } from "commander";
+import { type ReconcileReport, reconcileOnce } from "../app/index.ts";
+import type { Log } from "../domain/index.ts";
+import { durationMs } from "../sources/index.ts";
+import { wholeNumber } from "./call-admin.ts";
+import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
+import {
+  counted,
+  escapeControls,
+  JSON_OPTION,
+  type JsonOptions,
+  printResult,
+  shortText,
+  table,
+} from "./output.ts";
+import { UsageError } from "./user-error.ts";
+
+interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
+  readonly since: string;
+  readonly until: string;
+  readonly dryRun?: true;
+  readonly maxPages: number;
+  readonly wait: number;
+}
+
+const WHAT_IT_DOES = `
+The source needs \`reconcile\` in oncehook.config.ts (docs/reconcile.md). Missing events are made durable, and the running
+receiver handles them like any accepted event; without one they wait for its start. Exit code 1: something failed, was not
+handled within --wait, or was not checked.`;
+
+export function reconcileCommand(): Command {
+  return configurationCommand("reconcile")
+    .description("Ask a platform for events that never arrived, and have them handled.")
+    .argument("<source>", "the name of the source in oncehook.config.ts")
+    .option("--since <time>", "how far to look back, such as 90m, 12h or 2d", "1d")
+    .option("--until <time>", "where to end, as long ago; younger events may be on their way", "5m")
+    .option("--dry-run", "print what is missing, and change nothing")
+    .option(
+      "--max-pages <count>",
+      "how many pages of the platform's list to read",
+      wholeNumber(1, 10_000),
+      500,
+    )
+    .option("--wait <seconds>", "how long to wait until the events were handled", wholeNumber(0, 3_600), 30)
+    .option(...JSON_OPTION)
+    .addHelpText("after", WHAT_IT_DOES)
+    .action(reconcile);
+}
+
+async function reconcile(source: string, options: ReconcileOptions): Promise<void> {
+  const sinceMs = timeOf("--since", options.since);
+  const untilMs = timeOf("--until", options.until);
+  if (untilMs >= sinceMs)
+    throw new UsageError(`--since: got ${options.since}, expected longer ago than --until, ${options.until}`);
+  const loaded = await loadConfiguration(options, { listens: false });
+  const isDryRun = options.dryRun === true;
+  const report = await reconcileOnce(loaded, {
+    ...{ source, sinceMs, untilMs, isDryRun, maxPages: options.maxPages, waitMs: options.wait * 1_000 },
+    log: LOG,
+  });
+  printResult(options, report, () => reportText(report, isDryRun));
+  if (!isWell(report)) process.exitCode = 1;
+}
+
+/** Warnings go to standard error, beside the report. */
+function warn(fields: object, message: string): void {
+  const { event_id: id = "" } = fields as { readonly event_id?: string };
+  process.stderr.write(`${escapeControls(id)}: ${message}\n`);
+}
+
+const LOG: Log = { debug() {}, info() {}, warn, error: warn };
+
+function timeOf(option: string, text: string): number {
+  const ms = text === "0" ? 0 : durationMs(text);
+  if (!Number.isNaN(ms)) return ms;
+  throw new UsageError(`${option}: got ${JSON.stringify(text)}, expected a time such as 90m, 12h or 2d`);
+}
+
+function isWell({ events, isComplete }: ReconcileReport): boolean {
+  const isGood = ({ outcome, state }: ReconcileReport["events"][number]) =>
+    outcome === "missing" || (outcome === "accepted" && state === "handled");
+  return isComplete && events.every(isGood);
+}
+
+const STATES = {
+  handled: "handled",
+  waiting: "failed; it is retried (oncehook failures)",
+  exhausted: "failed for good (oncehook failures, oncehook replay)",
+  accepted: "durable; no receiver has run it yet",
+};
+
+function reportText(report: ReconcileReport, isDryRun: boolean): string {
+  const { source, from, to, events, counts, isComplete, stoppedBy } = report;
+  const rows = events.map(({ id, type, at, outcome, state, reason }) => {
+    if (outcome === "failed") return [id, type, at, `cannot be accepted: ${reason ?? ""}`];
+    return [id, type, at, state === undefined ? "missing; would be handled" : STATES[state]];
+  });
+  const shown = rows.map(([id = "", type = "", at = "", end = ""]) => [
+    id,
+    shortText(type),
+    shortText(at),
+    end,
+  ]);
+  const list = rows.length === 0 ? "" : `${table(["event", "type", "time", "state"], shown)}\n\n`;
+  const known = `${counts.already_received} arrived already, ${counts.ignored} have no handler`;
+  const missing = isDryRun ? counts.missing : counts.accepted;
+  const done = isDryRun ? "nothing was changed" : "made durable for the receiver";
+  const failed = counts.failed === 0 ? "" : `, ${counted(counts.failed, "event")} cannot be accepted`;
+  const stopped = isComplete ? "" : `Incomplete: ${stoppedBy ?? ""}\n`;
+  return `${list}${source} from ${from} to ${to}: ${counted(missing, "event")} missing (${done})${failed}; ${known}\n${stopped}`;
+}

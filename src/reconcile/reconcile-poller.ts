@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPoller, type Poller } from "../poller/index.ts";
+import { ApiError } from "../sources/index.ts";
+import type { ReconcileProgress } from "../store/index.ts";
+import {
+  type ReconcileCounts,
+  type ReconcileParts,
+  type ReconcileResult,
+  reconcileWindow,
+} from "./reconcile-window.ts";
+
+/** A run renews it; no single request with its tries and pauses takes as long. */
+const LEASE_MS = 600_000;
+const RENEW_MS = 60_000;
+/** A platform may list an event a while after its time, and clocks differ. */
+const OVERLAP_MS = 3_600_000;
+/** A younger event may be on its way. */
+const SETTLE_MS = 300_000;
+/** The first run only checks that the key works. */
+const FIRST_LOOK_MS = 1_000;
+const LONGEST_REST_AFTER_FAILURE_MS = 300_000;
+const REST_BETWEEN_PARTS_MS = 60_000;
+/** Of one run; the next one goes on there. */
+const MAX_PAGES = 50;
+const DAY_MS = 86_400_000;
+
+export interface ScheduledSource extends ReconcileParts {
+  /** Told how each run ended. It throws nothing. */
+  readonly ended: (outcome: "completed" | "partial" | "failed") => void;
+  /** How long records stay; null: for ever. An older event cannot be told from a duplicate. */
+  readonly recordDays: number | null;
+  /** Told that there are accepted events. */
+  readonly wake: () => void;
+}
+
+/** Reconciles each source at its interval, in one process at a time. */
+export function createReconcilePoller(sources: readonly ScheduledSource[]): Poller & {
+  readonly round: () => Promise<void>;
+} {
+  const stopping = new AbortController();
+  const [first] = sources;
+  const round = async () => {
+    const runs = await Promise.allSettled(sources.map((source) => runWhenDue(source, stopping.signal)));
+    for (const run of runs) if (run.status === "rejected") throw run.reason;
+  };
+  const loop = createPoller(round, (error) =>
+    first?.log.error({ err: error }, "due reconciliations could not be looked up; they are looked up again"),
+  );
+  return {
+    start(intervalMs) {
+      if (sources.length > 0) loop.start(intervalMs);
+    },
+    round,
+    stop() {
+      stopping.abort();
+      return loop.stop();
+    },
+  };
+}
+
+/** The end of the lease is when the next run is due: one row says both for all processes. */
+async function runWhenDue(parts: ScheduledSource, signal: AbortSignal): Promise<void> {
+  const { source, store, clock } = parts;
+  const { everyMs } = source.api;
+  if (everyMs === undefined || signal.aborted) return;
+  const owner = randomUUID();
+  const now = clock.now();
+  const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS) };
+  if (!(await store.reconciliations.lease(source.name, lease, Math.max(LEASE_MS, everyMs)))) return;
+  let restMs = Math.min(everyMs, LONGEST_REST_AFTER_FAILURE_MS);
+  try {
+    const { next } = await runOnce(parts, owner, signal);
+    restMs = next === undefined ? everyMs : REST_BETWEEN_PARTS_MS;
+    parts.ended(next === undefined ? "completed" : "partial");
+  } catch (error) {
+    if (!signal.aborted) reportFailure(parts, error);
+    else restMs = 0;
+  }
+  // From its beginning on, so that a long run delays no other.
+  const nextRunAt = new Date(now.getTime() + restMs);
+  await store.reconciliations.end(source.name, owner, nextRunAt);
+}
+
+async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSignal): Promise<ReconcileResult> {
+  const { source, store, clock } = parts;
+  const { reconciliations } = store;
+  const progress = await reconciliations.progress(source.name);
+  const { from, to, cursor, failed } = progress.open ?? openWindow(progress, parts);
+  const failedSoFar = ({ failed: more }: ReconcileCounts) => failed + more;
+  const save = (open: ReconcileProgress["open"]) =>
+    reconciliations.saveProgress(source.name, {
+      ...withoutOpen(progress),
+      ...(open !== undefined && { open }),
+    });
+  let renewedAt = clock.now().getTime();
+  const run = {
+    window: { from: new Date(from), to: new Date(to) },
+    cursor,
+    maxPages: MAX_PAGES,
+    signal,
+    pause: async (ms: number, aborted: AbortSignal) => void (await sleep(ms, undefined, { signal: aborted })),
+    async beat() {
+      const time = clock.now().getTime();
+      if (time - renewedAt < RENEW_MS) return;
+      renewedAt = time;
+      if (!(await reconciliations.end(source.name, owner, new Date(time + LEASE_MS))))
+        throw new Error("another process has taken over this reconciliation");
+    },
+    turned: (counts: ReconcileCounts, next: string) =>
+      save({ from, to, cursor: next, failed: failedSoFar(counts) }),
+  };
+  let result: ReconcileResult;
+  try {
+    result = await reconcileWindow(run, parts);
+  } catch (error) {
+    // The platform may have forgotten a cursor of an earlier run: the next one begins its window anew.
+    if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500)
+      await save(undefined);
+    throw error;
+  }
+  const { counts, next } = result;
+  if (counts.accepted > 0) parts.wake();
+  if (next === undefined) {
+    const { since = from } = progress;
+    const isWhole = failedSoFar(counts) === 0;
+    await reconciliations.saveProgress(source.name, {
+      ...withoutOpen(progress),
+      since,
+      ...(isWhole && { through: to }),
+    });
+  }
+  report(parts, { from, to, ...counts, complete: next === undefined });
+  return result;
+}
+
+interface LookedAt {
+  readonly from: string;
+  readonly to: string;
+  readonly complete: boolean;
+}
+
+/** From the end of the last complete run, with an overlap, as far as the platform and our own records go back. */
+function openWindow({ since, through }: ReconcileProgress, parts: ScheduledSource) {
+  const { source, clock, recordDays, log } = parts;
+  const now = clock.now().getTime();
+  const to = now - SETTLE_MS;
+  const earliest = earliestTime(source, recordDays, now);
+  const lookedAt = Date.parse(through ?? since ?? "");
+  if (lookedAt < earliest)
+    log.error(
+      { source: source.name, looked_at_through: through, looks_from: new Date(earliest).toISOString() },
+      "missing events between these times cannot be found: the platform's list, or the records here, do not reach back that far",
+    );
+  // Another system may have handled what came before the first run.
+  const wanted = Number.isNaN(lookedAt) ? to - FIRST_LOOK_MS : Math.min(lookedAt, to) - OVERLAP_MS;
+  const from = Math.max(wanted, earliest, Date.parse(since ?? "") || 0);
+  return { from: isoTime(Math.min(from, to - FIRST_LOOK_MS)), to: isoTime(to), cursor: undefined, failed: 0 };
+}
+
+const isoTime = (ms: number) => new Date(ms).toISOString();
+
+/** The earliest time that can be looked at; milliseconds since the epoch. */
+export function earliestTime(
+  { api, contract }: ReconcileParts["source"],
+  recordDays: number | null,
+  now: number,
+): number {
+  const ofRecords = recordDays === null || !contract.hasSignedTime ? Number.POSITIVE_INFINITY : recordDays;
+  return now - Math.min(api.keepsDays, ofRecords) * DAY_MS;
+}
+
+function withoutOpen({ since, through }: ReconcileProgress): ReconcileProgress {
+  return { ...(since !== undefined && { since }), ...(through !== undefined && { through }) };
+}
+
+function report({ source, log }: ScheduledSource, counts: ReconcileCounts & LookedAt): void {
+  const fields = { source: source.name, ...counts };
+  if (counts.failed > 0) log.error(fields, "missing events could not be accepted; they are retried");
+  else if (counts.accepted > 0)
+    log.warn(fields, "events that never arrived were found at the platform and accepted");
+  else log.info(fields, "the reconciliation found no missing event");
+}
+
+function reportFailure(parts: ScheduledSource, error: unknown): void {
+  parts.ended("failed");
+  parts.log.error(
+    { source: parts.source.name, err: error },
+    "the reconciliation did not finish; it is retried soon",
+  );
+}

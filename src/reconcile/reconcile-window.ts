@@ -1,0 +1,200 @@
+import {
+  type Clock,
+  type EventKey,
+  errorReason,
+  isRefused,
+  type Log,
+  VERSIONS,
+  type Version,
+} from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import { acceptEvent, UNKNOWN_BYTES } from "../pipeline/index.ts";
+import {
+  ApiError,
+  type Contract,
+  type EventContent,
+  type ListedEvent,
+  type MissedCallback,
+  type ReconcileWindow,
+  type Reconciliation,
+  type Scheme,
+  type SignedRequest,
+} from "../sources/index.ts";
+import type { Store } from "../store/index.ts";
+
+/** What happened to an event that the platform lists. */
+export type ReconcileOutcome =
+  /** It never arrived; in a dry run nothing was done about it. */
+  | "missing"
+  /** It never arrived, and is durable now: the loop of accepted events runs it. */
+  | "accepted"
+  /** It has a record, or waits among the failures. */
+  | "already_received"
+  /** No handler takes its type. */
+  | "ignored"
+  /** It could not be read; the next run tries it again. */
+  | "failed";
+
+export interface ReconciledEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly outcome: ReconcileOutcome;
+  /** Why it failed. */
+  readonly reason?: string;
+  /** Of an accepted event. */
+  readonly callback?: MissedCallback;
+}
+
+export interface ReconciledSource {
+  readonly name: string;
+  /** The path at which its callbacks arrive. */
+  readonly path: string;
+  readonly scheme: Scheme;
+  readonly contract: Contract;
+  readonly api: Reconciliation;
+}
+
+export interface ReconcileParts {
+  readonly source: ReconciledSource;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly encryptor: Encryptor;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of each event; of an accepted one after it is durable. It throws nothing. */
+  readonly noted: (event: ReconciledEvent) => void;
+}
+
+export interface ReconcileRun {
+  readonly window: ReconcileWindow;
+  readonly isDryRun?: boolean;
+  readonly cursor?: string | undefined;
+  readonly maxPages: number;
+  readonly signal: AbortSignal;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** After each event, so that a lease can be renewed. */
+  readonly beat?: () => Promise<void>;
+  /** After each page but the last, with what was counted and where the next one begins. */
+  readonly turned?: (counts: ReconcileCounts, cursor: string) => Promise<void>;
+}
+
+export type ReconcileCounts = Readonly<Record<ReconcileOutcome, number>>;
+
+export interface ReconcileResult {
+  readonly counts: ReconcileCounts;
+  /** Where to go on, after as many pages as a run may read. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Checks every event that the platform lists in a window, and accepts those that never arrived. An event is durable
+ * here, or still listed there: a run that is interrupted is repeated and loses nothing.
+ * @throws ApiError, StoreError or the reason of the signal; what was accepted by then stays
+ */
+export async function reconcileWindow(run: ReconcileRun, parts: ReconcileParts): Promise<ReconcileResult> {
+  const { window, maxPages, signal, pause, cursor } = run;
+  const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
+  let pages = 0;
+  for await (const { events, next } of parts.source.api.list(window, { cursor, signal, pause })) {
+    pages += 1;
+    for (const event of events) {
+      signal.throwIfAborted();
+      const ended = await reconcileEvent(event, run.isDryRun ?? false, parts);
+      counts[ended.outcome] += 1;
+      parts.noted(ended);
+      await run.beat?.();
+    }
+    if (next === undefined) break;
+    await run.turned?.(counts, next);
+    if (pages === maxPages) return { counts, next };
+  }
+  return { counts, next: undefined };
+}
+
+async function reconcileEvent(
+  listed: ListedEvent,
+  isDryRun: boolean,
+  parts: ReconcileParts,
+): Promise<ReconciledEvent> {
+  const { id, type, at } = listed;
+  const { source } = parts;
+  const ended = (outcome: ReconcileOutcome, more: object = {}) => ({ id, type, at, outcome, ...more });
+  const failed = (reason: string) => ended("failed", { reason });
+  if (id === "" || type === "") return failed("the platform lists it without an id or a type");
+  const version = versionOf(type, parts);
+  if (version === undefined) return ended("ignored");
+  const key = { source: source.name, eventId: id };
+  if (await isKnown(key, parts.store)) return ended("already_received");
+  const callback = await fetchCallback(listed);
+  if (typeof callback === "string") return failed(callback);
+  const content = readMissed(callback, listed, source);
+  if (typeof content === "string") return failed(content);
+  if (isDryRun) return ended("missing");
+  await warnOfOtherBytes(callback, key, parts);
+  const bodySha256 = source.contract.isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
+  const event = { key, version, content: { body: content.body, bodySha256 } };
+  await acceptEvent(event, type, parts.clock.now(), parts);
+  return ended("accepted", { callback });
+}
+
+function versionOf(type: string, { registry, source }: ReconcileParts): Version | undefined {
+  return VERSIONS.find((version) => registry.find(source.name, version, type) !== undefined);
+}
+
+const LOOK_UP_MS = 5_000;
+
+async function isKnown(key: EventKey, store: Store): Promise<boolean> {
+  if ((await store.find(key, performance.now() + LOOK_UP_MS)) !== undefined) return true;
+  return (await store.failures.get(key)) !== undefined;
+}
+
+/** @returns why there is none, where it has gone since it was listed */
+async function fetchCallback({ callback }: ListedEvent): Promise<MissedCallback | string> {
+  try {
+    return await callback();
+  } catch (error) {
+    if (error instanceof ApiError && error.isAbsent) return error.message;
+    throw error;
+  }
+}
+
+/** The event as the source's own contract reads it. @returns why it cannot be the event that the platform listed */
+function readMissed(
+  callback: MissedCallback,
+  { id, type }: ListedEvent,
+  source: ReconciledSource,
+): EventContent | string {
+  const read = source.contract.read(requestOf(callback, source));
+  if (isRefused(read)) return `its body is refused: ${read.code}: ${read.detail ?? read.message}`;
+  if (read.kind !== "event") return `its body is read as a ${read.kind}, and not as an event`;
+  const { event } = read;
+  if (event.eventId !== id)
+    return `its body has the id ${JSON.stringify(event.eventId)}: a callback of it would have another record`;
+  const readType = event.typeOf();
+  if (isRefused(readType)) return `its type is refused: ${readType.message}`;
+  return readType === type ? event : `its body has the type ${JSON.stringify(readType)}`;
+}
+
+function requestOf(callback: MissedCallback, { path }: ReconciledSource): SignedRequest {
+  return { method: "POST", target: path, ...callback };
+}
+
+/** Where the id is not signed, the signed bytes are a second key: it works where these are the bytes that were signed. */
+async function warnOfOtherBytes(
+  callback: MissedCallback,
+  { source: name, eventId }: EventKey,
+  { source, log }: ReconcileParts,
+): Promise<void> {
+  if (source.contract.isIdSigned) return;
+  try {
+    if ("verified" in (await source.scheme.verify(requestOf(callback, source)))) return;
+  } catch (error) {
+    log.debug({ source: name, err: error }, errorReason(error));
+  }
+  log.warn(
+    { source: name, event_id: eventId },
+    "the signed bytes of a reconciled event could not be made again: a copy of its callback under another id would be handled",
+  );
+}

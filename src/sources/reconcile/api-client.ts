@@ -1,0 +1,138 @@
+import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
+import { parseExact } from "./api-json.ts";
+import type { ListContext } from "./reconciliation.ts";
+
+/** A platform's API that did not answer as documented; the message is for the operator and has no secret. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  /** 0 where there was no answer. */
+  readonly status: number;
+
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+
+  /** The one thing that was asked for is not there; the others may be. */
+  get isAbsent(): boolean {
+    return this.status === 404 || this.status === 410;
+  }
+}
+
+export interface ApiRequest {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** POST, as JSON. */
+  readonly body?: object;
+}
+
+export interface ApiAnswer {
+  readonly json: unknown;
+  /** Of `Link` (RFC 8288); an empty text where there is none. */
+  readonly link: string;
+}
+
+export type CallApi = (
+  request: ApiRequest,
+  context: Pick<ListContext, "signal" | "pause">,
+) => Promise<ApiAnswer>;
+
+const TIME_LIMIT_MS = 30_000;
+/** A hundred events, or the largest payload that GitHub sends, as its API writes it. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const TRIES = 4;
+const FIRST_PAUSE_MS = 1_000;
+/** A platform that wants a longer pause is asked again by the next run. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Bounded requests to one platform: no redirect is followed, and every address is made here, so that the key reaches no
+ * other host. 429, 5xx and broken connections are tried again, up to four times in all, as late as `Retry-After` says.
+ */
+export function createApiClient(apiUrl: string, headers: Readonly<Record<string, string>>): CallApi {
+  const { host } = new URL(apiUrl);
+  return async ({ path, query = {}, body }, { signal, pause }) => {
+    const url = new URL(apiUrl + path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value);
+    const json = body === undefined ? {} : { "content-type": "application/json" };
+    const sent = {
+      method: body === undefined ? ("GET" as const) : ("POST" as const),
+      headers: { accept: "application/json", "user-agent": "oncehook", ...json, ...headers },
+      timeLimitMs: TIME_LIMIT_MS,
+      maxBytes: MAX_BYTES,
+      signal,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    for (let tries = 1; ; tries += 1) {
+      const answer = await once(url, sent, host);
+      if (!(answer instanceof ApiError)) return answer;
+      signal.throwIfAborted();
+      const waitMs = answer instanceof TransientError ? answer.waitMs(tries) : Number.POSITIVE_INFINITY;
+      if (tries === TRIES || waitMs > LONGEST_PAUSE_MS) throw answer;
+      await pause(waitMs, signal);
+    }
+  };
+}
+
+/** Tried again: it may go away by itself. */
+class TransientError extends ApiError {
+  retryAfterMs: number | undefined;
+
+  waitMs(tries: number): number {
+    return this.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (tries - 1);
+  }
+}
+
+async function once(
+  url: URL,
+  sending: Parameters<typeof sendRequest>[1],
+  host: string,
+): Promise<ApiAnswer | ApiError> {
+  let response: ReceivedResponse;
+  try {
+    response = await sendRequest(url, sending);
+  } catch (cause) {
+    return new TransientError(`${host} cannot be asked: ${reasonOf(cause)}`, 0, { cause });
+  }
+  const { status, headers, body } = response;
+  if (status !== 200) return statusError(response, `${sending.method} ${url.pathname} of ${host}`);
+  if (Buffer.byteLength(body) >= MAX_BYTES)
+    return new ApiError(`${host} answers with more than ${MAX_BYTES} bytes`, status);
+  try {
+    return { json: parseExact(body), link: [headers.link ?? ""].flat().join(", ") };
+  } catch {
+    // Its error shows a part of the text.
+    return new TransientError(`${host} answers 200 with a body that is not JSON, or ends too early`, status);
+  }
+}
+
+function statusError({ status, headers }: ReceivedResponse, what: string): ApiError {
+  const pauseMs = retryAfterMs(headers["retry-after"]);
+  const isLimited = status === 429 || (status === 403 && pauseMs !== undefined);
+  if (isLimited || status >= 500) {
+    const wish = pauseMs === undefined ? "" : `; it wants a pause of ${Math.ceil(pauseMs / 1_000)} s`;
+    const error = new TransientError(`${what} was answered ${status}${wish}`, status);
+    error.retryAfterMs = pauseMs;
+    return error;
+  }
+  return new ApiError(`${what} was answered ${status}${hintOf(status)}`, status);
+}
+
+function hintOf(status: number): string {
+  if (status === 401 || status === 403) return ": `reconcile.apiKey` is not accepted, or may not read this";
+  if (status >= 300 && status < 400) return ": a redirect, which is not followed; check `reconcile.apiUrl`";
+  return "";
+}
+
+/** RFC 9110 §10.2.3: seconds or a date. @returns undefined where it is neither */
+function retryAfterMs(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof DOMException) return `no answer within ${TIME_LIMIT_MS / 1_000} s`;
+  return code ?? message;
+}

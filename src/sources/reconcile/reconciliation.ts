@@ -1,0 +1,89 @@
+import type { SignedRequest } from "../schemes/scheme.ts";
+
+/** From its first instant up to, and without, its last. */
+export interface ReconcileWindow {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** A callback as the platform would have sent it: what a contract reads. */
+export type MissedCallback = Pick<SignedRequest, "headers" | "body">;
+
+/** An event that a platform's API names. */
+export interface ListedEvent {
+  /** The id that the source's contract reads from a callback of this event. */
+  readonly id: string;
+  readonly type: string;
+  /** As the platform spells it, for people. */
+  readonly at: string;
+  /** Asked only for an event that is missing: GitHub needs a request for each. @throws ApiError */
+  readonly callback: () => Promise<MissedCallback>;
+}
+
+export interface ListedPage {
+  readonly events: readonly ListedEvent[];
+  /** Where the next page begins; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+export interface ListContext {
+  /** Where an earlier listing of the same window stopped. */
+  readonly cursor: string | undefined;
+  /** Ends requests and pauses. */
+  readonly signal: AbortSignal;
+  /** Waits between tries. Rejects when the signal is aborted. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** How the events of a source are found that never arrived. */
+export interface Reconciliation {
+  /** How often a receiver looks; undefined: only `oncehook reconcile` does. */
+  readonly everyMs: number | undefined;
+  /** How long the platform keeps its events. */
+  readonly keepsDays: number;
+  /** What the callback log shows as the address of such an event. */
+  readonly address: string;
+  /** Page after page. @throws ApiError for a platform that does not answer as documented */
+  readonly list: (window: ReconcileWindow, context: ListContext) => AsyncIterable<ListedPage>;
+}
+
+/** What every platform's `reconcile` takes. */
+export interface ReconcileOptions {
+  /** A secret of the platform's API; no log shows it. */
+  readonly apiKey: string | undefined;
+  /** Such as `15m`, `1h` or `1d`, from one minute on. Without it only `oncehook reconcile` looks. */
+  readonly every?: `${number}m` | `${number}h` | `${number}d`;
+  /** Another host, for a sandbox or a test: https, or http on this machine. */
+  readonly apiUrl?: string;
+}
+
+const DURATION = /^(\d{1,4})([mhd])$/;
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+
+/** @throws TypeError that names the option that is wrong */
+export function readReconcileOptions(preset: string, options: ReconcileOptions, defaultUrl: string) {
+  const { apiKey, every, apiUrl = defaultUrl } = options;
+  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey))
+    throw new TypeError(
+      `${preset}: \`reconcile.apiKey\`: expected the platform's API key, printable and without spaces; is its variable set?`,
+    );
+  const everyMs = every === undefined ? undefined : durationMs(every);
+  if (everyMs !== undefined && !(everyMs >= 60_000)) {
+    const got = JSON.stringify(every);
+    throw new TypeError(`${preset}: \`reconcile.every\`: got ${got}, expected such as "15m", "1h" or "1d"`);
+  }
+  const url = URL.parse(apiUrl);
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.includes(url.hostname));
+  if (url === null || !isSafe || url.username !== "" || url.search !== "" || url.hash !== "")
+    throw new TypeError(
+      `${preset}: \`reconcile.apiUrl\`: expected an https address without user, query and fragment`,
+    );
+  return { apiKey, everyMs, apiUrl: url.href.replace(/\/$/, "") };
+}
+
+/** @returns milliseconds of a text such as `90m`; NaN for any other */
+export function durationMs(text: string): number {
+  const [, count, unit = ""] = DURATION.exec(text) ?? [];
+  return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
+}
