@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
+import type { SampleCallback, SampleRequest } from "./contract/sample.ts";
 import type { Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
@@ -57,4 +58,6 @@ export interface SourceDefinition {
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
+  /** A made-up callback in the platform's shape, unsigned. @throws TypeError where there is none */
+  readonly sample?: (request: SampleRequest) => SampleCallback;
 }

@@ -39,4 +39,5 @@ export const dropbox = hmacPreset({
       },
     ],
   },
+  sample: (type) => ({ body: { [type]: { accounts: ["dbid:sample"] }, delta: { users: [1] } } }),
 });

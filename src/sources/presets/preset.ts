@@ -1,4 +1,6 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
+import { createSample } from "../contract/sample.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { Scheme } from "../schemes/scheme.ts";
@@ -25,6 +27,8 @@ interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"
   /** @throws TypeError for a secret or a key that cannot be used */
   readonly scheme: (environment: SourceEnvironment) => Scheme;
   readonly contract: ContractData;
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample | undefined;
 }
 
 const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
@@ -47,6 +51,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     secrets,
     createScheme: scheme,
     createContract: (environment) => createEventContract(contract, environment),
+    sample: createSample(contract, parts.sample),
     ...(sign !== undefined && { sign }),
   };
 }
@@ -59,6 +64,8 @@ export interface HmacPreset<Options extends PresetOptions> {
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
   readonly otherSecrets?: (options: Options) => readonly string[];
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample;
 }
 
 /**
@@ -80,6 +87,7 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? [])],
       scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
       contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
+      sample: data.sample,
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
     });
   };
