@@ -5,6 +5,7 @@ import { PLATFORM, VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { StoredCredentialUse } from "../store/index.ts";
 import { type ConfiguredSecret, secretName } from "./credential-uses.ts";
+import { addressesOf, addressViews, describeSource, recentCounts } from "./describe-source.ts";
 import { rotationAdvice } from "./doctor/check-secrets.ts";
 import {
   describeMethods,
@@ -22,10 +23,11 @@ const OAUTH = "oauth";
 
 export function createSources(
   config: Config,
-  { receiver, source, callbackLog, endpointCheckProofs }: Services,
+  services: Services,
   secrets: readonly ConfiguredSecret[],
   origins: ListenerOrigins,
 ): Sources {
+  const { receiver, source, callbackLog, endpointCheckProofs, configured, rollups } = services;
   const { store, clock, registry } = receiver;
   const { redirect } = config;
   /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
@@ -37,14 +39,9 @@ export function createSources(
 
   function addressesOfSource(name: string): readonly string[] | undefined {
     if (name === source.name) return addresses().map(({ url }) => url);
-    return name === OAUTH && handlesSignIns ? [redirect.uri] : undefined;
-  }
-
-  function typesOf(version: RegisteredAddress["version"]): string[] {
-    const versions = version === "by_header" ? VERSIONS : [version];
-    return registry.types.filter((type) =>
-      versions.some((one) => registry.find(PLATFORM, one, type) !== undefined),
-    );
+    if (name === OAUTH && handlesSignIns) return [redirect.uri];
+    const known = configured.find((one) => one.name === name);
+    return known === undefined ? undefined : addressesOf(known, config, baseUrl()).map(({ url }) => url);
   }
 
   let isChecking = false;
@@ -52,19 +49,35 @@ export function createSources(
     secretUses: () => store.credentialUses.list(secrets),
     async list() {
       const uses = await store.credentialUses.list(secrets);
+      // What this process has answered is in it.
+      await rollups.flush();
+      const counts = await recentCounts(store, clock.now());
+      const described = (name: string, [first]: readonly RegisteredAddress[]) =>
+        describeSource(services, name, first?.url ?? "", counts.get(name) ?? []);
       const platform: SourceView = {
         source: source.name,
-        addresses: addresses().map(({ url, version }) => {
-          return { url, version, method: "POST", event_types: typesOf(version) };
-        }),
+        ...described(source.name, addresses()),
+        addresses: addressViews(registry, source.name, addresses()),
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, secrets, uses, clock.now()),
       };
+      const others = configured.map((one): SourceView => {
+        const { name, definition } = one;
+        const own = addressesOf(one, config, baseUrl());
+        return {
+          source: name,
+          ...described(name, own),
+          addresses: addressViews(registry, name, own),
+          authenticated_by: definition.credential ?? definition.facts.title,
+          authentication: [],
+        };
+      });
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
-        items: [platform],
+        items: [platform, ...others],
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: registry.handlers.map((handler) => ({
+          source: handler.source,
           event_type: handler.type,
           versions: VERSIONS.filter(
             (version) => registry.find(handler.source, version, handler.type) === handler,

@@ -54,6 +54,8 @@ export interface SourceDefinition {
   readonly settings: SourceSettings;
   /** The texts that no log may show. */
   readonly secrets: readonly string[];
+  /** What proves a callback, such as `the header Stripe-Signature`. */
+  readonly credential?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */

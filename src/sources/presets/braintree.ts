@@ -31,6 +31,7 @@ export function braintree(options: BraintreeOptions): SourceDefinition {
     },
     settings: options,
     secrets: keys.map(({ privateKey }) => privateKey),
+    credential: "the form's field bt_signature",
     scheme: () => createBraintreeScheme(keys),
     contract: {
       body: "form",

@@ -53,6 +53,7 @@ export function gitlab(options: GitlabOptions): SourceDefinition {
     secrets,
     scheme: () => createTokenScheme({ tokens: secrets, header: "X-Gitlab-Token" }),
     contract: { ...CONTRACT, id: ["header.Idempotency-Key", "sha256"] },
+    credential: "the header X-Gitlab-Token",
     sign: () => ({ "X-Gitlab-Token": secrets[0] ?? "" }),
   });
 }

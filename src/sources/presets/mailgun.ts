@@ -21,6 +21,7 @@ export function mailgun(options: PresetOptions): SourceDefinition {
     },
     settings: options,
     secrets,
+    credential: "the `signature` of its body",
     scheme: () => createMailgunScheme(secrets),
     contract: {
       id: "body.signature.token",

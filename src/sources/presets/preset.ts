@@ -20,7 +20,7 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign"> {
+interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "sign" | "credential"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show. */
   readonly secrets: readonly string[];
@@ -38,7 +38,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, sign } = parts;
+  const { preset, facts, secrets, scheme, sign, credential } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -53,6 +53,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     createContract: (environment) => createEventContract(contract, environment),
     sample: createSample(contract, parts.sample),
     ...(sign !== undefined && { sign }),
+    ...(credential !== undefined && { credential }),
   };
 }
 
@@ -88,6 +89,7 @@ export function hmacPreset<Options extends PresetOptions = PresetOptions>(
       scheme: ({ clock, origin }) => createHmacScheme(scheme, { secrets, clock, origin }),
       contract: typeof data.contract === "function" ? data.contract(options, secrets) : data.contract,
       sample: data.sample,
+      credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
       sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
     });
   };
