@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Command } from "commander";
 import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { escapeControls, printResult, table } from "./output.ts";
@@ -19,7 +19,20 @@ export function sourcesCommand(): Command {
       "List sources: endpoint URLs, platforms, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
     )
     .option("--check", "have the running receiver check its own endpoint URLs")
-    .action(sources);
+    .action(sources)
+    .addCommand(addCommand());
+}
+
+function addCommand(): Command {
+  return new Command("add")
+    .description(
+      "Add a source to oncehook.config.ts, or to SOURCES, and its variable to .env. Nothing is written over.",
+    )
+    .argument("<preset>", "the platform's preset, such as stripe or github")
+    .option("--env <file>", "the file of variables to add to", ".env")
+    .action(async (preset: string, options: { readonly env?: string }) =>
+      (await import("./sources-add.ts")).addSource(preset, options),
+    );
 }
 
 async function sources(options: SourcesOptions): Promise<void> {
