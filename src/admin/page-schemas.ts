@@ -30,14 +30,46 @@ const AUTHENTICATION = z.strictObject({
     .describe("Never their values. None for a JWK Set, in which the platform rotates its keys by itself."),
 });
 
+const ABOUT = z.strictObject({
+  preset: z.string(),
+  title: z.string().describe("The platform's name."),
+  docs: z.string().describe("Its page on how it signs."),
+  proof: z
+    .enum(["signs", "verifies", "documented", "own"])
+    .describe(
+      "What the preset was tested with: the platform's SDK that signs, one that verifies or a published vector, its documentation, or nothing, for a source of your own.",
+    ),
+  instruction: z.string().describe("Where to register the address, and what proves a callback."),
+  deadline_seconds: z.number().nullable().describe("How long the platform waits for a response."),
+  retry_hours: z.number().nullable().describe("How long it sends a callback again; 0 where it never does."),
+  disables: z.string().nullable().describe("After what it disables or deletes an endpoint."),
+});
+
+const ANSWER = z.strictObject({
+  mode: z.enum(["inline", "after", "within"]),
+  within_ms: z.number().nullable().describe("With `within`; else null."),
+});
+
+const ACTIVITY = z.strictObject({
+  last_callback_at: time().nullable().describe("When the quarter-hour of the last callback began."),
+  outcomes: z.record(z.string(), z.int()),
+  p99_ms: z.number().nullable(),
+});
+
 const SOURCE = z.strictObject({
   source: z.string(),
+  about: ABOUT.nullable().describe("Null for the specification's platform."),
   addresses: z.array(ADDRESS),
+  event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
+  unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),
+  answer: ANSWER.describe("When a callback gets its response."),
+  activity: ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
   authenticated_by: z.string().describe("How the methods are combined, in words."),
   authentication: z.array(AUTHENTICATION),
 });
 
 const HANDLER = z.strictObject({
+  source: z.string(),
   event_type: z.string(),
   versions: z.array(z.enum(VERSIONS)),
   has_prepare: z.boolean(),

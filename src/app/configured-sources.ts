@@ -37,6 +37,11 @@ export async function configuredSources({ sources }: Config): Promise<Configured
   return [...named, ...presets];
 }
 
+/** The address to register at the platform of a source. @param baseUrl with the base path, without a slash at the end */
+export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: string): string {
+  return `${baseUrl}${definition.settings.path ?? `/api/${name}/callback`}`;
+}
+
 /** Of the time that a platform waits: the rest is for the network and for what the database is doing. */
 const SHARE_OF_DEADLINE = 2 / 3;
 

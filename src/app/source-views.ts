@@ -1,11 +1,9 @@
 import type { SourcesView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
-import { endpointPaths } from "../http/index.ts";
 import type { StoredCredentialUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import { rotationAdvice } from "./doctor/check-secrets.ts";
-import type { RegisteredAddress } from "./platform.ts";
 
 export type SourceView = SourcesView["items"][number];
 
@@ -40,38 +38,12 @@ function secretViews(own: readonly ConfiguredSecret[], { uses, now }: NotedUses)
   }));
 }
 
-/** The addresses of a source beside the platform, exactly as its platform registers them. */
-export function sourceAddresses(
+/** The secrets of a source beside the platform. */
+export function sourceAuthentication(
   { name, definition }: ConfiguredSource,
-  baseUrl: string,
-  oauthScopePath: string,
-): RegisteredAddress[] {
-  const sources = [{ source: name, path: definition.settings.path }];
-  return endpointPaths("", oauthScopePath, { sources })
-    .callbacks.filter(({ source }) => source === name)
-    .map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
-}
-
-interface ServedTypes {
-  readonly addresses: readonly RegisteredAddress[];
-  readonly types: readonly string[];
-}
-
-/** What the Sources page shows of a source beside the platform. */
-export function sourceView(
-  { name, definition }: ConfiguredSource,
-  { addresses, types }: ServedTypes,
   noted: NotedUses,
-): SourceView {
-  const { facts, hmac } = definition;
+): SourceView["authentication"] {
   const own = noted.secrets.filter(({ source }) => source === name);
-  const header = [hmac?.signature.header ?? []].flat().join(", ");
-  return {
-    source: name,
-    addresses: addresses.map(({ url, version }) => {
-      return { url, version, method: "POST", event_types: [...new Set(types)] };
-    }),
-    authenticated_by: `the secret of ${facts.title}`,
-    authentication: [{ method: "secret", header, secrets: secretViews(own, noted) }],
-  };
+  const header = [definition.hmac?.signature.header ?? []].flat().join(", ");
+  return [{ method: "secret", header, secrets: secretViews(own, noted) }];
 }

@@ -4,6 +4,7 @@ import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/ind
 import { keySourceOf, PLATFORM, VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
+import { addressesOf, addressViews, describeSource, recentCounts } from "./describe-source.ts";
 import {
   describeMethods,
   type RegisteredAddress,
@@ -13,22 +14,17 @@ import {
 } from "./platform.ts";
 import type { ListenerOrigins } from "./sandbox.ts";
 import type { Services } from "./services.ts";
-import {
-  authenticationOf,
-  type NotedUses,
-  type SourceView,
-  sourceAddresses,
-  sourceView,
-} from "./source-views.ts";
+import { authenticationOf, type SourceView, sourceAuthentication } from "./source-views.ts";
 
 const OAUTH = "oauth";
 
 export function createSources(
   config: Config,
-  { receiver, source, configured, learntSecrets, callbackLog, endpointCheckProofs }: Services,
+  services: Services,
   secretsNow: () => readonly ConfiguredSecret[],
   origins: ListenerOrigins,
 ): Sources {
+  const { receiver, source, callbackLog, endpointCheckProofs, configured, learntSecrets, rollups } = services;
   const { store, clock, registry } = receiver;
   const { redirect } = config;
   /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
@@ -40,25 +36,10 @@ export function createSources(
 
   function addressesOfSource(name: string): readonly string[] | undefined {
     if (name === source.name) return addresses().map(({ url }) => url);
-    const other = configured.find((one) => one.name === name);
-    if (other !== undefined)
-      return sourceAddresses(other, baseUrl(), redirect.scopePath).map(({ url }) => url);
-    return name === OAUTH && handlesSignIns ? [redirect.uri] : undefined;
+    if (name === OAUTH && handlesSignIns) return [redirect.uri];
+    const known = configured.find((one) => one.name === name);
+    return known === undefined ? undefined : addressesOf(known, config, baseUrl()).map(({ url }) => url);
   }
-
-  function typesOf(version: RegisteredAddress["version"]): string[] {
-    const versions = version === "by_header" ? VERSIONS : [version];
-    return registry.types.filter((type) =>
-      versions.some((one) => registry.keySources(PLATFORM, one, type).length > 0),
-    );
-  }
-
-  const otherSources = (noted: NotedUses): SourceView[] =>
-    configured.map((one) => {
-      const handlers = registry.handlers.filter((handler) => handler.source === one.name);
-      const addresses = sourceAddresses(one, baseUrl(), redirect.scopePath);
-      return sourceView(one, { addresses, types: handlers.map(({ type }) => type) }, noted);
-    });
 
   return {
     secretUses: () => store.credentialUses.list(secretsNow()),
@@ -66,19 +47,35 @@ export function createSources(
       const secrets = secretsNow();
       const uses = await store.credentialUses.list(secrets);
       const now = clock.now();
+      // What this process has answered is in it.
+      await rollups.flush();
+      const counts = await recentCounts(store, now);
+      const described = (name: string, [first]: readonly RegisteredAddress[]) =>
+        describeSource(services, name, first?.url ?? "", counts.get(name) ?? []);
       const platform: SourceView = {
         source: source.name,
-        addresses: addresses().map(({ url, version }) => {
-          return { url, version, method: "POST", event_types: typesOf(version) };
-        }),
+        ...described(source.name, addresses()),
+        addresses: addressViews(registry, source.name, addresses()),
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, { secrets, uses, now }),
       };
+      const others = configured.map((one): SourceView => {
+        const { name, definition } = one;
+        const own = addressesOf(one, config, baseUrl());
+        return {
+          source: name,
+          ...described(name, own),
+          addresses: addressViews(registry, name, own),
+          authenticated_by: definition.credential ?? definition.facts.title,
+          authentication: sourceAuthentication(one, { secrets, uses, now }),
+        };
+      });
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
-        items: [platform, ...otherSources({ secrets, uses, now })],
+        items: [platform, ...others],
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: registry.handlers.map((handler) => ({
+          source: handler.source,
           event_type: handler.type,
           versions: VERSIONS.filter(
             (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import {
   errorReason,
   isJsonObject,
   type JsonObject,
+  PLATFORM,
   parseJson,
   rootCause,
   VERSIONS,
@@ -15,6 +17,7 @@ import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
 
 interface SendOptions extends JsonOptions {
+  readonly source?: string;
   readonly data?: string;
   readonly id?: string;
   readonly timestamp?: string;
@@ -29,10 +32,14 @@ const sandbox = () => import("../dev/sandbox/index.ts");
 export function sendCommand(): Command {
   return new Command("send")
     .description(
-      "Send a callback, signed as AUTH_METHOD says, and print the answer. Exit code 0 for an answer of 200.",
+      "Send a callback, signed as AUTH_METHOD or the source's platform says, and print the answer. Exit code 0 for success.",
     )
-    .argument("<type>", "the event type, such as payment_notify")
-    .option("--data <json>", "the event's data as a JSON object (default: a sample for the built-in types)")
+    .argument("<type>", "the event type, such as payment_notify, or invoice.paid of a source")
+    .option("--source <name>", "a source of the configuration: its platform's body, headers and signature")
+    .option(
+      "--data <json>",
+      "the event's data as a JSON object, or a file with one (default: a sample); of a source, over its sample",
+    )
     .option(
       "--id <event_id>",
       "the event's id (default: a new one); the same id again is a duplicate, whatever its body",
@@ -41,7 +48,7 @@ export function sendCommand(): Command {
       "--timestamp <seconds>",
       "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
     )
-    .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
+    .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by the path of the source)")
     .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
     .option(...ENV_OPTION)
     .option(...JSON_OPTION)
@@ -51,22 +58,41 @@ export function sendCommand(): Command {
 async function send(type: string, options: SendOptions): Promise<void> {
   const { url } = options;
   if (url !== undefined) httpUrl("--url", url, "http://127.0.0.1:8080/api/platform/callback");
-  const data = await dataOf(type, options.data);
   const timestamp = timestampOf(options.timestamp);
-  const { config } = await loadConfiguration(options, { listens: false });
-  const event = { event_id: options.id ?? `evt_${randomUUID()}`, event_type: type, timestamp, data };
-  const body = JSON.stringify(event);
-  const { authenticHeaders } = await sandbox();
-  const headers = await authenticHeaders(config.authentication, body, type);
-  const address = url ?? `${config.baseUrl}/api/platform/callback`;
+  const callback =
+    options.source === undefined || options.source === PLATFORM
+      ? await platformCallback(type, options, timestamp)
+      : await callbackOf(options.source, type, options);
+  const { address, body, event } = callback;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
-  const response = await post(address, { ...headers, ...version }, body);
+  const response = await post(address, { ...callback.headers, ...version }, body);
   const text = await response.text();
   // A proxy in front may answer with a page.
   const result = { url: address, event, status: response.status, answer: parseJson(text) ?? text };
   printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
   if (response.status === 429) process.stderr.write(`oncehook: ${rateLimitMessage(response.headers)}\n`);
-  if (response.status !== 200) process.exitCode = 1;
+  // Some platforms want 204.
+  if (response.status !== 200 && response.status !== 204) process.exitCode = 1;
+}
+
+async function platformCallback(type: string, options: SendOptions, timestamp: number) {
+  const data = options.data === undefined ? await sampleOf(type) : dataOf(options.data);
+  const { config } = await loadConfiguration(options, { listens: false });
+  const event = { event_id: options.id ?? `evt_${randomUUID()}`, event_type: type, timestamp, data };
+  const body = JSON.stringify(event);
+  const { authenticHeaders } = await sandbox();
+  const headers = await authenticHeaders(config.authentication, body, type);
+  return { address: options.url ?? `${config.baseUrl}/api/platform/callback`, headers, body, event };
+}
+
+async function callbackOf(source: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
+  const { sourceCallback } = await import("./send-source.ts");
+  const loaded = await loadConfiguration(options, { listens: false });
+  return sourceCallback(loaded, {
+    ...{ source, type, id, url: options.url },
+    data: data === undefined ? undefined : dataOf(data),
+    time: timestamp === undefined ? undefined : new Date(timestampOf(timestamp) * 1_000),
+  });
 }
 
 async function post(url: string, headers: Record<string, string>, body: string): Promise<Response> {
@@ -108,19 +134,21 @@ function timestampOf(text: string | undefined): number {
   );
 }
 
-async function dataOf(type: string, text: string | undefined): Promise<JsonObject> {
-  if (text === undefined) {
-    const sample = (await sandbox()).sampleData(type);
-    if (sample === undefined)
-      throw new UsageError(
-        `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
-      );
-    return sample;
-  }
-  const value = parseJson(text);
-  if (!isJsonObject(value))
-    throw new UsageError(`--data: got ${JSON.stringify(text)}, expected a JSON object`);
-  return value;
+async function sampleOf(type: string): Promise<JsonObject> {
+  const sample = (await sandbox()).sampleData(type);
+  if (sample !== undefined) return sample;
+  throw new UsageError(
+    `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
+  );
+}
+
+/** A JSON object, or the file that holds one. */
+function dataOf(given: string): JsonObject {
+  const isFile = !given.trimStart().startsWith("{") && existsSync(given);
+  const value = parseJson(isFile ? readInput(given, `--data: the file "${given}"`).toString() : given);
+  if (isJsonObject(value)) return value;
+  const got = isFile ? `the file ${given} without one` : JSON.stringify(given);
+  throw new UsageError(`--data: got ${got}, expected a JSON object, or a file with one`);
 }
 
 export function signCommand(): Command {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Command } from "commander";
 import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer } from "./call-admin.ts";
 import { escapeControls, printResult, table } from "./output.ts";
@@ -7,6 +7,7 @@ interface SourcesOptions extends AdminOptions {
   readonly check?: true;
 }
 
+type SourceView = SourcesView["items"][number];
 type Check = EndpointCheckView & { readonly source: string };
 
 /** Longer than the addresses of a source take at the worst. */
@@ -27,11 +28,24 @@ export function sourcesCommand(): Command {
     });
   return adminCommand("sources")
     .description(
-      "List endpoint URLs, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
+      "List sources: endpoint URLs, platforms, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
     )
     .option("--check", "have the running receiver check its own endpoint URLs")
     .addCommand(relearn)
+    .addCommand(addCommand())
     .action(sources);
+}
+
+function addCommand(): Command {
+  return new Command("add")
+    .description(
+      "Add a source to oncehook.config.ts, or to SOURCES, and its variable to .env. Nothing is written over.",
+    )
+    .argument("<preset>", "the platform's preset, such as stripe or github")
+    .option("--env <file>", "the file of variables to add to", ".env")
+    .action(async (preset: string, options: { readonly env?: string }) =>
+      (await import("./sources-add.ts")).addSource(preset, options),
+    );
 }
 
 async function sources(options: SourcesOptions): Promise<void> {
@@ -61,7 +75,8 @@ function cost(checks: readonly Check[]): string {
 }
 
 function sourcesText({ items, oauth, handlers }: SourcesView): string {
-  const types = handlers.map(({ event_type, versions, has_prepare }) => [
+  const types = handlers.map(({ source, event_type, versions, has_prepare }) => [
+    source,
     event_type,
     versions.join(", "),
     has_prepare ? "yes" : "no",
@@ -70,15 +85,11 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
     oauth === null
       ? ""
       : `OAuth redirect address: ${oauth.redirect_uri}\nflows start at: ${oauth.start_url ?? "nothing here"}\n\n`;
-  return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
+  return `${items.map(sourceText).join("\n")}\n${flows}${table(["source", "event type", "versions", "prepare"], types)}\n`;
 }
 
-function sourceText({
-  source,
-  addresses,
-  authenticated_by,
-  authentication,
-}: SourcesView["items"][number]): string {
+function sourceText(described: SourceView): string {
+  const { source, addresses, authenticated_by, authentication } = described;
   const rows = addresses.map(({ method, url, version }) => [
     `${method} ${url}`,
     version === "by_header" ? "chosen by X-API-Version" : version,
@@ -95,9 +106,46 @@ function sourceText({
   });
   const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", "advice"], secrets)}\n`;
   return (
-    `source ${source}, authenticated by ${authenticated_by}\n\n` +
+    `source ${source}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
     `${table(["register one of these", "version"], rows)}\n${uses}`
   );
+}
+
+const PROOFS = {
+  signs: "tested with the platform's SDK, which signs",
+  verifies: "tested with the platform's SDK, which verifies, or a published vector",
+  documented: "written from the platform's documentation",
+  own: "your own description",
+};
+
+/** A line for each thing that is known. */
+function factsText({ about, answer, event_types, unhandled, activity }: SourceView): string {
+  const { last_callback_at, outcomes, p99_ms } = activity;
+  const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  const of = (value: number | null, unit: string) => (value === null ? "not documented" : `${value} ${unit}`);
+  const own =
+    about === null
+      ? []
+      : [
+          ["preset", `${about.preset} (${about.title}), ${PROOFS[about.proof]}`],
+          ["documentation", about.docs],
+          ["to do", about.instruction],
+          ["deadline", of(about.deadline_seconds, "s")],
+          ["retries", about.retry_hours === 0 ? "none" : of(about.retry_hours, "h")],
+          ["disables after", about.disables ?? "not documented"],
+        ];
+  const rows = [
+    ...own,
+    ["answer", answer.within_ms === null ? answer.mode : `within ${answer.within_ms} ms`],
+    ["event types", `${event_types.join(", ") || "none"}; others: ${unhandled}`],
+    [
+      "last 24 hours",
+      last_callback_at === null
+        ? "no callback"
+        : `${total} callbacks, ${outcomes.ignored ?? 0} ignored, p99 ${p99_ms ?? 0} ms, the last one after ${last_callback_at}`,
+    ],
+  ];
+  return rows.map(([name = "", value = ""]) => `  ${name.padEnd(14)}  ${value}\n`).join("");
 }
 
 /** What another server said of itself may stand in it. */

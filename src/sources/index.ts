@@ -95,6 +95,7 @@ export {
 } from "./schemes/token.ts";
 export { type TokenPlace, tokenInBody } from "./schemes/token-place.ts";
 export { type ChainTrust, readCertificates, verifyChain } from "./schemes/x5c-chain.ts";
+export { SampleError, type SignedSample, type SignedSampleRequest, signSample } from "./sign-sample.ts";
 export type {
   PlatformFacts,
   SourceDefinition,

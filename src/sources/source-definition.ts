@@ -1,6 +1,7 @@
 import type { CallbackEvent, Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { SampleCallback, SampleRequest } from "./contract/sample.ts";
 import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
@@ -91,10 +92,14 @@ export interface SourceDefinition {
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
+  /** What proves a callback, such as `the header Stripe-Signature`. */
+  readonly credential?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where only the platform can. */
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
   /** How events are found that never arrived; left out where that was not asked for, or the platform lists none. */
   readonly reconcile?: Reconciliation;
+  /** A made-up callback in the platform's shape, unsigned. @throws TypeError where there is none */
+  readonly sample?: (request: SampleRequest) => SampleCallback;
 }

@@ -1,11 +1,9 @@
 /** `oncehook/testing`: a receiver for the tests of handlers. */
 export type { LogLine } from "./captured-log.ts";
 export type { CallbackResponse } from "./post-callback.ts";
+export type { SendOptions, Sent, SentCallback, SentResponse, TestCallback, TestEvent } from "./send.ts";
 export {
-  type SendOptions,
-  type SentResponse,
   startTestReceiver,
-  type TestEvent,
   type TestReceiver,
   type TestReceiverOptions,
 } from "./start-test-receiver.ts";

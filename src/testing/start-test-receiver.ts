@@ -1,16 +1,17 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import {
+  type ConfiguredSource,
+  configuredSources,
   type InspectableReceiver,
   startInspectableReceiver,
   type TemporaryDatabase,
   temporaryDatabase,
 } from "../app/index.ts";
 import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
-import type { Version } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { keepCallSites, withHandlersFrames } from "../store/index.ts";
+import { keepCallSites } from "../store/index.ts";
 import { capturedLog, type LogLine } from "./captured-log.ts";
-import { type CallbackResponse, postCallback } from "./post-callback.ts";
+import { createSend, type Send, type SendOptions, type SentResponse, type TestEvent } from "./send.ts";
 import { dueWork, readStoredData, type StoredData } from "./stored-data.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
@@ -29,34 +30,6 @@ export interface TestReceiverOptions extends ConfigFile {
   readonly printFailures?: boolean;
 }
 
-/** An event as a test writes it down; what is left out is made up. */
-export interface TestEvent {
-  readonly event_type: string;
-  readonly data?: object;
-  readonly event_id?: string;
-  /** Seconds since the Unix epoch; the clock's time when left out. */
-  readonly timestamp?: number;
-}
-
-export interface SendOptions {
-  /** Sent as `X-API-Version`. */
-  readonly version?: Version;
-  /** These win over the signature and the others that are made here. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent, and signed, instead of the event: for bodies that are no event. */
-  readonly raw?: string | Uint8Array;
-}
-
-export interface SentResponse extends CallbackResponse {
-  /** The event as it was sent: send it again for a redelivery. */
-  readonly event: Required<TestEvent>;
-  /**
-   * The error behind a 5xx answer, masked, with the handler's lines of its stack; undefined for other answers. The answer
-   * itself says no more than "internal error".
-   */
-  readonly failure: string | undefined;
-}
-
 /** A real receiver on ports of its own. `await using` closes it. */
 export interface TestReceiver extends StoredData, AsyncDisposable {
   /** The unified callback address. */
@@ -70,8 +43,12 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
   readonly clock: TestClock;
   /** The lines of its log so far. */
   readonly lines: readonly LogLine[];
-  /** Sends a signed callback. With another AUTH_METHOD than hmac, give the credentials as `headers`. */
-  send(event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
+  /**
+   * Sends a signed callback: of the platform, or with `source` of one of the `sources`, in its platform's shape and
+   * signed as that signs. With another AUTH_METHOD than hmac, give the platform's credentials as `headers`.
+   * @throws SampleError where only the source's platform can make such a callback
+   */
+  readonly send: Send;
   /** Sends it signed with a secret that is not the platform's. */
   sendForged(event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
   /** Stops it and takes its temporary database away. Callable more than once. */
@@ -93,7 +70,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
       { ...testEnvironment(), DATABASE_URL: database.url, ...options.env },
       { handlers, sources },
     );
-    return await startOn(database, config, options);
+    return await startOn(database, config, options, await configuredSources(config));
   } catch (error) {
     await database.remove();
     throw error;
@@ -104,6 +81,7 @@ async function startOn(
   database: TemporaryDatabase,
   config: Config,
   { handlers = [], migrations = [], now = new Date(), printFailures = true }: TestReceiverOptions,
+  sources: readonly ConfiguredSource[],
 ): Promise<TestReceiver> {
   keepCallSites();
   const { logger, lines } = capturedLog(config);
@@ -119,9 +97,13 @@ async function startOn(
     refreshPollMs: NEVER_MS,
     reconcilePollMs: NEVER_MS,
   });
-  const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
+  const baseUrl = `${running.publicOrigin}${config.basePath}`;
+  const url = `${baseUrl}/api/platform/callback`;
   const [signingSecret = ""] = config.authentication.signing.secrets;
-  const send = createSend(url, clock, lines, printFailures);
+  const origin = config.isBaseUrlGiven ? new URL(config.baseUrl).origin : running.publicOrigin;
+  const { send, sendForged } = createSend({
+    ...{ url, baseUrl, origin, sources, signingSecret, clock, lines, printFailures },
+  });
   const stopAndRemove = async () => {
     try {
       await running.stop();
@@ -143,38 +125,11 @@ async function startOn(
     clock,
     lines,
     ...readStoredData(running.store),
-    send: (event, sending) => send(signingSecret, event, sending),
-    sendForged: (event, sending) => send(randomBytes(32).toString("base64url"), event, sending),
+    send,
+    sendForged,
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function createSend(url: string, clock: TestClock, lines: readonly LogLine[], printFailures: boolean) {
-  return async (secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> => {
-    const timestamp = Math.floor(clock.now().getTime() / 1000);
-    const event = { event_id: `evt_${randomUUID()}`, timestamp, data: {}, ...given };
-    const { version, raw = JSON.stringify(event) } = sending;
-    const headers = {
-      "x-timestamp": String(event.timestamp),
-      ...(version === undefined ? {} : { "x-api-version": version }),
-      ...sending.headers,
-    };
-    const callback = { body: Buffer.from(raw), type: event.event_type, headers };
-    const answer = await postCallback(url, secret, callback);
-    const failure = failureOf(answer, lines);
-    if (failure !== undefined && printFailures)
-      process.stderr.write(`${event.event_type} was answered ${answer.status}: ${failure}\n`);
-    return { ...answer, event, failure };
-  };
-}
-
-/** Its log line is written in the turn of the answer. */
-function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLine[]): string | undefined {
-  if (status < 500) return undefined;
-  const requestId = headers.get("x-request-id");
-  const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
-  return line === undefined ? undefined : withHandlersFrames(String(line.error));
 }
 
 /** The variables that every test receiver is started with, besides its database. Nothing is read from the process's own. */

@@ -36,8 +36,28 @@ describe("oncehook sources", () => {
       expect(lines).toContain(`${base}/v2/platform/callback  v2`);
       expect(stdout).toMatch(/^SIGNING_SECRET {2}hmac, in X-Signature {2}never$/m);
       expect(stdout).toMatch(/^OAuth redirect address: \S+\/api\/platform\/oauth-callback$/m);
-      expect(stdout).toMatch(/^user_authorized +v1, v2 +yes$/m);
+      expect(stdout).toMatch(/^platform +user_authorized +v1, v2 +yes$/m);
     }));
+
+  it("oncehook sources prints each source's platform, what to register and what it got", () =>
+    withCommand(
+      async (receiver, run) => {
+        const { stdout } = await run();
+        const url = `${receiver.publicOrigin}/api/stripe/callback`;
+        expect(stdout).toContain(`source stripe, authenticated by the header Stripe-Signature
+  preset          stripe (Stripe), tested with the platform's SDK, which signs
+  documentation   https://docs.stripe.com/webhooks/signature
+  to do           Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.
+  deadline        10 s
+  retries         72 h
+  disables after  not documented
+  answer          within 6667 ms
+  event types     *; others: ignore
+  last 24 hours   no callback
+`);
+      },
+      { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
+    ));
 
   it("sources --check has the receiver check its addresses, and exits 0 where each is reached", () =>
     withCommand(async (receiver, run) => {

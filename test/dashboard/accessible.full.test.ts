@@ -60,7 +60,10 @@ it.each(["light", "dark"] as const)(
         expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
         expect(problems).toEqual([]);
       },
-      { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
+      {
+        handlers: [unreliable().handler],
+        env: { RETRY_MAX: "0", SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
+      },
       { colorScheme, reducedMotion: "reduce" },
     ),
 );

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
+import { stripe } from "../../src/sources/presets/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
+const BILLING = stripe({ secret: "whsec_of-the-tests" });
 const REDIRECT = "/api/platform/oauth-callback";
 
 it("the page states whether the registered OAuth redirect leads here", { timeout: LIMIT_MS }, async () => {
@@ -30,4 +32,30 @@ it("text that the page may not copy is selected, and the page states it", { time
     await until(async () => String(await page.evaluate("getSelection().toString()")).endsWith(REDIRECT));
     expect(await page.getByRole("button", { name: "Copied" }).count()).toBe(0);
   }),
+);
+
+it("the page shows each source with its platform, its address and its last day", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      const body = Buffer.from('{"id":"evt_1","type":"invoice.paid"}');
+      const headers = BILLING.sign?.({ body, now: new Date() }) ?? {};
+      const url = `${receiver.publicOrigin}/api/billing/callback`;
+      expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
+      await page.goto("/sources");
+      await signIn(page);
+      const section = page.getByRole("region", { name: "Source billing" });
+      await expectShown(section.getByText("Stripe (preset stripe)"));
+      await expectShown(section.getByText(`Register ${url} with Stripe, exactly as it is.`));
+      await expectShown(section.getByRole("link", { name: "Stripe: verification" }));
+      await expectShown(section.getByText("within 6,667 ms"));
+      await expectShown(section.getByText(/ ms of 10 s$/));
+      expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe(
+        "Handled1",
+      );
+      await section.getByRole("button", { name: "Check endpoints of billing" }).click();
+      await expectShown(section.getByText(`Reached: ${url} `));
+      expect(problems).toEqual([]);
+    },
+    { sources: { billing: BILLING } },
+  ),
 );

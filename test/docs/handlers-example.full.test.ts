@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 
-const [config = "", test = ""] = [
+const [config = "", test = "", ofSource = ""] = [
   ...readFileSync("docs/handlers.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g),
 ].map(([, block = ""]) => block);
 
@@ -12,6 +12,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(process.cwd(), "test", "handlers-example-"));
   writeFileSync(join(folder, "oncehook.config.ts"), config);
   writeFileSync(join(folder, "orders.test.ts"), test);
+  writeFileSync(join(folder, "invoices.test.ts"), ofSource);
   try {
     return await use(folder);
   } finally {
@@ -23,6 +24,13 @@ it("the example of docs/handlers.md passes its own test", () =>
   inFolder(async (folder) => {
     const { code, output } = await runNode(["--test", "--test-reporter=tap", "orders.test.ts"], folder);
     expect(output).toContain("ok 1 - an order is priced once");
+    expect(code).toBe(0);
+  }));
+
+it("the example of a source in docs/handlers.md passes its own test", () =>
+  inFolder(async (folder) => {
+    const { code, output } = await runNode(["--test", "--test-reporter=tap", "invoices.test.ts"], folder);
+    expect(output).toContain("ok 1 - a paid invoice is handled once");
     expect(code).toBe(0);
   }));
 

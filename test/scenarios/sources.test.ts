@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type CallbackFilters, createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
+import { github, stripe } from "../../src/sources/presets/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";
@@ -20,6 +21,16 @@ const parcels = defineHandler({
   prepare: async () => ({ fetched: true }),
   handle: () => ({}),
 });
+
+const BILLED = {
+  sources: {
+    billing: stripe({ secret: "whsec_of-the-tests", path: "/in/stripe" }),
+    code: github({ secret: "of-the-tests", answer: "after" }),
+  },
+  handlers: [
+    defineHandler({ source: "billing", type: "invoice.*", data: z.looseObject({}), handle: () => ({}) }),
+  ],
+};
 
 const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
 
@@ -62,14 +73,89 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
         ]);
         expect(oauth).toBeNull();
         expect(handlers).toEqual([
-          { event_type: "payment_notify", versions: ["v1", "v2"], has_prepare: false, time_limit_ms: 10_000 },
-          { event_type: "parcel_shipped", versions: ["v2"], has_prepare: true, time_limit_ms: 10_000 },
+          {
+            source: "platform",
+            event_type: "payment_notify",
+            versions: ["v1", "v2"],
+            has_prepare: false,
+            time_limit_ms: 10_000,
+          },
+          {
+            source: "platform",
+            event_type: "parcel_shipped",
+            versions: ["v2"],
+            has_prepare: true,
+            time_limit_ms: 10_000,
+          },
         ]);
       },
       {
         handlers: [parcels],
         env: { CALLBACK_BASE_URL: "https://pay.example.com/hooks", HANDLERS: "payment_notify" },
       },
+    ));
+
+  it("the sources list has each source's platform, address, answer mode and types", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const answer = await receiver.admin("/api/v1/sources");
+        conforms("/api/v1/sources", "get", answer);
+        const { items } = await clientOf(receiver).sources.list();
+        expect(items.map(({ source }) => source)).toEqual(["platform", "billing", "code"]);
+        const [platform, billing, code] = items;
+        expect(platform).toMatchObject({ about: null, unhandled: "refuse", answer: { mode: "inline" } });
+        const url = "https://pay.example.com/hooks/in/stripe";
+        expect(billing).toMatchObject({
+          about: {
+            preset: "stripe",
+            title: "Stripe",
+            proof: "signs",
+            instruction: `Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.`,
+            deadline_seconds: 10,
+            retry_hours: 72,
+            disables: null,
+          },
+          addresses: [{ url, version: "by_header", event_types: ["invoice.*"] }],
+          event_types: ["invoice.*"],
+          unhandled: "ignore",
+          answer: { mode: "within", within_ms: 6_667 },
+          activity: { last_callback_at: null, outcomes: {}, p99_ms: null },
+        });
+        expect(code).toMatchObject({ event_types: ["*"], answer: { mode: "after", within_ms: null } });
+        expect(code?.addresses.map((address) => address.url)).toEqual(
+          ["", "v1/", "v2/"].map((version) => `https://pay.example.com/hooks/api/${version}code/callback`),
+        );
+      },
+      { ...BILLED, env: { CALLBACK_BASE_URL: "https://pay.example.com/hooks" } },
+    ));
+
+  it("the sources list counts what came to each source in the last day, also what was ignored", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const type of ["invoice.paid", "invoice.voided", "customer.created"]) {
+          const body = Buffer.from(JSON.stringify({ id: type, type }));
+          const headers = BILLED.sources.billing.sign?.({ body, now: new Date() }) ?? {};
+          await fetch(`${receiver.publicOrigin}/in/stripe`, { method: "POST", body, headers });
+        }
+        const { items } = await clientOf(receiver).sources.list();
+        const { activity } = items.find(({ source }) => source === "billing") ?? {};
+        expect(activity).toMatchObject({ outcomes: { success: 2, ignored: 1 }, p99_ms: expect.any(Number) });
+        expect(Date.now() - Date.parse(activity?.last_callback_at ?? "")).toBeLessThan(900_000);
+      },
+      BILLED,
+    ));
+
+  it("the check of a configured source reaches its address", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const result = await clientOf(receiver).sources.check("billing");
+        expect(result).toMatchObject({ reached: true, status: 401 });
+        expect(result.addresses.map(({ url }) => url)).toEqual([`${receiver.publicOrigin}/in/stripe`]);
+      },
+      BILLED,
     ));
 
   it("the sources list has the last use of each secret, and never the secret", () =>

@@ -19,4 +19,8 @@ export const anthropic = standardPreset({
     timestamp: { at: "body.created_at", unit: "iso" },
     hasSignedTime: true,
   },
+  sample: (type, id, now) => ({
+    headers: { "webhook-id": id },
+    body: { type: "event", id, created_at: now.toISOString(), data: { type, id: "sample" } },
+  }),
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isJsonObject } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 
@@ -38,5 +38,9 @@ export const dropbox = hmacPreset({
         reply: { kind: "text", at: "query.challenge" },
       },
     ],
+  },
+  sample: (type) => {
+    const body: JsonObject = { [type]: { accounts: ["dbid:sample"] }, delta: { users: [1] } };
+    return { body };
   },
 });

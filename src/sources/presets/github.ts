@@ -31,4 +31,19 @@ export const github = hmacPreset<GitHubOptions>({
     headers: ["X-GitHub-Event", "X-GitHub-Hook-ID"],
   },
   reconcile: githubDeliveries,
+  sample: (type, id) => ({
+    headers: {
+      "User-Agent": "GitHub-Hookshot/sample",
+      "X-GitHub-Delivery": id,
+      "X-GitHub-Event": type,
+      "X-GitHub-Hook-ID": "1",
+    },
+    // The delivery's id is not signed: without a difference in the bytes another one would be a duplicate.
+    body: {
+      action: "created",
+      repository: { id: 1, name: "sample", full_name: "octocat/sample", private: false },
+      sender: { id: 1, login: "octocat", type: "User" },
+      sample: id,
+    },
+  }),
 });

@@ -56,6 +56,7 @@ export function gitlab(options: GitlabOptions): SourceDefinition {
     secrets,
     scheme: () => createTokenScheme({ tokens: secrets, header: "X-Gitlab-Token" }),
     contract: { ...CONTRACT, id: TOKEN_ID },
+    credential: "the header X-Gitlab-Token",
     sign: () => ({ "X-Gitlab-Token": secrets[0] ?? "" }),
   });
 }

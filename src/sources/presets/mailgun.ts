@@ -33,6 +33,7 @@ export function mailgun(options: PresetOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets,
+    credential: "the `signature` of its body",
     scheme: () => createMailgunScheme(secrets),
     contract: CONTRACT,
   });

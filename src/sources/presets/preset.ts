@@ -1,5 +1,7 @@
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { compileFilters } from "../contract/event-filter.ts";
+import { createSample } from "../contract/sample.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
 import { visitAddress } from "../contract/visit.ts";
 import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliation.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
@@ -34,7 +36,8 @@ export interface LearningOptions extends SourceSettings {
   readonly secret?: SecretOption | TenantSecrets;
 }
 
-interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "reconcile"> {
+interface SourceParts
+  extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "reconcile" | "credential"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -43,6 +46,8 @@ interface SourceParts extends Pick<SourceDefinition, "preset" | "facts" | "hmac"
   readonly contract: ContractData;
   /** Whether a scheme can be made with a secret that the platform sends; every one when left out. */
   readonly isUsable?: (secret: string) => boolean;
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample | undefined;
 }
 
 const NOTHING: readonly string[] = [];
@@ -54,7 +59,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, hmac, sign, reconcile, isUsable = () => true } = parts;
+  const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -76,6 +81,8 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
     ...(reconcile !== undefined && { reconcile }),
+    sample: createSample(contract, parts.sample),
+    ...(credential !== undefined && { credential }),
   };
 }
 
@@ -95,6 +102,8 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly otherSecrets?: (options: Options) => readonly string[];
   /** @throws TypeError that names the option that is wrong */
   readonly reconcile?: (options: NonNullable<Options["reconcile"]>) => Reconciliation;
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample;
 }
 
 /** A preset's options that may have `reconcile`; most presets ignore it, since their platforms list no events. */
@@ -138,6 +147,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       },
       contract,
       hmac: scheme,
+      sample: data.sample,
+      credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
       ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
       ...(current !== undefined && {
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),

@@ -34,4 +34,16 @@ export const shopify = hmacPreset({
     bytesScope: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
     headers: ["X-Shopify-Topic", "X-Shopify-Shop-Domain", "X-Shopify-API-Version", "X-Shopify-Webhook-Id"],
   },
+  sample: (type, id, now) => ({
+    headers: {
+      "X-Shopify-Topic": type,
+      "X-Shopify-Event-Id": id,
+      "X-Shopify-Webhook-Id": id,
+      "X-Shopify-Shop-Domain": "sample.myshopify.com",
+      "X-Shopify-API-Version": "2026-04",
+      "X-Shopify-Triggered-At": now.toISOString(),
+    },
+    // Ids are not signed: without a difference in the bytes another one would be a duplicate.
+    body: { id: 1, admin_graphql_api_id: `gid://shopify/Sample/${id}`, updated_at: now.toISOString() },
+  }),
 });

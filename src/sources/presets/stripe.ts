@@ -39,4 +39,17 @@ export const stripe = hmacPreset<StripeOptions>({
     hasSignedTime: true,
   },
   reconcile: stripeEvents,
+  sample: (type, id, now) => ({
+    body: {
+      id,
+      object: "event",
+      api_version: "2025-03-31.basil",
+      created: Math.floor(now.getTime() / 1_000),
+      type,
+      livemode: false,
+      pending_webhooks: 1,
+      request: { id: null, idempotency_key: null },
+      data: { object: { id: "obj_sample", object: type.slice(0, type.lastIndexOf(".")) || type } },
+    },
+  }),
 });

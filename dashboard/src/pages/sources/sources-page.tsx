@@ -9,6 +9,7 @@ import { type Column, Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 import type { HandlerView, SourceView } from "../../views.ts";
+import { SourceActivity, SourceFacts } from "./source-facts.tsx";
 
 export function SourcesPage() {
   const sources = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
@@ -65,6 +66,8 @@ function SourceSection({ source: described }: { readonly source: SourceView }) {
   return (
     <Stack component="section" gap="sm" aria-label={`Source ${source}`}>
       <h2>Source {source}</h2>
+      <SourceFacts source={described} />
+      <SourceActivity source={described} />
       <h3>Endpoint URLs (register exactly)</h3>
       {addresses.map(({ url, version, method, event_types }) => (
         <div key={url}>
@@ -78,15 +81,17 @@ function SourceSection({ source: described }: { readonly source: SourceView }) {
           </Text>
         </div>
       ))}
-      <EndpointCheck source={source} what="endpoints" />
+      <EndpointCheck source={source} what={`endpoints of ${source}`} />
       <h3>How callbacks are authenticated</h3>
       <Text>{authenticated_by}</Text>
-      <Rows
-        caption={`Secrets of ${source}`}
-        columns={SECRETS}
-        rows={secrets}
-        keyOf={({ name, method }) => name + method}
-      />
+      {secrets.length > 0 && (
+        <Rows
+          caption={`Secrets of ${source}`}
+          columns={SECRETS}
+          rows={secrets}
+          keyOf={({ name, method }) => name + method}
+        />
+      )}
     </Stack>
   );
 }
@@ -141,13 +146,14 @@ function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oaut
 }
 
 const COLUMNS: readonly Column<HandlerView>[] = [
+  { head: "Source", cell: ({ source }) => source },
   { head: "Event type", cell: ({ event_type }) => event_type },
   { head: "Versions", cell: ({ versions }) => versions.join(", ") },
   { head: "prepare step", cell: ({ has_prepare }) => (has_prepare ? "yes" : "no") },
   { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
 ];
 
-/** What handles which type; every other type returns 400. */
+/** What handles which type; each source says what becomes of the others. */
 function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[] }) {
   return (
     <Stack component="section" gap="xs" aria-labelledby="handlers">
@@ -157,7 +163,12 @@ function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[
           There is no handler: HANDLERS switches the built-in ones on, oncehook.config.ts names your own.
         </EmptyState>
       ) : (
-        <Rows caption="Handlers" columns={COLUMNS} rows={handlers} keyOf={({ event_type }) => event_type} />
+        <Rows
+          caption="Handlers"
+          columns={COLUMNS}
+          rows={handlers}
+          keyOf={({ source, event_type }) => `${source} ${event_type}`}
+        />
       )}
     </Stack>
   );

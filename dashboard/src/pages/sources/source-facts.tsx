@@ -1,0 +1,84 @@
+import { Anchor, Text } from "@mantine/core";
+import { Facts } from "../../parts/facts.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import type { SourceView } from "../../views.ts";
+import { GROUPS, groupsOf } from "../overview/outcome-groups.ts";
+
+const PROOFS = {
+  signs: "Tested with the platform's SDK, which signs",
+  verifies: "Tested with the platform's SDK, which verifies, or a published vector",
+  documented: "Written from the platform's documentation",
+  own: "Your own description",
+};
+const UNKNOWN = "not documented";
+
+/** What is known of a source's platform, and how its callbacks are answered. */
+export function SourceFacts({ source }: { readonly source: SourceView }) {
+  const { about, answer, event_types, unhandled } = source;
+  const others = unhandled === "ignore" ? "others are ignored" : "others are refused";
+  const shared = [
+    ["Answer", answer.within_ms === null ? answer.mode : `within ${milliseconds(answer.within_ms)}`],
+    ["Event types", `${event_types.length === 0 ? "none" : event_types.join(", ")}; ${others}`],
+  ] as const;
+  if (about === null) return <Facts of={shared} />;
+  return (
+    <>
+      <Text>{about.instruction}</Text>
+      <Facts
+        of={[
+          ["Platform", `${about.title} (preset ${about.preset})`],
+          ["Proof", PROOFS[about.proof]],
+          ["Documentation", <Docs key="docs" of={about.title} at={about.docs} />],
+          ["Deadline", about.deadline_seconds === null ? UNKNOWN : `${about.deadline_seconds} s`],
+          ["Retries", retries(about.retry_hours)],
+          ["Disables after", about.disables ?? UNKNOWN],
+          ...shared,
+        ]}
+      />
+    </>
+  );
+}
+
+/** A source of your own names a file instead of an address. */
+function Docs({ of, at }: { readonly of: string; readonly at: string }) {
+  if (!at.startsWith("https://")) return at;
+  return (
+    <Anchor href={at} target="_blank" rel="noreferrer" underline="always" inherit>
+      {of}: verification
+    </Anchor>
+  );
+}
+
+function retries(hours: number | null): string {
+  if (hours === null) return UNKNOWN;
+  return hours === 0 ? "none" : `for ${hours} h`;
+}
+
+/** What came in the last 24 hours, and whether it was answered in time. */
+export function SourceActivity({ source }: { readonly source: SourceView }) {
+  const { last_callback_at, outcomes, p99_ms } = source.activity;
+  const groups = groupsOf(outcomes);
+  const deadline = source.about?.deadline_seconds ?? null;
+  const isLate = deadline !== null && p99_ms !== null && p99_ms > deadline * 1_000;
+  return (
+    <>
+      <h3>Last 24 hours</h3>
+      {last_callback_at === null ? (
+        <Text>No callback.</Text>
+      ) : (
+        <Facts
+          of={[
+            ["Last callback", <Time key="last" at={last_callback_at} relative />],
+            ...GROUPS.map(({ name, label }) => [label, groups[name]] as const),
+            ["p99", deadline === null ? milliseconds(p99_ms) : `${milliseconds(p99_ms)} of ${deadline} s`],
+          ]}
+        />
+      )}
+      {isLate && (
+        <Text role="status">
+          p99 is past the deadline of {deadline} s: the platform sends such callbacks again.
+        </Text>
+      )}
+    </>
+  );
+}

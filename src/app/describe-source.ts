@@ -1,0 +1,106 @@
+import type { SourcesView } from "../admin/index.ts";
+import type { Config } from "../config/index.ts";
+import { latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import { endpointPaths } from "../http/index.ts";
+import type { AnswerMode } from "../pipeline/index.ts";
+import type { SourceDefinition } from "../sources/index.ts";
+import type { RollupSlot, Store } from "../store/index.ts";
+import type { ConfiguredSource } from "./configured-sources.ts";
+import type { RegisteredAddress } from "./platform.ts";
+import type { Services } from "./services.ts";
+
+type SourceView = SourcesView["items"][number];
+type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "activity">;
+
+/** What every source has, whatever its platform: for the API, the page and the command. */
+export function describeSource(
+  { receiver, configured }: Pick<Services, "receiver" | "configured">,
+  name: string,
+  url: string,
+  rows: readonly RollupSlot[],
+): Described {
+  const source = receiver.sourcesByName.get(name);
+  const definition = configured.find((one) => one.name === name)?.definition;
+  return {
+    about: definition === undefined ? null : aboutOf(definition, url),
+    event_types: typesOf(receiver.registry, name),
+    unhandled: source?.contract.unhandled ?? "refuse",
+    answer: answerOf(source?.answer ?? "inline"),
+    activity: activityOf(rows),
+  };
+}
+
+function aboutOf({ preset, facts, credential }: SourceDefinition, url: string): SourceView["about"] {
+  const { title, docs, proof, deadlineSeconds, retryHours, disables } = facts;
+  const proven = credential === undefined ? "" : ` ${title} proves each callback by ${credential}.`;
+  return {
+    preset,
+    title,
+    docs,
+    proof,
+    instruction: `Register ${url} with ${title}, exactly as it is.${proven}`,
+    deadline_seconds: deadlineSeconds ?? null,
+    retry_hours: retryHours ?? null,
+    disables: disables ?? null,
+  };
+}
+
+function typesOf({ handlers }: Registry, name: string): string[] {
+  return [...new Set(handlers.filter(({ source }) => source === name).map(({ type }) => type))];
+}
+
+function answerOf(answer: AnswerMode): SourceView["answer"] {
+  return typeof answer === "string"
+    ? { mode: answer, within_ms: null }
+    : { mode: "within", within_ms: answer.withinMs };
+}
+
+function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
+  const outcomes: Record<string, number> = {};
+  for (const { outcome, count } of rows) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+  const last = Math.max(...rows.map(({ slot }) => slot));
+  return {
+    last_callback_at: rows.length === 0 ? null : new Date(last * 1_000).toISOString(),
+    outcomes,
+    p99_ms: latencyQuantile(rows, 0.99),
+  };
+}
+
+/** The counts of the last 24 hours by source. */
+export async function recentCounts(
+  { rollups }: Pick<Store, "rollups">,
+  now: Date,
+): Promise<ReadonlyMap<string, readonly RollupSlot[]>> {
+  const { stepSeconds, steps } = OVERVIEW_RANGES.day;
+  const rows = await rollups.list("day", periodStart(now, stepSeconds) - (steps - 1) * stepSeconds);
+  return Map.groupBy(rows, ({ source }) => source);
+}
+
+/** The addresses of a source beside the platform; the first is the one to register. @param baseUrl with the base path */
+export function addressesOf(
+  { name, definition }: ConfiguredSource,
+  { redirect }: Pick<Config, "redirect">,
+  baseUrl: string,
+): RegisteredAddress[] {
+  const sources = [{ source: name, path: definition.settings.path }];
+  const { callbacks } = endpointPaths("", redirect.scopePath, { sources });
+  const own = callbacks.filter(({ source }) => source === name);
+  return own.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
+}
+
+/** With the types that have a handler at each. */
+export function addressViews(
+  registry: Registry,
+  name: string,
+  addresses: readonly RegisteredAddress[],
+): SourceView["addresses"] {
+  const types = typesOf(registry, name);
+  return addresses.map(({ url, version }) => {
+    const versions = version === "by_header" ? VERSIONS : [version];
+    const own = types.filter((type) =>
+      versions.some((one) => registry.keySources(name, one, type).length > 0),
+    );
+    return { url, version, method: "POST", event_types: own };
+  });
+}

@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { CONFIG_FILE_NAMES, closestName, secretVariables } from "../config/index.ts";
+import { PRESET_NAMES, type PresetName } from "../sources/index.ts";
+import { withSource } from "./config-text.ts";
+import { UsageError } from "./user-error.ts";
+
+/** They take more than a secret. */
+const WITH_OPTIONS = ["braintree", "hmac", "meta", "whatsapp"];
+/** A secret of a form that every preset takes: the preset is made for its facts alone. */
+const PLACEHOLDER = "c2VjcmV0".repeat(8);
+
+/** Adds a source to the project in this folder: twice is the same as once. @throws UsageError for an unknown preset */
+export async function addSource(given: string, { env = ".env" }: { readonly env?: string }): Promise<void> {
+  const name = presetNamed(given);
+  const [variable] = secretVariables(name);
+  const file = CONFIG_FILE_NAMES.find((one) => existsSync(resolve(one)));
+  const code = { preset: camelCase(name), source: name, variable };
+  const done = [
+    ...(file === undefined ? [] : [addToConfig(file, code)]),
+    addToEnv(env, { [variable]: "", ...(file === undefined && { SOURCES: name }) }),
+  ];
+  process.stdout.write(`${done.join("\n")}\n\n${await nextSteps(name, variable, env)}`);
+}
+
+function presetNamed(given: string): PresetName {
+  const name = PRESET_NAMES.find((one) => one === given);
+  if (name !== undefined) return name;
+  if (WITH_OPTIONS.includes(given))
+    throw new UsageError(
+      `"${given}" takes more than a secret: import { ${given} } from "oncehook/sources" in oncehook.config.ts, and name it in \`sources\``,
+    );
+  const meant =
+    closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
+  const hint = meant === undefined ? `there are ${PRESET_NAMES.join(", ")}` : `did you mean ${meant}?`;
+  throw new UsageError(`there is no preset ${JSON.stringify(given)}; ${hint}`);
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+function addToConfig(file: string, code: Parameters<typeof withSource>[1]): string {
+  const text = readFileSync(file, "utf8");
+  const { state, text: changed, lines } = withSource(text, code);
+  if (state === "there") return `${file}: has ${code.preset}() already, and is left as it is.`;
+  if (state === "unclear")
+    return `${file}: is left as it is, since its shape is not the usual one. Put this into it:\n\n${lines}`;
+  writeFileSync(file, changed);
+  return `${file}: added\n\n${lines}`;
+}
+
+/** Adds what the file lacks; a list such as SOURCES gets one more name. */
+function addToEnv(file: string, variables: Readonly<Record<string, string>>): string {
+  const before = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const present = parseEnv(before);
+  let text = before === "" || before.endsWith("\n") ? before : `${before}\n`;
+  const added: string[] = [];
+  for (const [name, value] of Object.entries(variables)) {
+    const there = present[name];
+    if (there === undefined) text += `${name}=${value}\n`;
+    else if (value === "" || there.split(",").some((one) => one.trim() === value)) continue;
+    else text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, "m"), `$1${there},${value}`);
+    added.push(name);
+  }
+  if (added.length === 0) return `${basename(file)}: has all of it already, and is left as it is.`;
+  // Secrets stand in it.
+  writeFileSync(file, text, { mode: 0o600 });
+  return `${basename(file)}: added ${added.join(" and ")}.`;
+}
+
+async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
+  const { PRESETS } = await import("../sources/presets/index.ts");
+  const { facts } = PRESETS[name]({ secret: PLACEHOLDER });
+  const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
+  const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
+  const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;
+  return [
+    "Next:",
+    `  register ${url} with ${facts.title} (${facts.docs})`,
+    `  set ${variable} in ${file} to the secret that it shows`,
+    `  oncehook serve --env ${file}`,
+    `  oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
+    "",
+  ].join("\n");
+}

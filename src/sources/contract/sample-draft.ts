@@ -1,0 +1,131 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type PathKey,
+  parsePath,
+  valueAt,
+} from "../../domain/index.ts";
+import type { BatchData } from "./batch.ts";
+import type { Readable } from "./reading.ts";
+
+/** A preset's own sample, in the shape of its platform; an array where the body is one. */
+export type OwnSample = (
+  type: string,
+  id: string,
+  now: Date,
+) => { readonly headers?: Readonly<Record<string, string>>; readonly body: JsonObject | JsonValue[] };
+
+type Made = ReturnType<OwnSample>;
+type Root = "body" | "item" | "parent";
+
+/** A callback while it is made up: a place of it can be read, as in one that arrived, and set. */
+export class SampleDraft implements Readable {
+  readonly body: JsonValue;
+  /** The first event of a batch, and what holds it. */
+  readonly item: JsonValue | undefined;
+  readonly parent: JsonValue | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(batch: BatchData | undefined, made: Made | undefined) {
+    this.headers = { ...made?.headers };
+    const { body, item, parent } =
+      batch === undefined ? { body: made?.body ?? {} } : batched(batch, made?.body);
+    this.body = body;
+    this.item = item;
+    this.parent = parent;
+  }
+
+  header(name: string): string | undefined {
+    return Object.entries(this.headers).find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
+  }
+
+  query(): undefined {
+    return undefined;
+  }
+
+  /** No place that a text can be put into. */
+  sha256(): string {
+    return "";
+  }
+
+  url(): string {
+    return "";
+  }
+
+  value(place: string): JsonValue | undefined {
+    if (place.startsWith("header.")) return this.header(place.slice("header.".length));
+    const at = pathOf(place);
+    return at === undefined ? undefined : valueAt(this[at.root], at.path);
+  }
+
+  /** False for a place that cannot be set. */
+  set(place: string, value: JsonValue): boolean {
+    if (place.startsWith("header.")) {
+      const name = place.slice("header.".length);
+      const there = Object.keys(this.headers).find((one) => one.toLowerCase() === name.toLowerCase());
+      this.headers[there ?? name] = String(value);
+      return true;
+    }
+    const at = pathOf(place);
+    const root = at === undefined ? undefined : this[at.root];
+    if (at === undefined || root === undefined) return false;
+    if (at.path.length > 0) return put(root, at.path, value);
+    // The body itself: its own object stays, since a batch's item may be a part of it.
+    if (!isJsonObject(root) || !isJsonObject(value)) return false;
+    Object.assign(root, value);
+    return true;
+  }
+}
+
+function pathOf(place: string): { root: Root; path: readonly PathKey[] } | undefined {
+  const root = (["body", "item", "parent"] as const).find((one) => place.startsWith(one));
+  const path = root === undefined ? undefined : parsePath(place.slice(root.length));
+  return root === undefined || path === undefined ? undefined : { root, path };
+}
+
+function put(root: JsonValue, path: readonly PathKey[], value: JsonValue): boolean {
+  const [key = "", ...rest] = path;
+  const holder = root as JsonObject;
+  if (typeof key === "number" ? !Array.isArray(root) : !isJsonObject(root)) return false;
+  const [next] = rest;
+  if (next === undefined) {
+    holder[key] = value;
+    return true;
+  }
+  holder[key] ??= typeof next === "number" ? [] : {};
+  return put(holder[key] as JsonValue, rest, value);
+}
+
+/** A body with one event in the (first) array of its batch. */
+function batched(
+  { at }: BatchData,
+  made: JsonValue | undefined,
+): { body: JsonValue; item: JsonValue; parent?: JsonValue | undefined } {
+  const [first = "body"] = [at].flat();
+  const [outer = "", ...inner] = (first.endsWith("[]") ? first.slice(0, -2) : first).split("[]");
+  if (made !== undefined) return { body: made, ...existing(made, outer, inner) };
+  const item: JsonObject = {};
+  let value: JsonValue = [item];
+  let parent: JsonValue | undefined;
+  for (const path of inner.toReversed()) {
+    const element: JsonObject = {};
+    put(element, parsePath(path) ?? [], value);
+    parent ??= element;
+    value = [element];
+  }
+  const path = parsePath(outer.slice("body".length)) ?? [];
+  const body: JsonObject = {};
+  if (path.length > 0) put(body, path, value);
+  return { body: path.length > 0 ? body : value, item, parent };
+}
+
+function existing(body: JsonValue, outer: string, inner: readonly string[]) {
+  let parent: JsonValue | undefined;
+  let item = valueAt(body, [...(parsePath(outer.slice("body".length)) ?? []), 0]);
+  for (const path of inner) {
+    parent = item;
+    item = valueAt(item, [...(parsePath(path) ?? []), 0]);
+  }
+  return { item: item ?? {}, parent };
+}

@@ -1,0 +1,171 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type PathKey,
+  parsePath,
+} from "../../domain/index.ts";
+import type { BodyFormat, InnerText } from "./body-formats.ts";
+import type { ContractData } from "./event-contract.ts";
+import { compileText, type TextPlace } from "./locate.ts";
+import { type OwnSample, SampleDraft } from "./sample-draft.ts";
+
+/** A callback to be made up. */
+export interface SampleRequest {
+  readonly type: string;
+  /** A new one where it is left out, or the one in `data`. */
+  readonly id?: string | undefined;
+  readonly newId: string;
+  /** The event's time. */
+  readonly now: Date;
+  /** What the handler shall get as `data`, over what the sample has. */
+  readonly data?: JsonObject | undefined;
+}
+
+export interface SampleCallback {
+  /** `Content-Type` among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Makes up a callback that the contract reads as an event: the platform's own sample, or no more than the contract's
+ * places. Whether it has become an event of the type is for the caller to see: a type may be one that no place can hold.
+ * @throws TypeError for a body that cannot be made up
+ */
+export function createSample(
+  contract: ContractData,
+  own?: OwnSample,
+): (request: SampleRequest) => SampleCallback {
+  const type = [contract.type].flat();
+  const id = [contract.id].flat();
+  return ({ type: wanted, id: givenId, newId, now, data }) => {
+    const made = own?.(wanted, givenId ?? newId, now);
+    const draft = new SampleDraft(contract.batch, made);
+    if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
+    if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
+    setTime(draft, contract.timestamp, now);
+    const taken = new Set(type.flatMap(placesIn));
+    if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
+      setId(draft, id, taken, givenId ?? newId);
+    return encoded(draft, contract);
+  };
+}
+
+function rootOf({ batch }: ContractData): string {
+  return batch === undefined ? "body" : "item";
+}
+
+function textAt(draft: SampleDraft, places: readonly TextPlace[]): string | undefined {
+  const found = compileText(places).read(draft);
+  return "text" in found ? found.text : undefined;
+}
+
+/** Into the first place that is there; into the last where none is. */
+function merge(draft: SampleDraft, places: readonly string[], data: JsonObject): void {
+  const place = places.find((one) => draft.value(one) !== undefined) ?? places.at(-1) ?? "body";
+  const there = draft.value(place);
+  draft.set(place, { ...(isJsonObject(there) ? there : {}), ...data });
+}
+
+/** Whether a place could hold the text: the first that can does. */
+function setText(draft: SampleDraft, places: readonly TextPlace[], text: string): boolean {
+  return places.some((place) => {
+    if (typeof place !== "string" || place.startsWith("=")) return false;
+    if (!place.includes("{")) return draft.set(place, text);
+    const values = split(place, text);
+    return values?.every(([inner, value]) => draft.set(inner, value)) ?? false;
+  });
+}
+
+/** A text as the parts of a template would make it: of `{body.type}.{body.action}` the first ends at the first dot. */
+function split(template: string, text: string): [string, string][] | undefined {
+  const parts = template.split(/[{}]/);
+  const values: [string, string][] = [];
+  if (!text.startsWith(parts[0] ?? "")) return undefined;
+  let at = parts[0]?.length ?? 0;
+  for (let index = 1; index < parts.length; index += 2) {
+    const next = parts[index + 1] ?? "";
+    const isLast = index + 2 >= parts.length;
+    const end = isLast ? text.length - next.length : text.indexOf(next, at + 1);
+    if (end <= at || (isLast && !text.endsWith(next))) return undefined;
+    values.push([parts[index] ?? "", text.slice(at, end)]);
+    at = end + next.length;
+  }
+  return values;
+}
+
+function placesIn(place: TextPlace): string[] {
+  if (typeof place !== "string" || place.startsWith("=")) return [];
+  return place.includes("{") ? place.split(/[{}]/).filter((_, index) => index % 2 === 1) : [place];
+}
+
+/** The parts of a template that the type has not taken; where no place can hold an id, it makes the bytes its own. */
+function setId(
+  draft: SampleDraft,
+  places: readonly TextPlace[],
+  taken: ReadonlySet<string>,
+  id: string,
+): void {
+  for (const place of places) {
+    const free = placesIn(place).filter((one) => !taken.has(one));
+    const empty = free.filter((one) => draft.value(one) === undefined);
+    const [first] = free;
+    const set = (empty.length === 0 ? [first ?? ""] : empty).filter((one) => draft.set(one, id));
+    if (set.length > 0) return;
+  }
+  if (draft.value("body.id") === undefined) draft.set("body.id", id);
+}
+
+function setTime(draft: SampleDraft, timestamp: ContractData["timestamp"], now: Date): void {
+  if (timestamp === undefined || draft.value(timestamp.at) !== undefined) return;
+  const ms = now.getTime();
+  const values = { seconds: Math.floor(ms / 1_000), milliseconds: ms, iso: now.toISOString() };
+  draft.set(timestamp.at, values[timestamp.unit]);
+}
+
+function encoded(draft: SampleDraft, { body = "json", decode = [] }: ContractData): SampleCallback {
+  const content = structuredClone(draft.body);
+  for (const inner of decode.toReversed()) encodeInner(content, inner);
+  const [type, text] = encode(formatOf(body, draft), content);
+  return { headers: { "Content-Type": type, ...draft.headers }, body: Buffer.from(text) };
+}
+
+function formatOf(body: NonNullable<ContractData["body"]>, draft: SampleDraft): BodyFormat {
+  if (typeof body === "string" || !("byContentType" in body)) return body;
+  const type = draft.header("content-type") ?? "application/json";
+  return body.byContentType[type] ?? body.byContentType["*"] ?? "json";
+}
+
+const FORM = "application/x-www-form-urlencoded";
+
+function encode(format: BodyFormat, content: JsonValue): [contentType: string, text: string] {
+  if (format === "json") return ["application/json", JSON.stringify(content)];
+  if (format === "form" && isJsonObject(content))
+    return [FORM, new URLSearchParams(textsOf(content)).toString()];
+  if (typeof format === "object" && "form" in format)
+    return [FORM, new URLSearchParams({ [format.form]: JSON.stringify(content) }).toString()];
+  if (format === "text" && isJsonObject(content)) return ["text/plain", String(content.text ?? "")];
+  if (format === "none") return ["application/json", ""];
+  throw new TypeError("there is no sample of a body of its kind");
+}
+
+function textsOf(content: JsonObject): Record<string, string> {
+  const fields = Object.entries(content).map(([name, value]) => {
+    return [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** What the contract decodes inside of the body is a text there. */
+function encodeInner(content: JsonValue, { at, as }: InnerText): void {
+  const path: readonly PathKey[] = parsePath(at.slice("body".length)) ?? [];
+  let holder: JsonValue | undefined = content;
+  for (const key of path.slice(0, -1)) holder = isJsonObject(holder) ? holder[key] : undefined;
+  const last = path.at(-1) ?? "";
+  const value = isJsonObject(holder) ? holder[last] : undefined;
+  if (value === undefined || !isJsonObject(holder)) return;
+  if (as === "jws") throw new TypeError("only the platform can sign a text inside of its body");
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  holder[last] = as === "json" ? text : Buffer.from(text).toString("base64");
+}

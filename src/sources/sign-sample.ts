@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { isRefused, type JsonObject } from "../domain/index.ts";
+import type { SampleRequest } from "./contract/sample.ts";
+import type { SourceDefinition } from "./source-definition.ts";
+
+/** Why no callback of a source can be made here; the message says what to do. */
+export class SampleError extends Error {
+  override readonly name = "SampleError";
+}
+
+export interface SignedSampleRequest extends Omit<SampleRequest, "newId" | "now"> {
+  /** The source's name. */
+  readonly source: string;
+  /** When it is signed; also the event's time, where `time` is left out. */
+  readonly now: Date;
+  readonly time?: Date;
+  /** Where it is sent to. */
+  readonly url: URL;
+  /** Protocol and host that the platform would have registered. */
+  readonly origin: string;
+  /** Signed in place of the sample's body. */
+  readonly raw?: Uint8Array | undefined;
+  /** Beside those of the platform, over them, and signed where it signs them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface SignedSample {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** As the source reads it; undefined where the body was given. */
+  readonly event: JsonObject | undefined;
+}
+
+/**
+ * A callback with an event of the type, in the platform's shape and signed as the platform signs.
+ * @throws SampleError where only the platform can make it
+ */
+export function signSample(definition: SourceDefinition, request: SignedSampleRequest): SignedSample {
+  const { sign, facts } = definition;
+  if (sign === undefined)
+    throw new SampleError(
+      `${request.source}: only ${facts.title} can sign its callbacks; have it send a test event (${facts.docs})`,
+    );
+  const { now, time = now, url, origin, raw, headers: given = {} } = request;
+  const target = `${url.pathname}${url.search}`;
+  const sample = made(definition, { ...request, newId: newId(), now: time });
+  const body = raw ?? sample.body;
+  const unsigned = withHeaders(sample.headers, given);
+  const signature = orSampleError(request.source, () =>
+    sign({ body, headers: unsigned, method: "POST", target, origin, now }),
+  );
+  const headers = withHeaders(withHeaders(unsigned, signature), given);
+  return {
+    headers,
+    body,
+    event: raw === undefined ? eventIn(definition, request, { headers, body, target }) : undefined,
+  };
+}
+
+/** As the ids of many platforms are: without a character that a template could separate by. */
+function newId(): string {
+  return `evt_${randomUUID().replaceAll("-", "")}`;
+}
+
+function made({ sample, facts }: SourceDefinition, request: SignedSampleRequest & SampleRequest) {
+  if (sample === undefined)
+    throw new SampleError(`${request.source}: there is no sample of a callback of ${facts.title}`);
+  return orSampleError(request.source, () => sample(request));
+}
+
+/** Presets throw a TypeError for what they cannot make: a signed header that no sample has, a body in another format. */
+function orSampleError<Result>(source: string, make: () => Result): Result {
+  try {
+    return make();
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new SampleError(`${source}: no callback can be made up: ${cause.message}`, { cause });
+  }
+}
+
+/** The latter win, in any case of letters. */
+function withHeaders(
+  headers: Readonly<Record<string, string>>,
+  over: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const names = new Set(Object.keys(over).map((name) => name.toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...over };
+}
+
+/** What the source will read: an event of another type would be a surprise. */
+function eventIn(
+  definition: SourceDefinition,
+  { source, type, now, origin }: SignedSampleRequest,
+  { headers, body, target }: { headers: Record<string, string>; body: Uint8Array; target: string },
+): JsonObject {
+  const contract = definition.createContract({
+    name: source,
+    clock: { now: () => now },
+    origin: () => origin,
+  });
+  const distinct = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
+  const read = contract.read({ method: "POST", target, headers: Object.fromEntries(distinct), body });
+  const { title } = definition.facts;
+  if (isRefused(read))
+    throw new SampleError(
+      `${source}: no callback of ${title} with an event of the type ${JSON.stringify(type)} can be made up: ${read.message}`,
+    );
+  if (read.kind === "handshake")
+    throw new SampleError(
+      `${source}: ${title} asks with ${JSON.stringify(type)} whether the address is yours: no event`,
+    );
+  const [event] = read.kind === "event" ? [read.event] : read.events;
+  const found = event?.typeOf();
+  if (event === undefined || found !== type)
+    throw new SampleError(
+      `${source}: ${title} has no type ${JSON.stringify(type)}; its callback would be of the type ${JSON.stringify(found)}`,
+    );
+  return event.json;
+}

@@ -1,0 +1,143 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { type ConfiguredSource, sourceUrl } from "../app/index.ts";
+import type { Clock, JsonObject, Version } from "../domain/index.ts";
+import { signSample } from "../sources/index.ts";
+import { withHandlersFrames } from "../store/index.ts";
+import type { LogLine } from "./captured-log.ts";
+import { type CallbackResponse, postCallback, postSigned } from "./post-callback.ts";
+
+/** An event as a test writes it down; what is left out is made up. */
+export interface TestEvent {
+  readonly event_type: string;
+  readonly data?: object;
+  readonly event_id?: string;
+  /** Seconds since the Unix epoch; the clock's time when left out. */
+  readonly timestamp?: number;
+}
+
+/** A callback of one of the `sources`, as a test writes it down; what is left out is made up. */
+export interface TestCallback {
+  /** The source's name. */
+  readonly source: string;
+  readonly type: string;
+  /** What the handler gets as `data`, over the sample of the platform's shape. */
+  readonly data?: object;
+  /** As it stands in the platform's place for it. */
+  readonly id?: string;
+  /** Seconds since the Unix epoch; the clock's time when left out. */
+  readonly timestamp?: number;
+}
+
+export interface SendOptions {
+  /** Sent as `X-API-Version`. */
+  readonly version?: Version;
+  /** These win over the signature and the others that are made here. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent, and signed, instead of the event: for bodies that are no event. */
+  readonly raw?: string | Uint8Array;
+}
+
+export interface Sent<Event> extends CallbackResponse {
+  /** The event as it was sent: send it again for a redelivery. */
+  readonly event: Required<Event>;
+  /**
+   * The error behind a 5xx answer, masked, with the handler's lines of its stack; undefined for other answers. The answer
+   * itself says no more than "internal error".
+   */
+  readonly failure: string | undefined;
+}
+
+export type SentResponse = Sent<TestEvent>;
+export type SentCallback = Sent<TestCallback>;
+
+export interface Send {
+  (event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
+  (callback: TestCallback, sending?: SendOptions): Promise<SentCallback>;
+}
+
+interface Sender {
+  /** Of the platform. */
+  readonly url: string;
+  /** With the base path. */
+  readonly baseUrl: string;
+  /** Protocol and host that platforms have registered. */
+  readonly origin: string;
+  readonly sources: readonly ConfiguredSource[];
+  readonly signingSecret: string;
+  readonly clock: Clock;
+  readonly lines: readonly LogLine[];
+  readonly printFailures: boolean;
+}
+
+export function createSend(sender: Sender) {
+  const { url, signingSecret, clock } = sender;
+  const seconds = () => Math.floor(clock.now().getTime() / 1000);
+
+  async function sendEvent(
+    secret: string,
+    given: TestEvent,
+    sending: SendOptions = {},
+  ): Promise<SentResponse> {
+    const event = { event_id: `evt_${randomUUID()}`, timestamp: seconds(), data: {}, ...given };
+    const { raw = JSON.stringify(event) } = sending;
+    const headers = { "x-timestamp": String(event.timestamp), ...headersOf(sending) };
+    const callback = { body: Buffer.from(raw), type: event.event_type, headers };
+    const answer = await postCallback(url, secret, callback);
+    return { ...answer, event, failure: reportFailure(sender, event.event_type, answer) };
+  }
+
+  async function sendCallback(given: TestCallback, sending: SendOptions = {}): Promise<SentCallback> {
+    const id = `evt_${randomUUID().replaceAll("-", "")}`;
+    const event = { id, timestamp: seconds(), data: {}, ...given };
+    const source = sourceNamed(sender.sources, event.source);
+    const at = new URL(sourceUrl(source, sender.baseUrl));
+    const signed = signSample(source.definition, {
+      ...{ source: event.source, type: event.type, id: event.id, data: event.data as JsonObject },
+      time: new Date(event.timestamp * 1_000),
+      ...{ now: clock.now(), url: at, origin: sender.origin, headers: headersOf(sending) },
+      raw: sending.raw === undefined ? undefined : Buffer.from(sending.raw),
+    });
+    const answer = await postSigned(at, signed);
+    return { ...answer, event, failure: reportFailure(sender, event.type, answer) };
+  }
+
+  const send = (given: TestEvent | TestCallback, sending?: SendOptions) =>
+    "source" in given ? sendCallback(given, sending) : sendEvent(signingSecret, given, sending);
+  return {
+    send: send as Send,
+    sendForged: (event: TestEvent, sending?: SendOptions) =>
+      sendEvent(randomBytes(32).toString("base64url"), event, sending),
+  };
+}
+
+function headersOf({ version, headers }: SendOptions): Record<string, string> {
+  return { ...(version === undefined ? {} : { "x-api-version": version }), ...headers };
+}
+
+/** @throws TypeError */
+function sourceNamed(sources: readonly ConfiguredSource[], name: string): ConfiguredSource {
+  const source = sources.find((one) => one.name === name);
+  if (source !== undefined) return source;
+  const known =
+    sources.length === 0 ? "none is given in `sources`" : sources.map((one) => one.name).join(", ");
+  throw new TypeError(`send: there is no source ${JSON.stringify(name)}: ${known}`);
+}
+
+function reportFailure(
+  { lines, printFailures }: Sender,
+  type: string,
+  answer: CallbackResponse,
+): string | undefined {
+  const failure = failureOf(answer, lines);
+  if (failure !== undefined && printFailures)
+    process.stderr.write(`${type} was answered ${answer.status}: ${failure}\n`);
+  return failure;
+}
+
+/** Its log line is written in the turn of the answer. */
+function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLine[]): string | undefined {
+  if (status < 500) return undefined;
+  const requestId = headers.get("x-request-id");
+  const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
+  return line === undefined ? undefined : withHandlersFrames(String(line.error));
+}

@@ -1,0 +1,85 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { stripe } from "../../src/sources/presets/index.ts";
+import { runCommandLine } from "../support/command.ts";
+import { withFolder } from "../support/folder.ts";
+import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+
+const ENV = {
+  SOURCES: "stripe,mailgun",
+  STRIPE_SECRET: "whsec_of-the-tests",
+  MAILGUN_SECRET: "of-the-tests",
+};
+
+function withSend(
+  use: (
+    send: (...args: string[]) => ReturnType<typeof runCommandLine>,
+    receiver: TestReceiver,
+  ) => Promise<void>,
+) {
+  return withReceiver(
+    "sqlite",
+    (receiver) => {
+      const env = { ...CHILD_ENVIRONMENT, ...ENV, CALLBACK_BASE_URL: receiver.publicOrigin };
+      return use((...args) => runCommandLine(["send", ...args], env), receiver);
+    },
+    { sources: { stripe: stripe({ secret: ENV.STRIPE_SECRET }) } },
+  );
+}
+
+it("send --source signs a sample as the source's platform does, and prints body and answer", () =>
+  withSend(async (send, receiver) => {
+    const { code, stdout, stderr } = await send("--source", "stripe", "invoice.paid", "--id", "evt_1");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(
+      `POST ${receiver.publicOrigin}/api/stripe/callback\n{"id":"evt_1","object":"event"`,
+    );
+    expect(stdout).toContain("200\n");
+    const again = await send("--source", "stripe", "invoice.paid", "--id", "evt_1");
+    expect(again.stdout).toContain("already_processed");
+  }));
+
+it("send --source takes data from a file, and prints the event with --json", () =>
+  withSend((send) =>
+    withFolder(async (folder) => {
+      const file = join(folder, "invoice.json");
+      writeFileSync(file, JSON.stringify({ id: "evt_of_the_file", data: { object: { id: "in_9" } } }));
+      const args = [
+        "--source",
+        "stripe",
+        "invoice.paid",
+        "--data",
+        file,
+        "--timestamp",
+        "1750000000",
+        "--json",
+      ];
+      const { stdout } = await send(...args);
+      expect(JSON.parse(stdout)).toMatchObject({
+        status: 200,
+        event: {
+          event_id: "evt_of_the_file",
+          timestamp: 1_750_000_000,
+          data: { data: { object: { id: "in_9" } } },
+        },
+      });
+    }),
+  ));
+
+it.each([
+  [
+    ["--source", "mailgun", "delivered"],
+    "mailgun: only Mailgun can sign its callbacks; have it send a test",
+    1,
+  ],
+  [["--source", "strip", "invoice.paid"], "no source here; there are stripe, mailgun", 2],
+  [["--source", "stripe", "invoice.paid", "--data", "[]"], "expected a JSON object, or a file with one", 2],
+])("send %j is refused with a reason", (args, reason, expected) =>
+  withSend(async (send) => {
+    const { code, stderr } = await send(...args);
+    expect(stderr).toContain(reason);
+    expect(code).toBe(expected);
+  }),
+);

@@ -1,0 +1,109 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
+import { withFolder } from "../support/folder.ts";
+
+const TEMPLATE = readFileSync("templates/init/oncehook.config.ts", "utf8");
+
+type Add = (...args: string[]) => Promise<Ended>;
+
+/** Lends a folder with these files, and the command in it. */
+function inFolder(
+  files: Record<string, string>,
+  use: (add: Add, read: (file: string) => string) => Promise<void>,
+) {
+  return withFolder((folder) => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const add: Add = (...args) =>
+      runCommandLine(["sources", "add", ...args], { PATH: process.env.PATH }, folder);
+    return use(add, (file) =>
+      existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "",
+    );
+  });
+}
+
+describe("oncehook sources add", () => {
+  it("writes the source into the configuration of oncehook init, and its variable into .env", () =>
+    inFolder(
+      { "oncehook.config.ts": TEMPLATE, ".env": "CALLBACK_BASE_URL=https://a.example/base" },
+      async (add, read) => {
+        const { code, stdout } = await add("stripe");
+        expect(code).toBe(0);
+        const config = read("oncehook.config.ts");
+        expect(config).toContain('import { stripe } from "oncehook/sources";\n');
+        expect(config).toContain(
+          "defineConfig({ sources: { stripe: stripe({ secret: process.env.STRIPE_SECRET }) }, handlers: [",
+        );
+        expect(read(".env")).toBe("CALLBACK_BASE_URL=https://a.example/base\nSTRIPE_SECRET=\n");
+        expect(stdout).toContain(
+          "register https://a.example/base/api/stripe/callback with Stripe (https://docs.stripe",
+        );
+        expect(stdout).toContain("oncehook send --source stripe <type> --env .env");
+      },
+    ));
+
+  it("changes nothing the second time, and keeps a secret that was set", () =>
+    inFolder({ "oncehook.config.ts": TEMPLATE, ".env": "STRIPE_SECRET=whsec_1\n" }, async (add, read) => {
+      await add("stripe");
+      const before = read("oncehook.config.ts");
+      const { code, stdout } = await add("stripe");
+      expect([code, read("oncehook.config.ts")]).toEqual([0, before]);
+      expect(stdout).toContain("has stripe() already");
+      expect(read(".env")).toBe("STRIPE_SECRET=whsec_1\n");
+    }));
+
+  it("adds a second source beside the first", () =>
+    inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
+      await add("stripe");
+      await add("standard-webhooks");
+      const config = read("oncehook.config.ts");
+      expect(config).toContain('import { stripe, standardWebhooks } from "oncehook/sources";');
+      expect(config).toContain(
+        'sources: { "standard-webhooks": standardWebhooks({ secret: process.env.STANDARD_WEBHOOKS_SECRET }), stripe: stripe(',
+      );
+    }));
+
+  it.each([
+    [
+      "that computes its sources",
+      'import { sources } from "./s.ts";\nexport default defineConfig({ sources });\n',
+    ],
+    ["that exports a variable", "const config = { handlers: [] };\nexport default config;\n"],
+    [
+      "whose usual shape is a comment",
+      'import a from "a";\n/*\nexport default defineConfig({ handlers: [] });\n*/\nexport default a;\n',
+    ],
+    [
+      "that uses the preset's name",
+      'import { stripe } from "./own.ts";\nexport default defineConfig({ x: stripe });\n',
+    ],
+  ])("prints what to paste for a configuration %s, and leaves it", (_what, text) =>
+    inFolder({ "oncehook.config.ts": text }, async (add, read) => {
+      const { code, stdout } = await add("stripe");
+      expect([code, read("oncehook.config.ts")]).toEqual([0, text]);
+      expect(stdout).toContain("sources: { stripe: stripe({ secret: process.env.STRIPE_SECRET }) },");
+    }),
+  );
+
+  it("names the preset in SOURCES where there is no configuration file", () =>
+    inFolder({ ".env": "export SOURCES=github # ours\nPORT=1" }, async (add, read) => {
+      await add("stripe");
+      await add("stripe");
+      expect(read(".env")).toBe("export SOURCES=github,stripe\nPORT=1\nSTRIPE_SECRET=\n");
+    }));
+
+  it.each([
+    ["strip", "did you mean stripe?"],
+    ["githbu", "did you mean github?"],
+    ["nobody", "there are airtable, anthropic"],
+    ["meta", '"meta" takes more than a secret'],
+  ])("refuses %s with a suggestion, and writes nothing", (given, hint) =>
+    inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
+      const { code, stderr } = await add(given);
+      expect([code, read("oncehook.config.ts"), read(".env")]).toEqual([2, TEMPLATE, ""]);
+      expect(stderr).toContain(hint);
+    }),
+  );
+});

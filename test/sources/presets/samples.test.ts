@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/domain/index.ts";
+import { SampleError, type SourceDefinition, signSample } from "../../../src/sources/index.ts";
+import { braintree, hmac, meta, PRESETS, whatsapp } from "../../../src/sources/presets/index.ts";
+import { requestOf } from "../../support/contract.ts";
+import { SECRET } from "../../support/documented-preset.ts";
+import { PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
+
+const TARGET = "/base/api/source/callback";
+
+function sampleOf(
+  definition: SourceDefinition,
+  type: string,
+  over: { id?: string; data?: JsonObject; headers?: Record<string, string>; raw?: Uint8Array } = {},
+) {
+  const url = new URL(PRESET_ORIGIN + TARGET);
+  return signSample(definition, {
+    source: "shop",
+    type,
+    now: PRESET_NOW,
+    url,
+    origin: PRESET_ORIGIN,
+    ...over,
+  });
+}
+
+async function eventsIn(definition: SourceDefinition, { headers, body }: ReturnType<typeof sampleOf>) {
+  return verifiedEvents(definition, requestOf(body, { target: TARGET, headers }));
+}
+
+/** A type that the platform could send; any text for most. */
+const TYPES: Readonly<Record<string, string>> = {
+  airtable: "notification",
+  asana: "task.changed",
+  "customer-io": "email.sent",
+  gocardless: "payments.confirmed",
+  xero: "INVOICE.UPDATE",
+};
+const ONLY_THEIRS = ["mailgun"];
+/** Contentful's has 64 letters. */
+const LONG_SECRET = "c2VjcmV0".repeat(8);
+
+const presets = Object.entries(PRESETS)
+  .filter(([name]) => !ONLY_THEIRS.includes(name))
+  .map(([name, preset]) => [name, preset({ secret: LONG_SECRET })] as const);
+const verifyToken = "a verify token";
+const more: [string, SourceDefinition, string][] = [
+  ["meta", meta({ secret: SECRET, verifyToken }), "page.feed"],
+  ["whatsapp", whatsapp({ secret: SECRET, verifyToken }), "messages"],
+];
+
+describe("a made-up callback", () => {
+  it.each([
+    ...presets.map(([name, preset]) => [name, preset, TYPES[name] ?? "thing.happened"] as const),
+    ...more,
+  ])("of %s is authentic, and is one event of the type", async (_name, definition, type) => {
+    const events = await eventsIn(definition, sampleOf(definition, type));
+    expect(events.map((event) => event.typeOf())).toEqual([type]);
+  });
+
+  it.each(presets)("of %s is another event each time, in its bytes as well", (name, definition) => {
+    const [one, other] = [1, 2].map(() => sampleOf(definition, TYPES[name] ?? "thing.happened"));
+    expect(one?.event?.event_id).not.toBe(other?.event?.event_id);
+  });
+
+  it.each(presets.filter(([name]) => name !== "dropbox"))(
+    "of %s has the same bytes for the same id and time",
+    (name, definition) => {
+      const [one, other] = [1, 2].map(() =>
+        sampleOf(definition, TYPES[name] ?? "thing.happened", { id: "id_1" }),
+      );
+      expect(one?.body).toEqual(other?.body);
+      expect(one?.event?.event_id).toBe(other?.event?.event_id);
+    },
+  );
+
+  it.each([
+    ["stripe", "evt_7"],
+    ["github", "evt_7"],
+    ["shopify", "evt_7:thing"],
+    ["slack", "evt_7"],
+    ["standard-webhooks", "evt_7"],
+  ] as const)("of %s has the id that was asked for", (name, expected) => {
+    const { event } = sampleOf(PRESETS[name]({ secret: LONG_SECRET }), "thing", { id: "evt_7" });
+    expect(event?.event_id).toBe(expected);
+  });
+
+  it("has the given data where the handler reads it, and keeps the rest of the platform's shape", () => {
+    const given = { data: { object: { id: "in_1" } } };
+    const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data: given });
+    expect(event?.data).toMatchObject({ object: "event", type: "invoice.paid", ...given });
+  });
+
+  it("keeps the id of the given data, and puts the type over it", () => {
+    const data = { id: "evt_captured", type: "invoice.voided" };
+    const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data });
+    expect(event).toMatchObject({ event_id: "evt_captured", event_type: "invoice.paid" });
+  });
+
+  it("puts data into the part of the body that the contract names", () => {
+    const data = { priority: "P1" };
+    const { event, body } = sampleOf(PRESETS.pagerduty({ secret: SECRET }), "incident.triggered", { data });
+    expect(event?.data).toMatchObject(data);
+    expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({ event: data });
+  });
+
+  it("of a slash command is a form", async () => {
+    const slack = PRESETS.slack({ secret: SECRET });
+    const sample = sampleOf(slack, "/deploy");
+    expect(sample.headers["Content-Type"]).toBe("application/x-www-form-urlencoded");
+    expect((await eventsIn(slack, sample)).map((event) => event.typeOf())).toEqual(["/deploy"]);
+  });
+
+  it("of a source without a sample is built from the places of its contract", async () => {
+    const own = hmac({
+      secret: SECRET,
+      signature: { header: "X-Sig", encoding: "hex" },
+      signed: "{header.X-Id}.{body}",
+      body: { form: "payload" },
+      id: "header.X-Id",
+      type: "{body.kind}/{body.action}",
+      eventTime: { at: "body.meta.at[0]", unit: "milliseconds" },
+    });
+    const sample = sampleOf(own, "order/paid", { id: "1" });
+    const payload = JSON.stringify({ kind: "order", action: "paid", meta: { at: [PRESET_NOW.getTime()] } });
+    expect(new URLSearchParams(Buffer.from(sample.body).toString()).get("payload")).toBe(payload);
+    const [event] = await eventsIn(own, sample);
+    expect(event?.json).toMatchObject({ event_id: "1", timestamp: PRESET_NOW.getTime() / 1_000 });
+  });
+
+  it("encodes what the contract decodes inside of the body", async () => {
+    const own = hmac({
+      secret: SECRET,
+      signature: { header: "X-Sig", encoding: "hex" },
+      signed: "{body}",
+      decode: [{ at: "body.message.data", as: "base64-json" }],
+      id: "body.message.id",
+      type: "body.message.data.type",
+    });
+    const [event] = await eventsIn(own, sampleOf(own, "pushed"));
+    expect(event?.typeOf()).toBe("pushed");
+  });
+
+  it("may have other headers, and other bytes that are signed in its place", async () => {
+    const stripe = PRESETS.stripe({ secret: SECRET });
+    const raw = Buffer.from('{"id":"1","type":"raw"}');
+    const [event] = await eventsIn(stripe, sampleOf(stripe, "any", { raw }));
+    expect(event?.typeOf()).toBe("raw");
+    const headers = { "stripe-signature": "t=1,v1=00" };
+    expect(sampleOf(stripe, "any", { headers }).headers).toMatchObject(headers);
+  });
+
+  it.each([
+    ["only Mailgun can sign its callbacks", PRESETS.mailgun({ secret: SECRET }), "delivered"],
+    [
+      "only Braintree can sign its callbacks",
+      braintree({ keys: { publicKey: "p", privateKey: SECRET } }),
+      "check",
+    ],
+    ['Airtable has no type "other"', PRESETS.airtable({ secret: SECRET }), "other"],
+    ["asks with", PRESETS.intercom({ secret: SECRET }), "ping"],
+    ['event of the type "nodot" can be made up', PRESETS.asana({ secret: SECRET }), "nodot"],
+  ])("that cannot be made states why: %s", (reason, definition, type) => {
+    const attempt = () => sampleOf(definition, type);
+    expect(attempt).toThrow(SampleError);
+    expect(attempt).toThrow(reason);
+  });
+});
