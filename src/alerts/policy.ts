@@ -130,6 +130,7 @@ const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
   "event_invalid",
   "event_too_old",
   "event_in_progress",
+  "handler_busy",
   "rejected",
   "handler_failed",
   "handler_timed_out",

@@ -83,5 +83,5 @@ it("a command exits 2 for a value that is none of an option's choices, without a
   withCommands(async (run) => {
     const { code, stdout, stderr } = await run("failures", "--state", "done");
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("Allowed choices are waiting, exhausted");
+    expect(stderr).toContain("Allowed choices are accepted, waiting, exhausted");
   }));

@@ -97,7 +97,7 @@ describe("oncehook sources add", () => {
   it.each([
     ["strip", "did you mean stripe?"],
     ["githbu", "did you mean github?"],
-    ["nobody", "there are airtable, anthropic"],
+    ["nobody", "there are adyen, adyen-platform"],
     ["meta", '"meta" takes more than a secret'],
   ])("refuses %s with a suggestion, and writes nothing", (given, hint) =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {

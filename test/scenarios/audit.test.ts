@@ -135,6 +135,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
 
 /** What a route wants in its body; one that is missing here is answered 400. */
 const BODIES: Readonly<Record<string, object>> = {
+  "/api/v1/sources/{source}/relearn": { forget: false },
   "/api/v1/sandbox/events": { body: "{}" },
   "/api/v1/bulk-replays": { filter: {} },
   "/api/v1/oauth/states": { state: "0123456789abcdef-of-a-flow", expires_in: 60 },

@@ -98,7 +98,7 @@ describe.each(DIALECTS)("the secrets of sources on %s", (dialect: Dialect) => {
         const [, billing] = items;
         expect(billing).toMatchObject({
           source: "billing",
-          authenticated_by: "the secret of Stripe",
+          authenticated_by: "the header Stripe-Signature",
           addresses: [{ url: `${receiver.publicOrigin}/hooks/stripe`, version: "by_header" }],
           authentication: [{ method: "secret", header: "Stripe-Signature" }],
         });

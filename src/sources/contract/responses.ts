@@ -66,7 +66,7 @@ export function fixedResponse({ status = 200, body = "", type, headers }: FixedR
   const isJson = typeof body === "object";
   const text = isJson ? JSON.stringify(body) : body;
   const media = type ?? (isJson ? "application/json; charset=utf-8" : "text/plain; charset=utf-8");
-  const described = text === "" ? {} : { "content-type": media };
+  const described: Record<string, string> = text === "" ? {} : { "content-type": media };
   return { status, headers: { ...described, "x-content-type-options": "nosniff", ...headers }, body: text };
 }
 

@@ -45,9 +45,8 @@ const SETTING_FAULTS: {
 function typesFault(types: unknown): string | undefined {
   if (!Array.isArray(types)) return 'expected a list of event types, such as ["invoice.*"]';
   const wrong = types.findIndex((type) => !isTypePattern(type));
-  return wrong === -1
-    ? undefined
-    : `[${wrong}]: got ${JSON.stringify(types[wrong])}, ${TYPE_PATTERN_EXPECTED}`;
+  if (wrong === -1) return undefined;
+  return `got ${JSON.stringify(types[wrong])} at ${wrong}, ${TYPE_PATTERN_EXPECTED}`;
 }
 
 /** The settings among a preset's options. @throws TypeError for one of another kind */

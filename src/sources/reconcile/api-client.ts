@@ -54,7 +54,7 @@ export function createApiClient(apiUrl: string, headers: Readonly<Record<string,
   return async ({ path, query = {}, body }, { signal, pause }) => {
     const url = new URL(apiUrl + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value);
-    const json = body === undefined ? {} : { "content-type": "application/json" };
+    const json: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     const sent = {
       method: body === undefined ? ("GET" as const) : ("POST" as const),
       headers: { accept: "application/json", "user-agent": "oncehook", ...json, ...headers },

@@ -36,13 +36,28 @@ const TYPES: Readonly<Record<string, string>> = {
   gocardless: "payments.confirmed",
   xero: "INVOICE.UPDATE",
 };
-const ONLY_THEIRS = ["mailgun"];
+/** Their signature stands in the body, or is made with a private key, a token or an address of theirs; Lark encrypts. */
+const ONLY_THEIRS = [
+  "adyen",
+  "discord",
+  "lark",
+  "mailgun",
+  "microsoft-graph",
+  "monday",
+  "okta",
+  "sendgrid",
+  "telnyx",
+  "twilio",
+  "twilio-events",
+  "wise",
+];
 /** Contentful's has 64 letters. */
 const LONG_SECRET = "c2VjcmV0".repeat(8);
+const SECRETS: Readonly<Record<string, string>> = { "adyen-platform": "ab".repeat(32) };
 
 const presets = Object.entries(PRESETS)
   .filter(([name]) => !ONLY_THEIRS.includes(name))
-  .map(([name, preset]) => [name, preset({ secret: LONG_SECRET })] as const);
+  .map(([name, preset]) => [name, preset({ secret: SECRETS[name] ?? LONG_SECRET })] as const);
 const verifyToken = "a verify token";
 const more: [string, SourceDefinition, string][] = [
   ["meta", meta({ secret: SECRET, verifyToken }), "page.feed"],

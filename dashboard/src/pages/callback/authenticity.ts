@@ -72,6 +72,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   commit_failed: "verified",
   commit_unknown: "verified",
   event_in_progress: "verified",
+  handler_busy: "verified",
 
   handshake_invalid: "unknown",
   redirect_invalid: "unknown",

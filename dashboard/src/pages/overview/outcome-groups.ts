@@ -27,6 +27,7 @@ const FAILED = new Set([
   "store_unavailable",
   "overloaded",
   "event_in_progress",
+  "handler_busy",
 ]);
 
 /** Requests without an event: the receiver's own to itself, and a platform's question of the address. */
