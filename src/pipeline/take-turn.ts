@@ -65,7 +65,9 @@ function orderOf(
 
 /** What both databases keep as it is, and no stranger can make long. */
 const PLAIN = /^[!-~][ -~]{0,199}$/;
-const DIGITS = /^0*(\d{1,99})$/;
+const DIGITS = /^\d{1,199}$/;
+const LEADING_ZEROS = /^0+/;
+const MAX_DIGITS = 99;
 
 function textOf(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string" && value !== "") return value;
@@ -76,7 +78,8 @@ function textOf(value: JsonValue | undefined): string | undefined {
 function sequenceOf(json: JsonValue, place: readonly PathKey[]): string | null {
   const text = textOf(valueAt(json, place));
   if (text === undefined || !PLAIN.test(text)) return null;
-  const [, digits] = DIGITS.exec(text) ?? [];
+  const significant = DIGITS.test(text) ? text.replace(LEADING_ZEROS, "") || "0" : "";
+  const digits = significant === "" || significant.length > MAX_DIGITS ? undefined : significant;
   if (digits === undefined) return text.startsWith("-") ? null : `text ${text}`;
   return `${String(digits.length).padStart(2, "0")} ${digits}`;
 }

@@ -3,9 +3,18 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 
-const [config = "", test = "", ofSource = ""] = [
-  ...readFileSync("docs/handlers.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g),
-].map(([, block = ""]) => block);
+const blocks = [...readFileSync("docs/handlers.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
+  ([, block = ""]) => block,
+);
+const [config = ""] = blocks;
+const test = blockWith("an order is priced once");
+const ofSource = blockWith("a paid invoice is handled once");
+
+function blockWith(text: string): string {
+  const found = blocks.find((block) => block.includes(text));
+  if (found === undefined) throw new Error(`docs/handlers.md has no block with ${JSON.stringify(text)}`);
+  return found;
+}
 
 /** The blocks in a folder below the project, as they would lie in a user's own. */
 async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {

@@ -63,7 +63,7 @@ export function whsecKey(secret: string): Buffer | undefined {
 /** Node's decoder skips what it does not know, so that a text in another format would give some key. */
 function unpadded(text: string, encoding: "base64" | "base64url"): Buffer | undefined {
   const bytes = Buffer.from(text, encoding);
-  const bare = bytes.toString(encoding).replace(/=+$/, "");
+  const [bare = ""] = bytes.toString(encoding).split("=", 1);
   const padding = "=".repeat((4 - (bare.length % 4)) % 4);
   return text === bare || text === bare + padding ? bytes : undefined;
 }

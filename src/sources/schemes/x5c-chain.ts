@@ -1,5 +1,5 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
-import { rootCertificates } from "node:tls";
+import { getCACertificates } from "node:tls";
 
 /** What a chain of certificates must lead to and hold. */
 export interface ChainTrust {
@@ -84,7 +84,7 @@ let systemRootsBySubject: Map<string, X509Certificate[]> | undefined;
 
 function systemRoots({ issuer, subject }: X509Certificate): readonly X509Certificate[] {
   systemRootsBySubject ??= Map.groupBy(
-    rootCertificates.map((pem) => new X509Certificate(pem)),
+    getCACertificates("bundled").map((pem) => new X509Certificate(pem)),
     (root) => root.subject,
   );
   return [issuer, subject].flatMap((name) => systemRootsBySubject?.get(name) ?? []);
