@@ -18,7 +18,7 @@ export interface OfferedDigests {
 const MAX_DIGESTS = 4;
 const MAX_HEADER_LENGTH = 4_096;
 
-/** What a platform's headers hold in the place of its signatures, read with more patience than its scheme has. */
+/** What a platform's headers hold in the place of its signatures, read more leniently than its scheme reads it. */
 export function compileOffered(data: HmacData): (headers: DistinctHeaders) => OfferedDigests {
   const readStrictly = compileClaims(data, refusalsOf({}));
   const names = [data.signature.header].flat();

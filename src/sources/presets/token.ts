@@ -7,7 +7,7 @@ import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 export interface TokenSourceOptions extends PresetOptions, OwnContract {
   /** Where the token stands, such as `X-Acme-Token`; in `Authorization` it is a bearer token unless `prefix` says otherwise. */
   readonly header?: string;
-  /** What precedes the token, to the letter; with an empty text `Authorization` holds the token alone. */
+  /** What precedes the token, exactly; with an empty text `Authorization` holds the token alone. */
   readonly prefix?: string;
   /** Basic authentication instead: the user, whose password is `secret`. */
   readonly user?: string;

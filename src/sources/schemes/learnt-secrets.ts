@@ -10,7 +10,7 @@ export interface SecretLookup {
   readonly lookForSecrets: () => Promise<void> | undefined;
 }
 
-/** Nobody knows it: requests are refused as ever until a secret is known. */
+/** A random one: requests are refused as ever until a secret is known. */
 const unknownSecret = () => randomBytes(32).toString("hex");
 
 /** Whether a scheme can be made with a secret that a stranger may have chosen. */

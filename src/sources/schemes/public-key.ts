@@ -18,7 +18,7 @@ export interface PublicKeyData {
   readonly signature: {
     readonly header: string;
     readonly encoding: SignatureEncoding;
-    /** What precedes it, to the letter. */
+    /** What precedes it, exactly. */
     readonly prefix?: string;
     /** Of ECDSA: ASN.1 (the default), or r and s after each other. */
     readonly format?: "der" | "p1363";

@@ -7,7 +7,7 @@ export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
   readonly tokens: readonly string[];
   readonly header: string;
-  /** What precedes the token, to the letter; with an empty text `Authorization` holds the token alone. */
+  /** What precedes the token, exactly; with an empty text `Authorization` holds the token alone. */
   readonly prefix?: string;
 }
 
