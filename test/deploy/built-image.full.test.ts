@@ -165,10 +165,15 @@ async function exportsOf(project: string): Promise<unknown> {
 
 const ON_PATH = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: process.env.HOME };
 
+/** How this machine reaches the registry: behind a proxy with a certificate of its own, `npm install` retries for hours. */
+const NETWORK = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(NODE_EXTRA_CA_CERTS|(https?|no)_proxy)$/i.test(name)),
+);
+
 const npm = async (cwd: string, ...args: string[]): Promise<string> => (await npmRun(cwd, ...args)).stdout;
 
 function npmRun(cwd: string, ...args: string[]) {
-  const env = { ...ON_PATH, npm_config_prefer_offline: "true", NO_COLOR: "1" };
+  const env = { ...ON_PATH, ...NETWORK, npm_config_prefer_offline: "true", NO_COLOR: "1" };
   return promisify(execFile)("npm", args, { cwd, env, maxBuffer: 1 << 26 });
 }
 
