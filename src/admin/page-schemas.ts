@@ -102,7 +102,7 @@ export const ENDPOINT_CHECK = view(
 );
 
 export const RELEARN = view("A source that takes another secret from its platform.", {
-  until: time().describe("It takes one secret until then; the platform has to send it anew."),
+  until: time().describe("It takes one secret until then; the platform has to send it again."),
 });
 
 export type RelearnView = z.infer<typeof RELEARN>;

@@ -23,7 +23,7 @@ export function sourcesCommand(): Command {
       const ask = ({ sources }: AdminClient) => sources.relearn(source, { forget });
       await printAnswer(options, ask, ({ until }) => {
         const before = forget ? "none verifies now" : "those before it verify as well";
-        return `${source} takes one secret until ${until}; ${before}. Have the platform send it: register the address anew.\n`;
+        return `${source} takes one secret until ${until}; ${before}. Have the platform send it: register the address again.\n`;
       });
     });
   return adminCommand("sources")

@@ -37,7 +37,7 @@ export class Turns {
     });
   }
 
-  /** The next one gets the turn itself, so that nobody who comes now overtakes it. */
+  /** The next one gets the turn itself, so that a newcomer does not overtake it. */
   #end(line: unknown, known: Line): void {
     const next = known.waiting.first;
     if (next === undefined) {

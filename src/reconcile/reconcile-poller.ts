@@ -114,7 +114,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
   try {
     result = await reconcileWindow(run, parts);
   } catch (error) {
-    // The platform may have forgotten a cursor of an earlier run: the next one begins its window anew.
+    // The platform may have forgotten a cursor of an earlier run: the next run begins with its whole window.
     if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500)
       await save(undefined);
     throw error;

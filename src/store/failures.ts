@@ -81,7 +81,7 @@ export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, st
 export class Failures extends Area {
   /**
    * Makes an event durable before it was run. One that is there already stays as it is; retries that are exhausted begin
-   * anew, as they do when a platform delivers such an event again.
+   * again, as they do when a platform delivers such an event again.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
     const { source, eventId, eventType, version, encryptedBody, bodySha256, nextAttemptAt } = event;

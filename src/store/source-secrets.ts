@@ -10,7 +10,7 @@ export interface StoredSourceSecret {
   readonly encrypted: Uint8Array;
 }
 
-/** Each is tried for every callback that no other one fits; a platform that registers anew leaves the older ones behind. */
+/** Each is tried for every callback that no other one fits; a platform that registers again leaves the older ones behind. */
 const MAX_SECRETS = 16;
 /** Open until the first secret is known, and then closed for good. */
 const UNTIL_ONE_IS_KNOWN = "9999-12-31T00:00:00.000Z";

@@ -17,7 +17,7 @@ export type HandshakeReply =
   | { readonly kind: "learn"; readonly at: string; readonly header?: string }
   /** A fixed answer (Trello's HEAD, Discord's PING). */
   | { readonly kind: "status"; readonly status: number; readonly body?: JsonObject }
-  /** Made anew for each, where it must be encrypted or signed (DingTalk). It must not throw. */
+  /** Made for each request, where it must be encrypted or signed (DingTalk). It must not throw. */
   | { readonly kind: "make"; readonly make: () => PlatformResponse }
   /** An HTTPS address to visit, whose host must match (AWS SNS). Signed handshakes alone. */
   | { readonly kind: "visit"; readonly at: string; readonly hosts: readonly RegExp[] };

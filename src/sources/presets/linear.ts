@@ -4,7 +4,7 @@ import { hmacPreset } from "./preset.ts";
  * Linear: `Linear-Signature`, HMAC-SHA256 over the body. The delivery's id is not signed, so the signed bytes are a
  * second key. Only a response with 200 counts; it tries again after a minute, an hour and six hours.
  * Source: @linear/sdk `webhooks/client.ts`; Linear, "Webhooks". The SDK refuses a body whose `webhookTimestamp` is more
- * than 60 s off. Nobody documents that a retry has a new one, so the age is not checked here.
+ * than 60 s off. It is not documented that a retry has a new one, so the age is not checked here.
  */
 export const linear = hmacPreset({
   preset: "linear",

@@ -3,7 +3,7 @@ import type { SourceDefinition } from "../source-definition.ts";
 import { assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
 import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
 
-/** A sender that shows a fixed text and signs nothing: whoever reads one callback can make others. */
+/** A sender that shows a fixed text and signs nothing: a stranger who reads one callback can make others. */
 export interface TokenSourceOptions extends PresetOptions, OwnContract {
   /** Where the token stands, such as `X-Acme-Token`; in `Authorization` it is a bearer token unless `prefix` says otherwise. */
   readonly header?: string;

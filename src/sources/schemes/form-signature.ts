@@ -18,7 +18,7 @@ const RSA2 = "RSA2";
 /**
  * Alipay's signature inside a form: RSA-SHA256 over `name=value` of all other fields but `sign_type`, sorted by name and
  * joined by `&`, decoded. The form is taken apart before it is verified, which cannot be avoided: bounded as any body. A
- * field that stands twice is refused, since nobody could say which of both is signed.
+ * field that stands twice is refused, since either of both could be the signed one.
  * @throws TypeError for a key that cannot be read
  */
 export function createFormSignatureScheme({ keys }: FormSignatureOptions): Scheme {
