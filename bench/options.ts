@@ -17,7 +17,7 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]
   --case <names>         of fresh, duplicates, bad-signatures, mixed, prepare, large, processes, latency, growth, overload,
-                         memory, allocation, startup; separated by commas; default: all
+                         memory, allocation, startup, sources; separated by commas; default: all
   --contender <names>    of bare, prototype, oncehook-sqlite, oncehook-postgres, express-sqlite, express-postgres,
                          go-sqlite, go-postgres, webhook, restate, pgbench, pgbench-pipeline, oncehook-package;
                          default: all

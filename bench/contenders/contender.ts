@@ -8,6 +8,8 @@ export interface Place {
   /** Of PostgreSQL, for those that need one. */
   readonly databaseUrl: string;
   readonly processes: number;
+  /** Configured sources, for those that know several. */
+  readonly sources: number;
   /** Outside work before each event's transaction takes 20 ms. */
   readonly isSlow: boolean;
   /** For Node, where the server is one: what V8 reports of its heap. */

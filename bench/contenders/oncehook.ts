@@ -103,6 +103,7 @@ async function startOne(
       DATABASE_URL: store === "sqlite" ? `sqlite:${databaseFile(place.folder)}` : place.databaseUrl,
       RATE_LIMIT_DEFAULT: "off",
       RATE_LIMIT_CALLBACK: "off",
+      ...sourceVariables(place.sources),
       ...(POOL_SIZE === undefined ? {} : { POOL_SIZE }),
       ...(MAX_WAITING_CALLBACKS === undefined ? {} : { MAX_WAITING_CALLBACKS }),
     },
@@ -114,6 +115,17 @@ async function startOne(
         () => false,
       ),
   });
+}
+
+/** Of platforms with a signature like the specification's: HMAC over the body or over a template. */
+const PRESETS = ["github", "gitlab", "line", "linear", "paddle", "razorpay", "shopify", "slack", "zoom"];
+
+/** The specification's platform and the first presets, with nothing but secrets. */
+function sourceVariables(sources: number): Record<string, string> {
+  const names = PRESETS.slice(0, sources - 1);
+  if (names.length === 0) return {};
+  const secrets = names.map((name) => [`${name.toUpperCase()}_SECRET`, `${SECRET}-${name}`]);
+  return { SOURCES: names.join(","), ...Object.fromEntries(secrets) };
 }
 
 let packed: Promise<Command> | undefined;
@@ -153,7 +165,7 @@ async function pack(): Promise<Command> {
 
 /** Node stores its compiled code as it ends: the first start of an installation is slower than all others. */
 async function fillCompileCache(command: Command, folder: string): Promise<void> {
-  const place = { folder, databaseUrl: "", processes: 1, isSlow: false, nodeOptions: [] };
+  const place = { folder, databaseUrl: "", processes: 1, sources: 1, isSlow: false, nodeOptions: [] };
   const server = await startOne(command, place, "sqlite", await freePort());
   await server.stop();
 }

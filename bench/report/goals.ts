@@ -98,6 +98,7 @@ const GOALS: readonly Goal[] = [
     against: ["latency", "prototype", "p99"],
     most: 2,
   },
+  ratio("ten sources ÷ one, SQLite", rate("sources", `${sqlite}, 10 sources`), rate("sources", sqlite), 0.97),
   overload("SQLite", sqlite),
   overload("PostgreSQL", postgres),
   ...memory("SQLite", sqlite),

@@ -6,6 +6,8 @@ export interface Entrant {
   readonly contender: string;
   readonly processes: number;
   readonly stored: number;
+  /** How many are configured; the load is of the specification's platform, which is one of them. */
+  readonly sources: number;
   /** Times the connections that were asked for. */
   readonly crowd: number;
 }
@@ -68,6 +70,9 @@ export function casesOf(sizes: readonly number[]): Case[] {
     load("growth", "With events stored before", [], {
       entrants: RECEIVERS.flatMap((name) => sizes.map((stored) => entrant(name, { stored }))),
     }),
+    load("sources", "Ten sources configured, and one", [], {
+      entrants: RECEIVERS.flatMap((name) => [entrant(name), entrant(name, { sources: 10 })]),
+    }),
     load("overload", "Ten times the connections", [], {
       mayRefuse: true,
       entrants: RECEIVERS.flatMap((name) => [
@@ -90,10 +95,11 @@ export function casesOf(sizes: readonly number[]): Case[] {
 
 function entrant(
   contender: string,
-  { processes = 1, stored }: { processes?: number; stored?: number } = {},
+  { processes = 1, sources = 1, stored }: { processes?: number; sources?: number; stored?: number } = {},
 ): Entrant {
   const parts = [contender];
   if (processes > 1) parts.push(`${processes} processes`);
+  if (sources > 1) parts.push(`${sources} sources`);
   if (stored !== undefined) parts.push(`${stored.toLocaleString("en")} stored`);
-  return { label: parts.join(", "), contender, processes, stored: stored ?? 0, crowd: 1 };
+  return { label: parts.join(", "), contender, processes, stored: stored ?? 0, sources, crowd: 1 };
 }

@@ -122,7 +122,14 @@ class Run {
   /** Measured here where the case `fresh` was not part of the run. */
   async #bestRate(spec: Case, contender: Contender): Promise<number> {
     const unpaced = { ...spec, name: "best", isPaced: false };
-    const entrant = { label: contender.name, contender: contender.name, processes: 1, stored: 0, crowd: 1 };
+    const entrant = {
+      label: contender.name,
+      contender: contender.name,
+      processes: 1,
+      stored: 0,
+      sources: 1,
+      crowd: 1,
+    };
     const { rate = 0 } = await this.#tryRound(unpaced, entrant, contender, undefined);
     return rate;
   }

@@ -78,7 +78,8 @@ async function placeFor(bench: Bench, { spec, entrant, contender }: Round): Prom
   const needsDatabase = contender.store === "postgres" && bench.postgres !== undefined;
   const databaseUrl = needsDatabase ? await bench.postgres.createDatabase(`bench_${places}`) : "";
   const nodeOptions = spec.kind === "allocation" ? TRACE_OPTIONS : [];
-  const place = { folder, databaseUrl, processes: entrant.processes, isSlow: spec.isSlow, nodeOptions };
+  const { processes, sources } = entrant;
+  const place = { folder, databaseUrl, processes, sources, isSlow: spec.isSlow, nodeOptions };
   if (entrant.stored === 0) return place;
   await contender.start(place).then((serving) => serving.stop());
   await preload(folder, databaseUrl, entrant.stored);
