@@ -43,7 +43,8 @@ export function keySourceOf({ source, name }: { source: string; name?: string | 
 
 /** The configured source of an event's key, whichever of its tenants and handlers the key is of. */
 export function sourceOf({ source }: Pick<EventKey, "source">): string {
-  const end = source.search(/[/#]/);
+  const tenant = source.indexOf("/");
+  const end = tenant === -1 ? source.indexOf(NAME_SEPARATOR) : tenant;
   return end === -1 ? source : source.slice(0, end);
 }
 

@@ -7,6 +7,7 @@ import {
   PLATFORM,
   type Refused,
   refused,
+  VERSIONS,
   type Version,
   withoutTenant,
 } from "../domain/index.ts";
@@ -22,28 +23,26 @@ export type Registry = ReturnType<typeof createRegistry>;
  * @throws TypeError when two of the user's handlers claim the same type and version under one name
  */
 export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]) {
-  const ofUser = new Map<string, Handler>();
+  const table = new HandlerTable();
+  for (const handler of builtIn) for (const version of handler.versions) table.set(handler, version);
   for (const handler of own) {
     for (const version of handler.versions) {
-      const name = nameOf(keySourceOf(handler), version, handler.type);
-      if (ofUser.has(name)) throw new TypeError(repeatedMessage(handler, version));
-      ofUser.set(name, handler);
+      const taken = table.get(keySourceOf(handler), version, handler.type);
+      if (taken !== undefined && own.includes(taken)) throw new TypeError(repeatedMessage(handler, version));
+      table.set(handler, version);
     }
   }
-  const ofUs = builtIn.flatMap((handler) =>
-    handler.versions.map(
-      (version) => [nameOf(keySourceOf(handler), version, handler.type), handler] as const,
-    ),
-  );
-  const byName = new Map<string, Handler>([...ofUs, ...ofUser]);
-  const handlers: readonly Handler[] = [...new Set(byName.values())];
-  const patterns = [...byName].filter(([, { type }]) => type.endsWith("*"));
-  patterns.sort(([, one], [, other]) => other.type.length - one.type.length);
+  const entries = table.entries();
+  const handlers: readonly Handler[] = [...new Set(entries.map(({ handler }) => handler))];
+  const patterns = entries.filter(({ handler }) => handler.type.endsWith("*"));
+  patterns.sort((one, other) => other.handler.type.length - one.handler.type.length);
   const matching = (source: string, version: Version, type: string) =>
     patterns.find(
-      ([name, handler]) =>
-        fitsTypePattern(handler.type, type) && name === nameOf(source, version, handler.type),
-    )?.[1];
+      (pattern) =>
+        pattern.source === source &&
+        pattern.version === version &&
+        fitsTypePattern(pattern.handler.type, type),
+    )?.handler;
   /** By source: the names of its handlers that have one. */
   const namedBySource = new Map<string, readonly string[]>();
   for (const [source, named] of Map.groupBy(
@@ -56,15 +55,14 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   function find(source: string, version: Version, type: string): Handler | undefined {
     const own = source === OAUTH ? PLATFORM : withoutTenant(source);
     return (
-      byName.get(nameOf(own, version, type)) ??
-      (patterns.length === 0 ? undefined : matching(own, version, type))
+      table.get(own, version, type) ?? (patterns.length === 0 ? undefined : matching(own, version, type))
     );
   }
 
   return {
     find,
     /** Whether a source's events may have several handlers. */
-    hasNamed: (source: string): boolean => namedBySource.has(withoutTenant(source)),
+    hasNamed: (source: string): boolean => namedBySource.size > 0 && namedBySource.has(withoutTenant(source)),
     /** Under which sources a type's handlers run: the source itself for the one without a name, then the named ones. */
     keySources: (source: string, version: Version, type: string): readonly string[] =>
       [
@@ -77,6 +75,37 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   };
 }
 
+interface TableEntry {
+  /** Of a key: `stripe`, or `stripe#audit`. */
+  readonly source: string;
+  readonly version: Version;
+  readonly handler: Handler;
+}
+
+/** Handlers by source, version and type. Every event asks it, so that it makes no text of the three. */
+class HandlerTable {
+  readonly #sources = new Map<string, Readonly<Record<Version, Map<string, Handler>>>>();
+
+  get(source: string, version: Version, type: string): Handler | undefined {
+    return this.#sources.get(source)?.[version].get(type);
+  }
+
+  set(handler: Handler, version: Version): void {
+    const source = keySourceOf(handler);
+    const versions = this.#sources.get(source) ?? { v1: new Map(), v2: new Map() };
+    this.#sources.set(source, versions);
+    versions[version].set(handler.type, handler);
+  }
+
+  entries(): TableEntry[] {
+    return [...this.#sources].flatMap(([source, versions]) =>
+      VERSIONS.flatMap((version) =>
+        [...versions[version].values()].map((handler) => ({ source, version, handler })),
+      ),
+    );
+  }
+}
+
 function repeatedMessage({ source, name, type }: Handler, version: Version): string {
   const what = source === PLATFORM ? "" : ` of the source ${source}`;
   const named = name === undefined ? "" : ` under the name ${name}`;
@@ -84,10 +113,6 @@ function repeatedMessage({ source, name, type }: Handler, version: Version): str
     `two handlers are configured for "${type}"${what} in ${version}${named}; keep one of them, or give one a \`name\` of ` +
     "its own to run both"
   );
-}
-
-function nameOf(source: string, version: Version, type: string): string {
-  return `${source} ${version} ${type}`;
 }
 
 const MAX_ISSUES = 3;
