@@ -160,7 +160,7 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
     );
   });
 
-  it("with `within` an overload costs no event: it is accepted where others get 503", () => {
+  it("an overload costs a source with `within` no event: it is accepted where others get 503", () => {
     const slow = slowHandler();
     return withReceiver(
       dialect,

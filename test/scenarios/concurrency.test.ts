@@ -71,7 +71,7 @@ describe.each(DIALECTS)("the concurrency of a handler on %s", (dialect) => {
     );
   });
 
-  it("with `within` an event that waits for its turn is accepted", () => {
+  it("an event of a source with `within` that waits for its turn is accepted", () => {
     const { handler, seen, open } = gated(1);
     return withReceiver(
       dialect,

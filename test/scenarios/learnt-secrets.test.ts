@@ -123,7 +123,7 @@ describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: D
       { sources: { tasks: source("the configured one") }, handlers },
     ));
 
-  it("of secrets that come at once, one is kept", () =>
+  it("one of several secrets that come at once is kept", () =>
     withTwo(dialect, async (one, other) => {
       const sent = Array.from({ length: 8 }, (_, at) => introduce(at % 2 ? one : other, `secret-${at}`));
       const statuses = (await Promise.all(sent)).map(({ status }) => status);

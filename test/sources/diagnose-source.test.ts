@@ -119,7 +119,7 @@ describe("the diagnosis of a source's signature", () => {
 });
 
 describe("the diagnosis of a source that signs otherwise", () => {
-  it("has the words of its scheme, and remedies without variables of the specification's platform", () => {
+  it("the diagnosis of a source that signs otherwise has the words of its scheme, and remedies without variables of the specification's platform", () => {
     const diagnose = diagnosisWith(undefined);
     const refusal = { ...refused("signature_mismatch"), detail: "X-Acme-Ed25519: made with another key" };
     const found = diagnose(refusal, request({}));

@@ -25,7 +25,7 @@ describe("a timestamp in one of several headers", () => {
     expect(verify(DATA, { ...signature, [name]: [SECONDS] })).toHaveProperty("verified");
   });
 
-  it("is the first of them that is not empty", () => {
+  it("a timestamp in one of several headers is the first of them that is not empty", () => {
     const headers = { ...signature, "x-new-time": [""], "x-time": [SECONDS] };
     expect(verify(DATA, headers)).toHaveProperty("verified");
     expect(verify(DATA, { ...signature, "x-new-time": ["1"], "x-time": [SECONDS] })).toMatchObject({
@@ -33,7 +33,7 @@ describe("a timestamp in one of several headers", () => {
     });
   });
 
-  it("is refused where it stands twice, and where it stands in none, with all their names", () => {
+  it("a timestamp in one of several headers is refused where it stands twice, and where it stands in none, with all their names", () => {
     expect(verify(DATA, { ...signature, "x-new-time": ["", SECONDS] })).toMatchObject({
       code: "timestamp_missing",
       detail: "X-New-Time: stands 2 times, expected once",
@@ -44,7 +44,7 @@ describe("a timestamp in one of several headers", () => {
     });
   });
 
-  it("is sent in the first of them", () => {
+  it("a timestamp in one of several headers is sent in the first of them", () => {
     expect(signHmacRequest(DATA, { secret: SECRET, body: BODY, now: NOW })).toEqual({
       "X-Signature": mac(`${SECONDS}.{"a":1}`),
       "X-New-Time": SECONDS,
@@ -101,7 +101,7 @@ describe("a placeholder of the platform's own", () => {
   };
   const headers = { "x-signature": [mac('berlin:{"a":1}')] };
 
-  it("is signed with the rest", () => {
+  it("a placeholder of the platform's own is signed with the rest", () => {
     expect(verify(DATA, { ...headers, "x-shop": ["berlin"] })).toHaveProperty("verified");
     expect(verify(DATA, { ...headers, "x-shop": ["paris"] })).toMatchObject({ code: "signature_mismatch" });
   });
@@ -113,7 +113,7 @@ describe("a placeholder of the platform's own", () => {
     });
   });
 
-  it("is unknown without its part", () => {
+  it("a placeholder of the platform's own is unknown without its part", () => {
     expect(() => verify({ ...DATA, parts: {} }, headers)).toThrow("got {shop}");
   });
 });

@@ -97,7 +97,7 @@ describe("a refusal of a platform's signature", () => {
       "timestamp_stale",
       "Stripe-Signature: `t`: 301 s ago, expected at most 300 s",
     ],
-  ])("of %j is %s and names the header", (values, code, detail) => {
+  ])("a refusal of a platform's signature of %j is %s and names the header", (values, code, detail) => {
     expect(stripe(...values)).toMatchObject({ kind: "refused", code, detail });
   });
 
@@ -134,13 +134,16 @@ describe("a refusal of a platform's signature", () => {
       "signature_malformed",
       "query parameter id: not UTF-8 of at most 2048 characters",
     ],
-  ])("of the signed parts %j in %s is %s", (headers, target, code, detail) => {
-    const data: HmacData = {
-      signature: { header: "X-Sig", encoding: "hex" },
-      signed: "{header.X-Id}{query.id}{body}",
-    };
-    expect(verify(data, { "x-sig": [RIGHT], ...headers }, target)).toMatchObject({ code, detail });
-  });
+  ])(
+    "a refusal of a platform's signature of the signed parts %j in %s is %s",
+    (headers, target, code, detail) => {
+      const data: HmacData = {
+        signature: { header: "X-Sig", encoding: "hex" },
+        signed: "{header.X-Id}{query.id}{body}",
+      };
+      expect(verify(data, { "x-sig": [RIGHT], ...headers }, target)).toMatchObject({ code, detail });
+    },
+  );
 });
 
 describe("the encoding of a signature", () => {

@@ -27,14 +27,14 @@ describe("basic authentication", () => {
     [[`Basic ${encoded("hook:wrong")}`], "token_mismatch"],
     [[`Basic ${encoded("other:before")}`], "token_mismatch"],
     [[`Basic ${encoded("hook:before")}`, `Basic ${encoded("hook:before")}`], "token_repeated"],
-  ])("of %j is refused as %s", (values, code) => {
+  ])("basic authentication of %j is refused as %s", (values, code) => {
     expect(basic.verify(sent(...values))).toMatchObject({ kind: "refused", code });
   });
 
   it.each([
     [{ user: "a:b", password: "c" }, "user: got a text with a colon"],
     [{ user: "a", password: "" }, "password: got an empty text"],
-  ])("with %j is no scheme", (pair, message) => {
+  ])("basic authentication with %j is no scheme", (pair, message) => {
     expect(() => createBasicScheme({ credentials: [pair] })).toThrow(message);
   });
 

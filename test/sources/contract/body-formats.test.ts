@@ -31,11 +31,11 @@ describe("a form", () => {
     ["body_malformed", "%zz=1"],
     ["body_forbidden_key", "__proto__=1"],
     ["body_malformed", "a=1&".repeat(1_001)],
-  ])("is refused with %s rather than read loosely: %.20s", (code, body) => {
+  ])("a form is refused with %s rather than read loosely: %.20s", (code, body) => {
     expect(decode({ body: "form" }, body)).toMatchObject({ code });
   });
 
-  it("is read as URLSearchParams reads it, wherever that is exact", () => {
+  it("a form is read as URLSearchParams reads it, wherever that is exact", () => {
     const texts = fc.array(fc.tuple(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" })), {
       maxLength: 20,
     });
@@ -87,7 +87,7 @@ describe("a multipart form", () => {
     ],
     ["too many parts", part("a", "1").repeat(1_001), END],
     ["no boundary at all", "", ""],
-  ])("with %s is refused", (_, parts, end) => {
+  ])("a multipart form with %s is refused", (_, parts, end) => {
     expect(decode({ body: "multipart" }, parts + end, multipart)).toMatchObject({ code: "body_malformed" });
   });
 
@@ -97,7 +97,7 @@ describe("a multipart form", () => {
     });
   });
 
-  it("is read as the web platform's own parser reads it", async () => {
+  it("a multipart form is read as the web platform's own parser reads it", async () => {
     const text = fc.string({ unit: "grapheme" }).filter((value) => !/[\r\n]/.test(value));
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 5 }), async (values) => {
@@ -150,14 +150,14 @@ describe("a text inside JSON", () => {
     expect(decode(data, JSON.stringify(body))).toEqual({ value: body });
   });
 
-  it("that nests too deep with what holds it is refused", () => {
+  it("a text inside JSON that nests too deep with what holds it is refused", () => {
     const data: BodyData = { decode: [{ at: "body.a", as: "json" }] };
     const deep = (levels: number) => JSON.stringify({ a: "[".repeat(levels) + "]".repeat(levels) });
     expect(decode(data, deep(61))).toHaveProperty("value");
     expect(decode(data, deep(62))).toMatchObject({ code: "body_too_deep" });
   });
 
-  it("with a forbidden key is refused", () => {
+  it("a text inside JSON with a forbidden key is refused", () => {
     const data: BodyData = { decode: [{ at: "body.a", as: "json" }] };
     expect(decode(data, JSON.stringify({ a: '{"__proto__":1}' }))).toMatchObject({
       code: "body_forbidden_key",
@@ -166,7 +166,7 @@ describe("a text inside JSON", () => {
 });
 
 describe("a body", () => {
-  it("that is a compact JWS becomes its payload", () => {
+  it("a body that is a compact JWS becomes its payload", () => {
     expect(decode({ body: "jws" }, jws({ data: "x" }))).toEqual({ value: { data: "x" } });
   });
 
@@ -174,16 +174,16 @@ describe("a body", () => {
     expect(decode({ body: "jws" }, body)).toMatchObject({ code: "body_malformed" });
   });
 
-  it("of text stands under `text`", () => {
+  it("a body of text stands under `text`", () => {
     expect(decode({ body: "text" }, "Ünicode")).toEqual({ value: { text: "Ünicode" } });
     expect(decode({ body: "text" }, Buffer.from([0xff]))).toMatchObject({ code: "body_not_utf8" });
   });
 
-  it("that is not read may hold anything", () => {
+  it("a body that is not read may hold anything", () => {
     expect(decode({ body: "none" }, Buffer.from([0xff]))).toEqual({ value: {} });
   });
 
-  it("is read by its media type where the platform sends several", () => {
+  it("a body is read by its media type where the platform sends several", () => {
     const data: BodyData = {
       body: { byContentType: { "application/x-www-form-urlencoded": { form: "payload" }, "*": "json" } },
     };
@@ -197,16 +197,16 @@ describe("a body", () => {
 describe("a compressed body", () => {
   const gzip = { "Content-Encoding": "gzip" };
 
-  it("is inflated where the platform compresses", () => {
+  it("a compressed body is inflated where the platform compresses", () => {
     expect(decode({ gzip: true }, gzipSync('{"a":1}'), gzip)).toEqual({ value: { a: 1 } });
     expect(decode({ gzip: true }, '{"a":1}')).toEqual({ value: { a: 1 } });
   });
 
-  it("is not inflated for any other platform", () => {
+  it("a compressed body is not inflated for any other platform", () => {
     expect(decode({}, gzipSync('{"a":1}'), gzip)).toMatchObject({ code: "body_not_utf8" });
   });
 
-  it("that inflates to too much is refused without doing so", () => {
+  it("a compressed body that inflates to too much is refused without doing so", () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     expect(decode({ gzip: true }, bomb, gzip)).toMatchObject({
       code: "body_malformed",
@@ -214,7 +214,7 @@ describe("a compressed body", () => {
     });
   });
 
-  it("that is cut or no gzip is refused", () => {
+  it("a compressed body that is cut or no gzip is refused", () => {
     const cut = gzipSync('{"a":1}').subarray(0, 20);
     for (const body of [cut, Buffer.from("{}")]) {
       expect(decode({ gzip: true }, body, gzip)).toMatchObject({ code: "body_malformed" });

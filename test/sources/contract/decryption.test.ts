@@ -12,7 +12,7 @@ const key = randomBytes(32);
 const iv = randomBytes(16);
 
 describe("decryption", () => {
-  it("of AES-CBC gives back what was encrypted, with either padding", () => {
+  it("decryption of AES-CBC gives back what was encrypted, with either padding", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 200 }),
@@ -25,13 +25,13 @@ describe("decryption", () => {
     );
   });
 
-  it("of AES-CBC takes what node:crypto pads", () => {
+  it("decryption of AES-CBC takes what node:crypto pads", () => {
     const cipher = createCipheriv("aes-256-cbc", key, iv);
     const sealed = Buffer.concat([cipher.update("text"), cipher.final()]);
     expect(decryptCbc(sealed, { key, iv })?.toString()).toBe("text");
   });
 
-  it("of any bytes throws nothing", () => {
+  it("decryption of any bytes throws nothing", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 100 }),
@@ -45,7 +45,7 @@ describe("decryption", () => {
     );
   });
 
-  it("of AES-GCM refuses each flipped bit of text, tag, nonce and data", () => {
+  it("decryption of AES-GCM refuses each flipped bit of text, tag, nonce and data", () => {
     const nonce = iv.subarray(4);
     const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(iv);
     const sealed = Buffer.concat([cipher.update("text"), cipher.final(), cipher.getAuthTag()]);

@@ -35,7 +35,7 @@ describe("the envelope of an event", () => {
     });
   });
 
-  it("is written once, when its bytes are asked for", () => {
+  it("the envelope of an event is written once, when its bytes are asked for", () => {
     const [event] = eventsOf(contractOf(SIMPLE), requestOf({ id: "1", type: "paid" }));
     expect(event!.body).toBe(event!.body);
     expect(parseEvent(event!.body)).toEqual({ object: event!.json });
@@ -61,7 +61,7 @@ describe("the envelope of an event", () => {
     );
   });
 
-  it("of the deepest payload that is taken can be stored and parsed again", () => {
+  it("the envelope of an event of the deepest payload that is taken can be stored and parsed again", () => {
     const contract = contractOf({ id: "sha256", type: "=any" });
     const deep = (levels: number) => requestOf("[".repeat(levels) + "]".repeat(levels));
     const [event] = eventsOf(contract, deep(62));
@@ -90,7 +90,7 @@ describe("the envelope of an event", () => {
     expect(event!.json.headers).toEqual({ "x-topic": "orders/paid", "x-list": "a, b" });
   });
 
-  it("has the payload from the first place that is there", () => {
+  it("the envelope of an event has the payload from the first place that is there", () => {
     const contract = contractOf({ ...SIMPLE, data: ["body.data.object", "body.data"] });
     const dataOf = (data: JsonValue) =>
       eventsOf(contract, requestOf({ id: "1", type: "t", data }))[0]!.json.data;
@@ -153,7 +153,7 @@ describe("an event that lacks something", () => {
     });
   });
 
-  it("with its id's header twice is refused", () => {
+  it("an event whose id's header stands twice is refused", () => {
     const contract = contractOf({ id: "header.X-Id", type: "=t" });
     expect(contract.read(requestOf({}, { headers: { "X-Id": ["1", "2"] } }))).toMatchObject({
       code: "event_id_invalid",
@@ -178,7 +178,7 @@ describe("an event that lacks something", () => {
 });
 
 describe("a batch", () => {
-  it("is an event for each item, with the item as data and its own hash", () => {
+  it("a batch is an event for each item, with the item as data and its own hash", () => {
     const items = [
       { id: "1", type: "a" },
       { id: 2, type: "b" },
@@ -211,7 +211,7 @@ describe("a batch", () => {
     expect(second!.eventId).toBe(second!.bodySha256);
   });
 
-  it("has the same ids when it is sent again, each of them once", () => {
+  it("a batch has the same ids when it is sent again, each of them once", () => {
     const item = fc.record({ id: fc.constantFrom("1", "2"), type: fc.constant("t"), n: fc.nat(2) });
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 12 }), (items) => {
@@ -223,7 +223,7 @@ describe("a batch", () => {
     );
   });
 
-  it.each([{ events: [] }, {}])("that is empty is answered with success: %j", async (body) => {
+  it.each([{ events: [] }, {}])("a batch that is empty is answered with success: %j", async (body) => {
     const read = contractOf(BATCH).read(requestOf(body));
     expect(read.kind === "handshake" && (await read.respond())).toMatchObject({
       status: 200,
@@ -231,7 +231,7 @@ describe("a batch", () => {
     });
   });
 
-  it("that is empty has the platform's own response", async () => {
+  it("a batch that is empty has the platform's own response", async () => {
     const read = contractOf({ ...BATCH, responses: { success: { status: 204 } } }).read(batchOf());
     expect(read.kind === "handshake" && (await read.respond())).toMatchObject({ status: 204, body: "" });
   });
@@ -245,7 +245,7 @@ describe("a batch", () => {
     }
   });
 
-  it("with an invalid item is refused as a whole, and the message names the item", () => {
+  it("a batch with an invalid item is refused as a whole, and the message names the item", () => {
     expect(contractOf(BATCH).read(batchOf({ id: "1", type: "a" }, { type: "b" }))).toMatchObject({
       code: "event_id_invalid",
       message: "event 1 of the batch: id: missing; expected a text or an integer",
@@ -270,7 +270,7 @@ describe("a batch", () => {
   });
 
   it.each(["", "events", "header.X", "body.[]", "body.a[b]", "bodyevents"])(
-    "at a text that is no place stops the start: %j",
+    "a batch at a text that is no place stops the start: %j",
     (at) => {
       expect(() => contractOf({ ...BATCH, batch: { at } })).toThrow(TypeError);
     },

@@ -86,7 +86,7 @@ const subscription = (url: string) => requestOf({ Type: "SubscriptionConfirmatio
 const SNS_URL = "https://sns.us-west-2.amazonaws.com/?Action=ConfirmSubscription&Token=2336412f37";
 
 describe("a handshake", () => {
-  it("of a GET query is answered with its text, as Meta wants", async () => {
+  it("a handshake of a GET query is answered with its text, as Meta wants", async () => {
     expect(await answerTo(META, meta("new token"))).toEqual({
       status: 200,
       headers: TEXT,
@@ -94,7 +94,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a POST query is answered with its text, as Microsoft Graph wants", async () => {
+  it("a handshake of a POST query is answered with its text, as Microsoft Graph wants", async () => {
     const graph: Handshake = {
       isSigned: false,
       when: { "query.validationToken": true },
@@ -107,7 +107,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a GET query is answered with JSON, as Strava wants", async () => {
+  it("a handshake of a GET query is answered with JSON, as Strava wants", async () => {
     const strava: Handshake = {
       ...META,
       reply: { kind: "json", fields: { "hub.challenge": "query.hub.challenge" } },
@@ -115,7 +115,7 @@ describe("a handshake", () => {
     expect(await bodyOf(strava, meta("new token"))).toEqual({ "hub.challenge": "1158201444" });
   });
 
-  it("of a GET query is answered with a hash over the registered address, as eBay wants", async () => {
+  it("a handshake of a GET query is answered with a hash over the registered address, as eBay wants", async () => {
     const ebay: Handshake = {
       isSigned: false,
       method: "GET",
@@ -131,13 +131,13 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a GET query is answered with an HMAC, as X wants", async () => {
+  it("a handshake of a GET query is answered with an HMAC, as X wants", async () => {
     expect(await bodyOf(X, get("crc_token=MTIzNDU2Nzg5MA=="))).toEqual({
       response_token: `sha256=${hmac("MTIzNDU2Nzg5MA==", "base64")}`,
     });
   });
 
-  it("of a GET query is answered with the code and its HMAC, as LinkedIn wants", async () => {
+  it("a handshake of a GET query is answered with the code and its HMAC, as LinkedIn wants", async () => {
     const linkedIn: Handshake = {
       isSigned: false,
       method: "GET",
@@ -157,7 +157,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a header is answered with JSON, as Okta wants", async () => {
+  it("a handshake of a header is answered with JSON, as Okta wants", async () => {
     const okta: Handshake = {
       isSigned: false,
       method: "GET",
@@ -169,7 +169,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a header is answered with the same header, as RingCentral wants", async () => {
+  it("a handshake of a header is answered with the same header, as RingCentral wants", async () => {
     const ringCentral: Handshake = {
       isSigned: false,
       when: { "header.Validation-Token": true },
@@ -184,12 +184,12 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a body is answered with JSON, as Slack wants", async () => {
+  it("a handshake of a body is answered with JSON, as Slack wants", async () => {
     const body = { token: "Jhj5dZrVaK7ZwHHjRyZWjbDl", challenge: "3eZbrw1aB", type: "url_verification" };
     expect(await bodyOf(SLACK, requestOf(body))).toEqual({ challenge: "3eZbrw1aB" });
   });
 
-  it("of a body is answered with text, as Twitch wants", async () => {
+  it("a handshake of a body is answered with text, as Twitch wants", async () => {
     const twitch: Handshake = {
       isSigned: true,
       when: { "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification" },
@@ -203,7 +203,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a body is answered with its HMAC, as Zoom wants", async () => {
+  it("a handshake of a body is answered with its HMAC, as Zoom wants", async () => {
     const zoom: Handshake = {
       isSigned: true,
       when: { "body.event": "endpoint.url_validation" },
@@ -223,7 +223,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("of a body is answered with its id, as Tebex wants", async () => {
+  it("a handshake of a body is answered with its id, as Tebex wants", async () => {
     const tebex: Handshake = {
       isSigned: true,
       when: { "body.type": "validation.webhook" },
@@ -234,7 +234,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("by HEAD is answered with a status, as Trello wants", async () => {
+  it("a handshake by HEAD is answered with a status, as Trello wants", async () => {
     const trello: Handshake = { isSigned: false, method: "HEAD", reply: { kind: "status", status: 200 } };
     expect(await answerTo(trello, requestOf("", { method: "HEAD" }))).toMatchObject({
       status: 200,
@@ -243,13 +243,13 @@ describe("a handshake", () => {
     expect(contractWith(trello).methods).toEqual(["POST", "HEAD"]);
   });
 
-  it("by an empty POST is answered with a status, as Exact Online wants", async () => {
+  it("a handshake by an empty POST is answered with a status, as Exact Online wants", async () => {
     const exact: Handshake = { isSigned: false, isEmpty: true, reply: { kind: "status", status: 200 } };
     expect(await answerTo(exact, requestOf(""))).toMatchObject({ status: 200 });
     expect(await answerTo(exact, requestOf({ Content: {} }))).toBeUndefined();
   });
 
-  it("of a type is answered with a status, as Discord wants", async () => {
+  it("a handshake of a type is answered with a status, as Discord wants", async () => {
     const ping = (body?: { type: number }): Handshake => ({
       isSigned: true,
       when: { "body.type": "1" },
@@ -259,7 +259,7 @@ describe("a handshake", () => {
     expect(await answerTo(ping(), requestOf({ type: 1 }))).toMatchObject({ status: 204, body: "" });
   });
 
-  it("of a form is found beside events of JSON, as WooCommerce sends it", async () => {
+  it("a handshake of a form is found beside events of JSON, as WooCommerce sends it", async () => {
     const woo: Handshake = {
       isSigned: false,
       body: "form",
@@ -278,37 +278,37 @@ describe("a verify token", () => {
   });
 
   it.each(["", "another", "new token "])(
-    "that is another is refused, and nothing is echoed: %j",
+    "a verify token that is another is refused, and nothing is echoed: %j",
     async (token) => {
       expect(await answerTo(META, meta(token))).toMatchObject({ kind: "refused", code: "token_mismatch" });
     },
   );
 
-  it("that is empty stops the start", () => {
+  it("a verify token that is empty stops the start", () => {
     const verifyToken = { at: "query.hub.verify_token", values: [""] };
     expect(() => contractWith({ ...META, verifyToken })).toThrow(TypeError);
   });
 });
 
 describe("an echoed text", () => {
-  it("is bounded to 1 KiB", async () => {
+  it("an echoed text is bounded to 1 KiB", async () => {
     expect(await answerTo(META, meta("new token", "é".repeat(512)))).toMatchObject({ status: 200 });
     expect(await answerTo(META, meta("new token", "é".repeat(513)))).toMatchObject({
       code: "handshake_invalid",
     });
   });
 
-  it("with control characters is refused", async () => {
+  it("an echoed text with control characters is refused", async () => {
     expect(await answerTo(META, meta("new token", "a\r\nb"))).toMatchObject({ code: "handshake_invalid" });
   });
 
-  it("is never HTML to a browser", async () => {
+  it("an echoed text is never HTML to a browser", async () => {
     expect(await answerTo(META, meta("new token", "<script>alert(1)</script>"))).toMatchObject({
       headers: TEXT,
     });
   });
 
-  it("is refused where it is missing, and the message names its place", async () => {
+  it("an echoed text is refused where it is missing, and the message names its place", async () => {
     expect(await answerTo(META, get("hub.mode=subscribe&hub.verify_token=new+token"))).toMatchObject({
       code: "handshake_invalid",
       message: "the query parameter hub.challenge: missing; expected a text or an integer",
@@ -328,14 +328,14 @@ describe("an echoed text", () => {
   });
 
   it.each(['{"forged":1}', "hmacsha256={}", "hmacsha256=1", "[]", "a".repeat(257)])(
-    "is not signed for a stranger where it could be an event: %j",
+    "an echoed text is not signed for a stranger where it could be an event: %j",
     async (code) => {
       const answer = await answerTo(X, get(new URLSearchParams({ crc_token: code }).toString()));
       expect(answer).toMatchObject({ code: "handshake_invalid" });
     },
   );
 
-  it("of JSON is never signed for a stranger", async () => {
+  it("an echoed text of JSON is never signed for a stranger", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())),
@@ -349,7 +349,7 @@ describe("an echoed text", () => {
 });
 
 describe("a secret that the platform chooses", () => {
-  it("is kept before its header is sent back, as Asana wants", async () => {
+  it("a secret that the platform chooses is kept before its header is sent back, as Asana wants", async () => {
     const kept: string[] = [];
     const learn = async (secret: string) => kept.push(secret) > 0;
     const answer = await answerTo(ASANA, requestOf("", { headers: { "X-Hook-Secret": "b537207f" } }), {
@@ -359,7 +359,7 @@ describe("a secret that the platform chooses", () => {
     expect(kept).toEqual(["b537207f"]);
   });
 
-  it("in an unsigned first body is kept, as Notion wants", async () => {
+  it("a secret that the platform chooses in an unsigned first body is kept, as Notion wants", async () => {
     const kept: string[] = [];
     const learn = (secret: string) => kept.push(secret) > 0;
     const answer = await answerTo(NOTION, requestOf({ verification_token: "secret_tMrlL1qK5vuQ" }), {
@@ -369,20 +369,20 @@ describe("a secret that the platform chooses", () => {
     expect(kept).toEqual(["secret_tMrlL1qK5vuQ"]);
   });
 
-  it("is refused where one is known already", async () => {
+  it("a secret that the platform chooses is refused where one is known already", async () => {
     const answer = await answerTo(NOTION, requestOf({ verification_token: "forged" }), {
       learn: () => false,
     });
     expect(answer).toMatchObject({ kind: "refused", code: "handshake_invalid" });
   });
 
-  it("is refused where nothing can keep it", async () => {
+  it("a secret that the platform chooses is refused where nothing can keep it", async () => {
     expect(await answerTo(NOTION, requestOf({ verification_token: "secret" }))).toMatchObject({
       code: "handshake_invalid",
     });
   });
 
-  it("that cannot be kept just now is asked for again", async () => {
+  it("a secret that the platform chooses that cannot be kept just now is asked for again", async () => {
     const learn = () => {
       throw new Error("the database is away");
     };
@@ -390,7 +390,7 @@ describe("a secret that the platform chooses", () => {
     await expect(answer).rejects.toThrow("the database is away");
   });
 
-  it("is not looked for in a request that is signed", async () => {
+  it("a secret that the platform chooses is not looked for in a request that is signed", async () => {
     const headers = { "X-Notion-Signature": "sha256=00" };
     const answer = await answerTo(NOTION, requestOf({ verification_token: "x" }, { headers }), {
       learn: () => true,
@@ -400,7 +400,7 @@ describe("a secret that the platform chooses", () => {
 });
 
 describe("an address to visit", () => {
-  it("is visited where its host matches, as SNS wants", async () => {
+  it("an address to visit is visited where its host matches, as SNS wants", async () => {
     const visited: string[] = [];
     const visit = async (url: string) => void visited.push(url);
     expect(await answerTo(SNS, subscription(SNS_URL), { visit })).toMatchObject({ status: 200 });
@@ -418,27 +418,27 @@ describe("an address to visit", () => {
     "file:///etc/passwd",
     "no address",
     `https://sns.us-west-2.amazonaws.com/${"a".repeat(2_048)}`,
-  ])("of another host is never visited: %.60s", async (url) => {
+  ])("an address to visit of another host is never visited: %.60s", async (url) => {
     const visit = async () => {
       throw new Error("visited");
     };
     expect(await answerTo(SNS, subscription(url), { visit })).toMatchObject({ code: "handshake_invalid" });
   });
 
-  it("is not visited before the answer is asked for", () => {
+  it("an address to visit is not visited before the answer is asked for", () => {
     const visited: string[] = [];
     const visit = async (url: string) => void visited.push(url);
     expect(contractWith(SNS, { visit }).read(subscription(SNS_URL))).toMatchObject({ kind: "handshake" });
     expect(visited).toEqual([]);
   });
 
-  it("of an unsigned handshake stops the start", () => {
+  it("an address to visit of an unsigned handshake stops the start", () => {
     expect(() => contractWith({ ...SNS, isSigned: false })).toThrow(TypeError);
   });
 });
 
 describe("a request that is no handshake", () => {
-  it("is left to the signature", async () => {
+  it("a request that is no handshake is left to the signature", async () => {
     const others = [
       get(""),
       get("hub.mode=unsubscribe"),
@@ -448,13 +448,13 @@ describe("a request that is no handshake", () => {
     for (const request of others) expect(await answerTo(META, request)).toBeUndefined();
   });
 
-  it("has an event where a signed handshake has none", () => {
+  it("a request that is no handshake has an event where a signed handshake has none", () => {
     expect(contractWith(SLACK).read(requestOf({ id: "1", type: "message" }))).toMatchObject({
       kind: "event",
     });
   });
 
-  it("with a long body is left unread before its signature is verified", async () => {
+  it("a request that is no handshake with a long body is left unread before its signature is verified", async () => {
     const body = { verification_token: "x", filler: "y".repeat(4_096) };
     expect(await answerTo(NOTION, requestOf(body), { learn: () => true })).toBeUndefined();
   });

@@ -90,7 +90,7 @@ describe("a location", () => {
     expect(() => compileText(place)).toThrow(TypeError);
   });
 
-  it("is signed where all of its parts lie in the signed bytes", () => {
+  it("a location is signed where all of its parts lie in the signed bytes", () => {
     const signed = ["body.id", "item.id", "sha256", "{body.a}-{body.b}"].map(
       (place) => compileText(place).isSigned,
     );

@@ -332,7 +332,7 @@ const SAMPLES: Record<string, Sample> = {
 
 describe("a callback in the documented shape", () => {
   it.each(Object.entries(SAMPLES))(
-    "of %s is read into its events",
+    "a callback in the documented shape of %s is read into its events",
     (_, { contract, body, headers = {}, events }) => {
       const found = eventsOf(contractOf(contract), requestOf(body as never, { headers }));
       expect(found).toHaveLength(events.length);
@@ -346,7 +346,7 @@ describe("a callback in the documented shape", () => {
     },
   );
 
-  it("of Pub/Sub has the decoded message as its data", () => {
+  it("a callback in the documented shape of Pub/Sub has the decoded message as its data", () => {
     const { contract, body } = SAMPLES["Pub/Sub"]!;
     expect(eventsOf(contractOf(contract), requestOf(body as never))[0]!.json.data).toMatchObject({
       data: { name: "a.txt" },
@@ -354,14 +354,14 @@ describe("a callback in the documented shape", () => {
     });
   });
 
-  it("of SNS keeps a message that is no JSON as a text", () => {
+  it("a callback in the documented shape of SNS keeps a message that is no JSON as a text", () => {
     const { contract, body } = SAMPLES.SNS!;
     expect(eventsOf(contractOf(contract), requestOf(body as never))[0]!.json.data).toMatchObject({
       Message: "Hello world!",
     });
   });
 
-  it("of Shopify has all digits of a long id", () => {
+  it("a callback in the documented shape of Shopify has all digits of a long id", () => {
     const { contract, headers = {} } = SAMPLES.Shopify!;
     const [event] = eventsOf(contractOf(contract), requestOf('{"id":820982911946154508}', { headers }));
     expect(event!.json.data).toEqual({ id: "820982911946154508" });

@@ -15,7 +15,7 @@ async function withServer<T>(serve: RequestListener, use: (url: string) => Promi
 }
 
 describe("the visit of an address that a platform names", () => {
-  it("is one GET, whose answer must be a success", () => {
+  it("the visit of an address that a platform names is one GET, whose answer must be a success", () => {
     const seen: string[] = [];
     const serve: RequestListener = ({ method, url }, response) => {
       seen.push(`${method} ${url}`);

@@ -35,7 +35,7 @@ function signed(item: typeof ITEM, key = KEY) {
 const posted = (...notificationItems: object[]) => requestOf({ live: "false", notificationItems } as never);
 
 describe("a standard webhook of Adyen", () => {
-  it("is accepted, and says which keys its items were signed with", () => {
+  it("a standard webhook of Adyen is accepted, and says which keys its items were signed with", () => {
     expect(scheme.verify(posted(signed(ITEM)))).toEqual({ verified: [{ method: "hmac", index: 0 }] });
     expect(scheme.verify(posted(signed(ITEM), signed(ITEM, PREVIOUS)))).toMatchObject({
       verified: [{ index: 0 }, { index: 1 }],
@@ -51,7 +51,7 @@ describe("a standard webhook of Adyen", () => {
     ["amount", { currency: "USD", value: 1130 }],
     ["eventCode", "REFUND"],
     ["success", "false"],
-  ])("is refused after a change of %s", (name, value) => {
+  ])("a standard webhook of Adyen is refused after a change of %s", (name, value) => {
     const { NotificationRequestItem: item } = signed(ITEM);
     const changed = { NotificationRequestItem: { ...item, [name]: value } };
     expect(scheme.verify(posted(changed))).toMatchObject({ code: "signature_mismatch" });
@@ -63,7 +63,7 @@ describe("a standard webhook of Adyen", () => {
     ["an item without a signature", [signed(ITEM), { NotificationRequestItem: ITEM }], "signature_missing"],
     ["an item of another form", [{ Item: ITEM }], "signature_malformed"],
     ["too many items", Array(1_001).fill(signed(ITEM)), "signature_malformed"],
-  ])("with %s is refused", (_, items, code) => {
+  ])("a standard webhook of Adyen with %s is refused", (_, items, code) => {
     expect(scheme.verify(posted(...items))).toMatchObject({ code });
   });
 
@@ -71,11 +71,11 @@ describe("a standard webhook of Adyen", () => {
     ["", "signature_missing"],
     ["{}", "signature_missing"],
     ["[", "signature_malformed"],
-  ])("whose body is %j is refused", (body, code) => {
+  ])("a standard webhook of Adyen whose body is %j is refused", (body, code) => {
     expect(scheme.verify(requestOf(body))).toMatchObject({ code });
   });
 
-  it("has an event for each item, under its reference, code and success", () => {
+  it("a standard webhook of Adyen has an event for each item, under its reference, code and success", () => {
     const request = posted(signed(ITEM), signed({ ...ITEM, eventCode: "CAPTURE", success: "false" }));
     expect(eventsOf(contract, request).map(({ eventId }) => eventId)).toEqual([
       "7914073381342284.AUTHORISATION.true",
@@ -83,7 +83,7 @@ describe("a standard webhook of Adyen", () => {
     ]);
   });
 
-  it("is acknowledged with [accepted]", () => {
+  it("a standard webhook of Adyen is acknowledged with [accepted]", () => {
     expect(contract.respond?.({ kind: "ignored" })).toMatchObject({ status: 200, body: "[accepted]" });
   });
 });

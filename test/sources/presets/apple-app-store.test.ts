@@ -55,7 +55,7 @@ describe("a notification of the App Store", () => {
       { externalPurchaseToken: { ...APP, externalPurchaseId: "SANDBOX_a" } },
       SANDBOX,
     ],
-  ])("is accepted with %s", async (_, payload, options) => {
+  ])("a notification of the App Store is accepted with %s", async (_, payload, options) => {
     expect(await verify(payload, options)).toEqual({ verified: [{ method: "jwt", index: 0 }] });
   });
 
@@ -70,19 +70,19 @@ describe("a notification of the App Store", () => {
       OPTIONS,
     ],
     ["no app", {}, OPTIONS],
-  ])("is refused with %s", async (_, payload, options) => {
+  ])("a notification of the App Store is refused with %s", async (_, payload, options) => {
     expect(await verify(payload, options)).toMatchObject({ code: "jwt_claims" });
   });
 
-  it("is refused by a certificate that does not sign for the App Store", async () => {
+  it("a notification of the App Store is refused by a certificate that does not sign for the App Store", async () => {
     expect(await verify({ data: DATA }, OPTIONS, other)).toMatchObject({ code: "jwt_signature" });
   });
 
-  it("is refused by a chain that does not lead to Apple's root, by default", async () => {
+  it("a notification of the App Store is refused by a chain that does not lead to Apple's root, by default", async () => {
     expect(await verify({ data: DATA }, APP)).toMatchObject({ code: "jwt_signature" });
   });
 
-  it("is an event with its inner JWSs decoded", async () => {
+  it("a notification of the App Store is an event with its inner JWSs decoded", async () => {
     const signedTransactionInfo = await signJws({ transactionId: "2000000000000001" });
     const data = { ...DATA, signedTransactionInfo };
     const payload = {
@@ -112,7 +112,7 @@ describe("a notification of the App Store", () => {
     ["an id of the app that is a text", { ...APP, appAppleId: "1234567890" }],
     ["an unknown environment", { ...APP, environment: "Xcode" }],
     ["a root that is no certificate", { ...APP, rootCertificates: "a root" }],
-  ])("is not expected with %s", (_, options) => {
+  ])("a notification of the App Store is not expected with %s", (_, options) => {
     expect(() => appleAppStore(options as AppleAppStoreOptions)).toThrow(TypeError);
   });
 });

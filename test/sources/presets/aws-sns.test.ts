@@ -21,14 +21,14 @@ function environmentOf(visited: string[]) {
 }
 
 describe("a message of Amazon SNS with its preset", () => {
-  it("has its topic as its type, and the JSON of its message decoded", () => {
+  it("a message of Amazon SNS with its preset has its topic as its type, and the JSON of its message decoded", () => {
     const contract = awsSns({ topics: TOPIC }).createContract(environmentOf([]));
     const [event] = eventsOf(contract, requestOf(MESSAGE));
     expect(event?.typeOf()).toBe(TOPIC);
     expect(event?.json).toMatchObject({ event_id: MESSAGE.MessageId, data: { Message: { order: 1 } } });
   });
 
-  it("has the type that stands where an option says", () => {
+  it("a message of Amazon SNS with its preset has the type that stands where an option says", () => {
     const source = awsSns({ topics: TOPIC, type: "body.Message.detail-type" });
     const [event] = eventsOf(source.createContract(environmentOf([])), requestOf(MESSAGE));
     expect(event?.typeOf()).toBe("order.paid");
@@ -39,16 +39,19 @@ describe("a message of Amazon SNS with its preset", () => {
     ["https://sns.us-east-1.amazonaws.com.evil.example/?Action=ConfirmSubscription", 0],
     ["http://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription", 0],
     ["https://169.254.169.254/", 0],
-  ])("that asks to visit %s causes %i visits", async (SubscribeURL, visits) => {
-    const visited: string[] = [];
-    const contract = awsSns({ topics: TOPIC }).createContract(environmentOf(visited));
-    const read = contract.read(requestOf({ ...MESSAGE, Type: "SubscriptionConfirmation", SubscribeURL }));
-    if (read.kind !== "handshake") throw new Error("no handshake");
-    await read.respond();
-    expect(visited).toHaveLength(visits);
-  });
+  ])(
+    "a message of Amazon SNS with its preset that asks to visit %s causes %i visits",
+    async (SubscribeURL, visits) => {
+      const visited: string[] = [];
+      const contract = awsSns({ topics: TOPIC }).createContract(environmentOf(visited));
+      const read = contract.read(requestOf({ ...MESSAGE, Type: "SubscriptionConfirmation", SubscribeURL }));
+      if (read.kind !== "handshake") throw new Error("no handshake");
+      await read.respond();
+      expect(visited).toHaveLength(visits);
+    },
+  );
 
-  it("that ends a subscription is responded to without a visit", async () => {
+  it("a message of Amazon SNS with its preset that ends a subscription is responded to without a visit", async () => {
     const visited: string[] = [];
     const contract = awsSns({ topics: TOPIC }).createContract(environmentOf(visited));
     const read = contract.read(requestOf({ ...MESSAGE, Type: "UnsubscribeConfirmation" }));
@@ -64,7 +67,7 @@ describe("a message of Amazon SNS with its preset", () => {
     ["orders"],
     [`${TOPIC}\n`],
     ["arn:aws:sqs:us-east-1:123456789012:orders"],
-  ])("is not expected of the topics %j", (topics) => {
+  ])("a message of Amazon SNS with its preset is not expected of the topics %j", (topics) => {
     expect(() => awsSns({ topics })).toThrow("aws-sns: `topics`");
   });
 });

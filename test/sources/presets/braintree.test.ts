@@ -99,7 +99,7 @@ describe("a challenge of Braintree", () => {
   const asked = (query: string) =>
     contract.challenge?.(requestOf("", { method: "GET", target: `/api/source/callback?${query}` }));
 
-  it("is answered with the public key and a digest", async () => {
+  it("a challenge of Braintree is answered with the public key and a digest", async () => {
     expect(await asked(`bt_challenge=${CHALLENGE}`)).toMatchObject({
       status: 200,
       headers: { "content-type": "text/plain; charset=utf-8" },

@@ -138,7 +138,7 @@ describe("Dropbox", () => {
     expect(openPreset(preset).contract.isIdSigned).toBe(true);
   });
 
-  it("with another signature is refused", async () => {
+  it("Dropbox with another signature is refused", async () => {
     const { scheme } = openPreset(dropbox({ secret: "another secret" }));
     expect(await scheme.verify(request)).toMatchObject({ code: "signature_mismatch" });
   });
@@ -158,7 +158,7 @@ describe("Asana's secret", () => {
   const ask = (learn?: (secret: string) => boolean, request = handshake) =>
     openPreset(asana({ secret: SECRET }), learn === undefined ? {} : { learn }).contract.challenge?.(request);
 
-  it("is kept and echoed where the source takes a new one", async () => {
+  it("Asana's secret is kept and echoed where the source takes a new one", async () => {
     const kept: string[] = [];
     const answer = await ask((secret) => kept.push(secret) > 0);
     const headers = { "x-hook-secret": "b537207f20cbfa02357cf448134da559" };
@@ -166,17 +166,17 @@ describe("Asana's secret", () => {
     expect(kept).toEqual(["b537207f20cbfa02357cf448134da559"]);
   });
 
-  it("is refused where the source takes none", async () => {
+  it("Asana's secret is refused where the source takes none", async () => {
     expect(await ask(() => false)).toMatchObject({ code: "handshake_invalid" });
     expect(await ask()).toMatchObject({ code: "handshake_invalid" });
   });
 
-  it("is not looked for in a callback with a signature", async () => {
+  it("Asana's secret is not looked for in a callback with a signature", async () => {
     const headers = { "X-Hook-Secret": "b537207f", "X-Hook-Signature": hmac("{}") };
     expect(await ask(() => true, requestOf("{}", { headers }))).toBeUndefined();
   });
 
-  it("is of a source whose sign of life without events is answered", async () => {
+  it("Asana's secret is of a source whose sign of life without events is answered", async () => {
     const headers = { "X-Hook-Signature": hmac('{"events":[]}') };
     const life = requestOf('{"events":[]}', { headers });
     expect(await answerTo(asana({ secret: SECRET }), life)).toMatchObject({ status: 200 });
@@ -194,13 +194,13 @@ describe("Trello", () => {
 describe("Front's challenge", () => {
   const preset = front({ secret: SECRET });
 
-  it("is echoed before the signature", async () => {
+  it("Front's challenge is echoed before the signature", async () => {
     const question = requestOf('{"type":"sync"}', { headers: { "X-Front-Challenge": "abc" } });
     const answer = await openPreset(preset).contract.challenge?.(question);
     expect(answer).toMatchObject({ status: 200, body: '{"challenge":"abc"}' });
   });
 
-  it("is echoed in a large callback that is signed", async () => {
+  it("Front's challenge is echoed in a large callback that is signed", async () => {
     const body = JSON.stringify({ type: "sync", payload: "x".repeat(5_000) });
     const headers = { ...DOCUMENTED.Front!.headers(body), "X-Front-Challenge": "abc" };
     const question = requestOf(body, { headers });
@@ -209,7 +209,7 @@ describe("Front's challenge", () => {
 });
 
 describe("Airtable", () => {
-  it("is answered without a body", () => {
+  it("Airtable is answered without a body", () => {
     const { contract } = openPreset(airtable({ secret: SECRET }));
     const outcome = { kind: "success", result: {} } as const;
     expect(contract.respond?.(outcome)).toMatchObject({ status: 200, body: "" });
@@ -224,13 +224,13 @@ describe("Zendesk's trigger", () => {
       requestOf(TICKET, { headers: { "X-Zendesk-Webhook-Signature-Timestamp": time, ...more } }),
     )[0]!;
 
-  it("is another event where the same text is signed at another time", () => {
+  it("Zendesk's trigger is another event where the same text is signed at another time", () => {
     const later = "2026-06-15T12:00:01Z";
     expect(eventAt(later).eventId).not.toBe(eventAt(ISO).eventId);
     expect(eventAt(later).bodySha256).not.toBe(eventAt(ISO).bodySha256);
   });
 
-  it("has one key of its signed bytes under any invocation", () => {
+  it("Zendesk's trigger has one key of its signed bytes under any invocation", () => {
     const other = eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "2" });
     expect(other.bodySha256).toBe(eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "1" }).bodySha256);
   });
@@ -244,14 +244,14 @@ describe("Shopify's event", () => {
       requestOf({ id: 1 }, { headers: { "X-Shopify-Event-Id": "98880550", "X-Shopify-Topic": topic } }),
     )[0]!;
 
-  it("is one of each topic, though id and bytes are the same", () => {
+  it("Shopify's event is one of each topic, though id and bytes are the same", () => {
     const [created, updated] = [eventOf("orders/create"), eventOf("orders/updated")];
     expect(updated.eventId).not.toBe(created.eventId);
     expect(updated.bodySha256).not.toBe(created.bodySha256);
     expect(contract.isIdSigned).toBe(false);
   });
 
-  it("of the Events API is known by the id of its delivery", () => {
+  it("Shopify's event of the Events API is known by the id of its delivery", () => {
     const headers = { "Shopify-Webhook-Id": "b54557e4", "Shopify-Topic": "Product" };
     const [event] = eventsOf(contract, requestOf({ id: 1 }, { headers }));
     expect([event!.eventId, event!.typeOf()]).toEqual(["b54557e4", "Product"]);

@@ -51,7 +51,7 @@ describe("a push of Google Pub/Sub", () => {
       { target: `${TARGET}?a=1`, claims: { aud: `${CLAIMS.aud}?a=1` } },
     ],
     ["the configured audience", { claims: { aud: "orders" }, options: { audience: "orders" } }],
-  ])("is accepted for %s", async (_, asked) => {
+  ])("a push of Google Pub/Sub is accepted for %s", async (_, asked) => {
     expect(await verify(asked)).toEqual({ verified: [{ method: "jwt", index: 0 }] });
   });
 
@@ -62,11 +62,11 @@ describe("a push of Google Pub/Sub", () => {
     ["another audience", { aud: "https://other.example/" }],
     ["another issuer", { iss: "https://evil.example" }],
     ["an end in the past", { exp: NOW.getTime() / 1000 - 60 }],
-  ])("is refused whose token has %s", async (_, claims) => {
+  ])("a push of Google Pub/Sub is refused whose token has %s", async (_, claims) => {
     expect(await verify({ claims })).toMatchObject({ code: "jwt_claims" });
   });
 
-  it("is an event under its message's id, with its data decoded", () => {
+  it("a push of Google Pub/Sub is an event under its message's id, with its data decoded", () => {
     const contract = googlePubSub({ serviceAccount: ACCOUNT }).createContract(environment);
     const data = Buffer.from('{"name":"a.txt"}').toString("base64");
     const message = { data, messageId: "2070443601311540", publishTime: "2026-03-04T11:59:00Z" };
@@ -81,7 +81,7 @@ describe("a push of Google Pub/Sub", () => {
     ["an account that is no email", { serviceAccount: "push" }],
     ["an empty audience", { serviceAccount: ACCOUNT, audience: "" }],
     ["keys over plain HTTP", { serviceAccount: ACCOUNT, keysUrl: "http://www.googleapis.com/" }],
-  ])("is not expected with %s", (_, options) => {
+  ])("a push of Google Pub/Sub is not expected with %s", (_, options) => {
     expect(() => googlePubSub(options)).toThrow(TypeError);
   });
 });

@@ -19,7 +19,7 @@ const EVENT = {
 };
 
 describe("a callback of HubSpot", () => {
-  it("is signed over its address with escaped separators decoded, and nothing else decoded", () => {
+  it("a callback of HubSpot is signed over its address with escaped separators decoded, and nothing else decoded", () => {
     const target = "/api/hubspot/callback?next=%2Fhome%3fa%3A1&name=Zo%C3%AB%26%25";
     const signed = "https://hooks.example.com/api/hubspot/callback?next=/home?a:1&name=Zo%C3%AB%26%25";
     const timestamp = String(NOW.getTime());
@@ -31,7 +31,7 @@ describe("a callback of HubSpot", () => {
     expect(scheme.verify(requestOf("[]", { target, headers }))).toHaveProperty("verified");
   });
 
-  it("has an event for each notification, of one id in every attempt", () => {
+  it("a callback of HubSpot has an event for each notification, of one id in every attempt", () => {
     const ids = [EVENT, { ...EVENT, attemptNumber: 3 }].map((event) => {
       const other = { ...event, subscriptionId: 12, subscriptionType: "contact.propertyChange" };
       return eventsOf(contract, requestOf([event, other])).map(({ eventId }) => eventId);

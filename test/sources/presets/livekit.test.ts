@@ -25,7 +25,7 @@ async function verify(claims: object, options: Partial<LivekitOptions> = {}): Pr
 }
 
 describe("a callback of LiveKit", () => {
-  it("is accepted by each configured API key", async () => {
+  it("a callback of LiveKit is accepted by each configured API key", async () => {
     expect(await verify({})).toHaveProperty("verified");
     expect(await verify({ iss: "APIold" }, { apiKey: ["APIkey", "APIold"] })).toHaveProperty("verified");
   });
@@ -35,11 +35,11 @@ describe("a callback of LiveKit", () => {
     ["no hash of the body, as a participant's has", { sha256: undefined }, "jwt_claims"],
     ["the hash of another body", { sha256: createHash("sha256").digest("base64") }, "jwt_body_mismatch"],
     ["no end", { exp: undefined }, "jwt_claims"],
-  ])("is refused whose token has %s", async (_, claims, code) => {
+  ])("a callback of LiveKit is refused whose token has %s", async (_, claims, code) => {
     expect(await verify(claims)).toMatchObject({ code });
   });
 
-  it("is an event under its id, at its time", () => {
+  it("a callback of LiveKit is an event under its id, at its time", () => {
     const contract = livekit({ secret: SECRET, apiKey: "APIkey" }).createContract(environment);
     const [event] = eventsOf(contract, requestOf(BODY));
     expect(event?.json).toMatchObject({
@@ -53,7 +53,7 @@ describe("a callback of LiveKit", () => {
     ["no API key", { secret: SECRET }],
     ["an empty list of API keys", { secret: SECRET, apiKey: [] }],
     ["an empty secret", { secret: "", apiKey: "APIkey" }],
-  ])("is not expected with %s", (_, options) => {
+  ])("a callback of LiveKit is not expected with %s", (_, options) => {
     expect(() => livekit(options as unknown as LivekitOptions)).toThrow(TypeError);
   });
 });

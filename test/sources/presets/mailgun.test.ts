@@ -24,7 +24,7 @@ function verify(body: unknown, secret: string | string[] = KEY) {
 }
 
 describe("a callback of Mailgun", () => {
-  it("that is signed like the documentation's sample has its token as the id", async () => {
+  it("a callback of Mailgun that is signed like the documentation's sample has its token as the id", async () => {
     const body = { signature: signatureBy(KEY), "event-data": EVENT };
     const [event] = await verifiedEvents(mailgun({ secret: KEY }), requestOf(body));
     expect(event?.json).toMatchObject({ event_id: TOKEN, event_type: "opened", timestamp: 1_529_006_854 });
@@ -32,7 +32,7 @@ describe("a callback of Mailgun", () => {
     expect(openPreset(mailgun({ secret: KEY })).contract.isIdSigned).toBe(true);
   });
 
-  it("of a subaccount is authentic by the primary account's key", async () => {
+  it("a callback of Mailgun of a subaccount is authentic by the primary account's key", async () => {
     const { signature } = signatureBy(PARENT);
     const body = { signature: signatureBy(KEY, { "parent-signature": signature as string }) };
     expect(await verify(body, [PARENT])).toEqual({ verified: [{ method: "hmac", index: 0 }] });
@@ -63,11 +63,11 @@ describe("a callback of Mailgun", () => {
     ],
     ["a body that is no JSON", "{", "signature_malformed"],
     ["a body that nests too deep", "[".repeat(100_000), "signature_malformed"],
-  ])("with %s is refused", async (_, body, code) => {
+  ])("a callback of Mailgun with %s is refused", async (_, body, code) => {
     expect(await verify(body)).toMatchObject({ kind: "refused", code });
   });
 
-  it("that a handler rejects is answered 406, so that Mailgun sends it no more", () => {
+  it("a callback of Mailgun that a handler rejects is answered 406, so that Mailgun sends it no more", () => {
     const { contract } = openPreset(mailgun({ secret: KEY }));
     expect(contract.respond?.(refused("event_invalid"))).toMatchObject({ status: 406 });
     expect(contract.respond?.(refused("signature_mismatch"))).toBeUndefined();

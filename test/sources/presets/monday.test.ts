@@ -20,7 +20,7 @@ async function verify(claims: object, options: Partial<MondayOptions> = {}): Pro
 }
 
 describe("a callback of monday.com", () => {
-  it("is accepted for its audience while its token lasts", async () => {
+  it("a callback of monday.com is accepted for its audience while its token lasts", async () => {
     expect(await verify({ aud: AUD, exp: EXP })).toHaveProperty("verified");
     expect(await verify({ aud: "an app", exp: EXP }, { audience: "an app" })).toHaveProperty("verified");
   });
@@ -30,11 +30,11 @@ describe("a callback of monday.com", () => {
     ["no audience", { exp: EXP }],
     ["no end", { aud: AUD }],
     ["an end in the past", { aud: AUD, exp: EXP - 600 }],
-  ])("is refused whose token has %s", async (_, claims) => {
+  ])("a callback of monday.com is refused whose token has %s", async (_, claims) => {
     expect(await verify(claims)).toMatchObject({ code: "jwt_claims" });
   });
 
-  it("is an event under the id of its trigger", () => {
+  it("a callback of monday.com is an event under the id of its trigger", () => {
     const contract = monday({ secret: SECRET }).createContract(environment);
     const event = { type: "create_pulse", triggerTime: "2026-03-04T11:59:00.000Z", triggerUuid: "b5ed2e17" };
     const [found] = eventsOf(contract, requestOf({ event }));

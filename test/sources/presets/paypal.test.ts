@@ -21,7 +21,7 @@ const BODY = JSON.stringify({
 });
 
 describe("a callback of PayPal with its preset", () => {
-  it("is accepted for its webhook's id, and for no other", async () => {
+  it("a callback of PayPal with its preset is accepted for its webhook's id, and for no other", async () => {
     const signer = await issueCertificate({ subject: SUBJECT, dnsNames: [SUBJECT] });
     await withHttpsServer(
       (_request, response) => response.end(signer.pem),
@@ -46,7 +46,7 @@ describe("a callback of PayPal with its preset", () => {
     );
   });
 
-  it("is an event under the id of its body", () => {
+  it("a callback of PayPal with its preset is an event under the id of its body", () => {
     const contract = paypal({ webhookId: WEBHOOK }).createContract(environment);
     const [event] = eventsOf(contract, requestOf(BODY));
     expect(event?.json).toMatchObject({ event_id: expect.stringContaining("WH-"), timestamp: 1_772_625_540 });
@@ -59,7 +59,7 @@ describe("a callback of PayPal with its preset", () => {
     ["an empty webhook id", { webhookId: "" }],
     ["a webhook id that ends in a newline", { webhookId: `${WEBHOOK}\n` }],
     ["an unknown environment", { webhookId: WEBHOOK, environment: "production" }],
-  ])("is not expected with %s", (_, options) => {
+  ])("a callback of PayPal with its preset is not expected with %s", (_, options) => {
     expect(() => paypal(options as PayPalOptions)).toThrow(TypeError);
   });
 });

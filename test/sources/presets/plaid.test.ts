@@ -47,18 +47,18 @@ function signed(kid: string): Promise<string> {
 }
 
 describe("a callback of Plaid", () => {
-  it("is accepted with the key that Plaid hands out", () =>
+  it("a callback of Plaid is accepted with the key that Plaid hands out", () =>
     withPlaid(async (verify) => {
       expect(await verify({})).toEqual({ verified: [{ method: "jwt", index: 0 }] });
       expect(await verify({ body: "{}" })).toMatchObject({ code: "jwt_body_mismatch" });
     }));
 
-  it("is refused where Plaid knows no such key", () =>
+  it("a callback of Plaid is refused where Plaid knows no such key", () =>
     withPlaid(async (verify) => {
       expect(await verify({ kid: "other" })).toMatchObject({ code: "jwt_signature" });
     }));
 
-  it("is refused where its key has expired", () =>
+  it("a callback of Plaid is refused where its key has expired", () =>
     withPlaid(
       async (verify) => {
         expect(await verify({})).toMatchObject({ code: "jwt_signature" });
@@ -72,12 +72,12 @@ describe("a callback of Plaid", () => {
       expect(asked).toEqual(["wrong", "older"]);
     }));
 
-  it("is judged with the next secret where Plaid does not take the first", () =>
+  it("a callback of Plaid is judged with the next secret where Plaid does not take the first", () =>
     withPlaid(async (verify) => {
       expect(await verify({ secret: ["wrong", "right"] })).toHaveProperty("verified");
     }));
 
-  it("is refused for its age only where that is configured", () =>
+  it("a callback of Plaid is refused for its age only where that is configured", () =>
     withPlaid(async (verify) => {
       expect(await verify({ maxAgeSeconds: 600 })).toHaveProperty("verified");
       expect(await verify({ maxAgeSeconds: 300 })).toMatchObject({ code: "jwt_claims" });
@@ -88,7 +88,7 @@ describe("a callback of Plaid", () => {
     ["an empty secret", { secret: "" }],
     ["an unknown environment", { environment: "development" }],
     ["an API over plain HTTP", { apiUrl: "http://production.plaid.com" }],
-  ])("is not expected with %s", (_, over) => {
+  ])("a callback of Plaid is not expected with %s", (_, over) => {
     const options = { secret: "s", clientId: "c", ...over } as unknown as PlaidOptions;
     expect(() => plaid(options)).toThrow(TypeError);
   });

@@ -26,13 +26,13 @@ describe("a callback of Discord", () => {
       /^[0-9a-f]{64}$/,
       "ENTITLEMENT_CREATE",
     ],
-  ])("of the form %j has its id and its type", (body, id, type) => {
+  ])("a callback of Discord of the form %j has its id and its type", (body, id, type) => {
     const [event] = eventsOf(contract, requestOf(body));
     expect(event?.eventId).toMatch(id);
     expect(event?.typeOf()).toBe(type);
   });
 
-  it("is responded to with the interaction that a handler returns, and else with nothing", () => {
+  it("a callback of Discord is responded to with the interaction that a handler returns, and else with nothing", () => {
     const interaction = { type: 4, data: { content: "Hi" } };
     expect(contract.respond?.({ kind: "success", result: interaction })).toMatchObject({
       status: 200,
@@ -43,7 +43,7 @@ describe("a callback of Discord", () => {
     expect(contract.respond?.({ kind: "ignored" })).toMatchObject({ status: 204, body: "" });
   });
 
-  it("that is forged has the common response, whose status is 401", () => {
+  it("a callback of Discord that is forged has the common response, whose status is 401", () => {
     const refusal = { kind: "refused", code: "signature_mismatch", message: "invalid signature" } as const;
     expect(contract.respond?.(refusal)).toBeUndefined();
   });
@@ -52,7 +52,7 @@ describe("a callback of Discord", () => {
 describe("a callback of SendGrid", () => {
   const source = sendgrid({ publicKey: spki });
 
-  it("is signed with the line break at its end, and is an event for each item", () => {
+  it("a callback of SendGrid is signed with the line break at its end, and is an event for each item", () => {
     const items = [
       { email: "a@example.com", timestamp: 1_513_299_569, event: "processed", sg_event_id: "e1" },
       { email: "a@example.com", timestamp: 1_513_299_570, event: "deferred" },
@@ -95,7 +95,7 @@ describe("a callback of Telnyx", () => {
     [{ data }, "e1", "call.answered"],
     [data, "e1", "call.answered"],
     [{ record_type: "link_clicked", url: "https://telnyx.com" }, /^[0-9a-f]{64}$/, "link_clicked"],
-  ])("of the form %j has its id and its type", (body, id, type) => {
+  ])("a callback of Telnyx of the form %j has its id and its type", (body, id, type) => {
     const [event] = eventsOf(contract, requestOf(body));
     expect(event?.eventId).toMatch(id);
     expect(event?.typeOf()).toBe(type);

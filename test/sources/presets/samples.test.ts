@@ -68,18 +68,24 @@ describe("a made-up callback", () => {
   it.each([
     ...presets.map(([name, preset]) => [name, preset, TYPES[name] ?? "thing.happened"] as const),
     ...more,
-  ])("of %s is authentic, and is one event of the type", async (_name, definition, type) => {
-    const events = await eventsIn(definition, sampleOf(definition, type));
-    expect(events.map((event) => event.typeOf())).toEqual([type]);
-  });
+  ])(
+    "a made-up callback of %s is authentic, and is one event of the type",
+    async (_name, definition, type) => {
+      const events = await eventsIn(definition, sampleOf(definition, type));
+      expect(events.map((event) => event.typeOf())).toEqual([type]);
+    },
+  );
 
-  it.each(presets)("of %s is another event each time, in its bytes as well", (name, definition) => {
-    const [one, other] = [1, 2].map(() => sampleOf(definition, TYPES[name] ?? "thing.happened"));
-    expect(one?.event?.event_id).not.toBe(other?.event?.event_id);
-  });
+  it.each(presets)(
+    "a made-up callback of %s is another event each time, in its bytes as well",
+    (name, definition) => {
+      const [one, other] = [1, 2].map(() => sampleOf(definition, TYPES[name] ?? "thing.happened"));
+      expect(one?.event?.event_id).not.toBe(other?.event?.event_id);
+    },
+  );
 
   it.each(presets.filter(([name]) => name !== "dropbox"))(
-    "of %s has the same bytes for the same id and time",
+    "a made-up callback of %s has the same bytes for the same id and time",
     (name, definition) => {
       const [one, other] = [1, 2].map(() =>
         sampleOf(definition, TYPES[name] ?? "thing.happened", { id: "id_1" }),
@@ -100,7 +106,7 @@ describe("a made-up callback", () => {
     expect(event?.event_id).toBe(expected);
   });
 
-  it("has the given data where the handler reads it, and keeps the rest of the platform's shape", () => {
+  it("a made-up callback has the given data where the handler reads it, and keeps the rest of the platform's shape", () => {
     const given = { data: { object: { id: "in_1" } } };
     const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data: given });
     expect(event?.data).toMatchObject({ object: "event", type: "invoice.paid", ...given });
@@ -119,14 +125,14 @@ describe("a made-up callback", () => {
     expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({ event: data });
   });
 
-  it("of a slash command is a form", async () => {
+  it("a made-up callback of a slash command is a form", async () => {
     const slack = PRESETS.slack({ secret: SECRET });
     const sample = sampleOf(slack, "/deploy");
     expect(sample.headers["Content-Type"]).toBe("application/x-www-form-urlencoded");
     expect((await eventsIn(slack, sample)).map((event) => event.typeOf())).toEqual(["/deploy"]);
   });
 
-  it("of a source without a sample is built from the places of its contract", async () => {
+  it("a made-up callback of a source without a sample is built from the places of its contract", async () => {
     const own = hmac({
       secret: SECRET,
       signature: { header: "X-Sig", encoding: "hex" },
@@ -175,7 +181,7 @@ describe("a made-up callback", () => {
     ['Airtable has no type "other"', PRESETS.airtable({ secret: SECRET }), "other"],
     ["asks with", PRESETS.intercom({ secret: SECRET }), "ping"],
     ['event of the type "nodot" can be made up', PRESETS.asana({ secret: SECRET }), "nodot"],
-  ])("that cannot be made states why: %s", (reason, definition, type) => {
+  ])("a made-up callback that cannot be made states why: %s", (reason, definition, type) => {
     const attempt = () => sampleOf(definition, type);
     expect(attempt).toThrow(SampleError);
     expect(attempt).toThrow(reason);

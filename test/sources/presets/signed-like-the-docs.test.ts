@@ -125,7 +125,7 @@ const DOCUMENTED: Record<string, Documented> = {
 describeDocumented(DOCUMENTED);
 
 describe("Zoom's endpoint.url_validation", () => {
-  it("is answered with the token and its HMAC", async () => {
+  it("Zoom's endpoint.url_validation is answered with the token and its HMAC", async () => {
     const body = JSON.stringify({
       payload: { plainToken: "qgg8vlvZRS6UYooatFL8Aw" },
       event: "endpoint.url_validation",
@@ -140,7 +140,7 @@ describe("Zoom's endpoint.url_validation", () => {
     });
   });
 
-  it("is refused where it is signed with another secret", async () => {
+  it("Zoom's endpoint.url_validation is refused where it is signed with another secret", async () => {
     const body = JSON.stringify({ payload: { plainToken: "abc" }, event: "endpoint.url_validation" });
     const { scheme, contract } = openPreset(zoom({ secret: "another secret" }));
     const request = requestOf(body, { headers: DOCUMENTED.Zoom!.headers(body) });
@@ -157,12 +157,12 @@ describe("Xero's intent to receive", () => {
     entropy: "S0m3r4Nd0m",
   });
 
-  it("is answered 200 without a body where it is signed", async () => {
+  it("Xero's intent to receive is answered 200 without a body where it is signed", async () => {
     const request = requestOf(body, { headers: { "x-xero-signature": hmac(body, "base64") } });
     expect(await answerTo(xero({ secret: SECRET }), request)).toMatchObject({ status: 200, body: "" });
   });
 
-  it("is answered 401 without a body where it is signed wrongly", async () => {
+  it("Xero's intent to receive is answered 401 without a body where it is signed wrongly", async () => {
     const { scheme, contract } = openPreset(xero({ secret: SECRET }));
     const request = requestOf(body, { headers: { "x-xero-signature": hmac(`${body} `, "base64") } });
     const verdict = await scheme.verify(request);
@@ -181,11 +181,11 @@ describe("Meta's question for a new address", () => {
       }),
     );
 
-  it("is answered with its challenge", async () => {
+  it("Meta's question for a new address is answered with its challenge", async () => {
     expect(await ask("meatyhamhock")).toMatchObject({ status: 200, body: "1158201444" });
   });
 
-  it("is refused with another verify token", async () => {
+  it("Meta's question for a new address is refused with another verify token", async () => {
     expect(await ask("another")).toMatchObject({ kind: "refused", code: "token_mismatch" });
   });
 
@@ -214,17 +214,17 @@ describe("Mollie's header", () => {
     });
   });
 
-  it("is refused with more than 16 signatures", async () => {
+  it("Mollie's header is refused with more than 16 signatures", async () => {
     expect(await verify(Array(17).fill(hmac(body)))).toMatchObject({ code: "signature_malformed" });
   });
 
-  it("is refused where one of its signatures is none", async () => {
+  it("Mollie's header is refused where one of its signatures is none", async () => {
     expect(await verify([hmac(body), "sha1=abc"])).toMatchObject({ code: "signature_malformed" });
   });
 });
 
 describe("Intercom's ping", () => {
-  it("is answered, and is no event", async () => {
+  it("Intercom's ping is answered, and is no event", async () => {
     const body = JSON.stringify({ type: "notification_event", topic: "ping", id: null });
     const request = requestOf(body, {
       headers: { "X-Hub-Signature": `sha1=${hmac(body, "hex", { algorithm: "sha1" })}` },

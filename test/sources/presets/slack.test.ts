@@ -65,7 +65,7 @@ describe("a callback of Slack", () => {
     expect(next.eventId).not.toBe(first.eventId);
   });
 
-  it("is answered without a body, which Slack would show", () => {
+  it("a callback of Slack is answered without a body, which Slack would show", () => {
     const { contract } = openPreset(preset);
     const outcome = { kind: "success", result: { text: "hello" } } as const;
     expect(contract.respond?.(outcome)).toMatchObject({ status: 200, body: "" });

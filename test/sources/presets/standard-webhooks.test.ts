@@ -91,7 +91,7 @@ describe("the preset bigcommerce", () => {
     producer: "stores/{store_hash}",
   };
 
-  it("has the bytes of the client secret as its key", async () => {
+  it("the preset bigcommerce has the bytes of the client secret as its key", async () => {
     expect(await verifySource(source, signed(body, { key: CLIENT_SECRET }))).toHaveProperty("verified");
     expect(await verifySource(source, signed(body))).toMatchObject({ code: "signature_mismatch" });
   });
@@ -152,7 +152,7 @@ describe("a header of several signatures", () => {
   const wrong = `v1,${Buffer.alloc(32).toString("base64")}`;
 
   it.each([`${wrong} ${right}`, `${right} ${wrong}`, `v1a,aGVsbG8= ${right}`])(
-    "is authentic where one is right: %s",
+    "a header of several signatures is authentic where one is right: %s",
     async (signature) => {
       const headers = { ...callback.headers, "webhook-signature": signature };
       expect(await verifySource(source, { ...callback, headers })).toHaveProperty("verified");

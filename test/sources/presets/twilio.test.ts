@@ -34,7 +34,7 @@ describe("a callback of Twilio", () => {
     ["as it was registered", `${ADDRESS}?name=O'Neil`],
     ["with its port", "https://hooks.example.com:443/api/twilio/callback?name=O'Neil"],
     ["escaped as by Node's querystring", `${ADDRESS}?name=O'Neil`.replace("'", "%27")],
-  ])("is accepted where the address was signed %s", (_, text) => {
+  ])("a callback of Twilio is accepted where the address was signed %s", (_, text) => {
     const request = posted({ text, target: "/api/twilio/callback?name=O'Neil" });
     expect(scheme.verify(request)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
   });
@@ -44,12 +44,12 @@ describe("a callback of Twilio", () => {
     ["https://hooks.example.com:8443", "https://hooks.example.com"],
     ["http://[::1]:3000", "http://[::1]"],
     ["http://[::1]", "http://[::1]:80"],
-  ])("of the registered origin %s may be signed for %s", (registered, signed) => {
+  ])("a callback of Twilio of the registered origin %s may be signed for %s", (registered, signed) => {
     const own = twilio({ secret: TOKEN }).createScheme({ ...environment, origin: () => registered });
     expect(own.verify(posted({ text: `${signed}/api/twilio/callback` }))).toHaveProperty("verified");
   });
 
-  it("is signed over each value of a repeated field once, sorted", () => {
+  it("a callback of Twilio is signed over each value of a repeated field once, sorted", () => {
     const text = `${ADDRESS}CallSidCA1Digits12Digits1234`;
     const body = "Digits=1234&CallSid=CA1&Digits=12&Digits=1234";
     expect(scheme.verify(posted({ text, body }))).toHaveProperty("verified");
@@ -59,11 +59,11 @@ describe("a callback of Twilio", () => {
     ["another host", "https://evil.example/api/twilio/callback"],
     ["plain HTTP", "http://hooks.example.com/api/twilio/callback"],
     ["another path", "https://hooks.example.com/api/other/callback"],
-  ])("is refused where its signature is for %s", (_, text) => {
+  ])("a callback of Twilio is refused where its signature is for %s", (_, text) => {
     expect(scheme.verify(posted({ text }))).toMatchObject({ code: "signature_mismatch" });
   });
 
-  it("is refused where its body is neither a form nor hashed in the address", () => {
+  it("a callback of Twilio is refused where its body is neither a form nor hashed in the address", () => {
     const request = posted({ text: `${ADDRESS}{"a":1}`, body: '{"a":1}', type: "application/json" });
     expect(scheme.verify(request)).toMatchObject({
       code: "signature_malformed",
@@ -81,7 +81,7 @@ describe("a callback of Twilio", () => {
     ["%ff=1", "body_not_utf8"],
     ["__proto__=1", "body_forbidden_key"],
     ["%zz", "body_malformed"],
-  ])("is refused where the form is %s", (body, code) => {
+  ])("a callback of Twilio is refused where the form is %s", (body, code) => {
     const detail = `the form: ${code}`;
     expect(scheme.verify(posted({ text: ADDRESS, body }))).toMatchObject({
       code: "signature_malformed",
@@ -89,7 +89,7 @@ describe("a callback of Twilio", () => {
     });
   });
 
-  it("has its idempotency token as its id, and without one the hash of its body", () => {
+  it("a callback of Twilio has its idempotency token as its id, and without one the hash of its body", () => {
     const body = "MessageSid=SM1&MessageStatus=sent";
     const headers = { "Content-Type": FORM, "I-Twilio-Idempotency-Token": "8fe3c0a2" };
     const [named, bare] = [headers, { "Content-Type": FORM }].map((sent) =>
@@ -107,13 +107,13 @@ describe("a callback of Twilio", () => {
     ["CallSid=CA1&RecordingStatus=completed", "recording.completed"],
     ["EventType=onMessageAdded&ConversationSid=CH1", "onMessageAdded"],
     ["VerificationSid=VE1", "callback"],
-  ])("with %s is of the type %s", (body, type) => {
+  ])("a callback of Twilio with %s is of the type %s", (body, type) => {
     const read = contract.read(requestOf(body, { headers: { "Content-Type": FORM } }));
     if (isRefused(read) || read.kind !== "event") throw new Error("no event");
     expect(read.event.typeOf()).toBe(type);
   });
 
-  it("is responded to with TwiML, that of the handler where it returns some", () => {
+  it("a callback of Twilio is responded to with TwiML, that of the handler where it returns some", () => {
     const twiml = "<Response><Message>Hi</Message></Response>";
     expect(contract.respond?.({ kind: "success", result: { twiml } })).toMatchObject({
       status: 200,
@@ -127,7 +127,7 @@ describe("a callback of Twilio", () => {
 });
 
 describe("a callback of Twilio's Event Streams", () => {
-  it("has an event for each CloudEvent", () => {
+  it("a callback of Twilio's Event Streams has an event for each CloudEvent", () => {
     const events = twilioEvents({ secret: TOKEN }).createContract(environment);
     const event = { specversion: "1.0", type: "com.twilio.messaging.message.sent", id: "EZ1" };
     const body = [

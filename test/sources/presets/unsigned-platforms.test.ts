@@ -145,7 +145,7 @@ describe("the preset lark without an Encrypt Key", () => {
     });
   });
 
-  it("with an Encrypt Key as well, an unencrypted challenge or event is refused", async () => {
+  it("the preset lark without an Encrypt Key with an Encrypt Key as well, an unencrypted challenge or event is refused", async () => {
     const { scheme, contract } = opened(lark({ secret: "key", verificationToken: "v-token" }));
     const question = sent({ challenge: "abc", type: "url_verification", token: "v-token" });
     expect(contract.challenge?.(question)).toBeUndefined();

@@ -145,7 +145,7 @@ const SCHEME = {
 } as const;
 
 describe("the platform certificates of WeChat Pay", () => {
-  it("are fetched in the merchant's name, and decrypted with the APIv3 key", async () => {
+  it("the platform certificates of WeChat Pay are fetched in the merchant's name, and decrypted with the APIv3 key", async () => {
     const { pem: certificate } = await issueCertificate({ subject: "Tenpay.com" });
     const expired = await issueCertificate({ subject: "Tenpay.com", notAfter: new Date("2021-01-01") });
     const seen: string[] = [];
@@ -204,7 +204,7 @@ describe("the platform certificates of WeChat Pay", () => {
     expect(asked).toEqual([CERTIFICATE_SERIAL, "0B0B0B0B"]);
   });
 
-  it("that cannot be had are our failure", async () => {
+  it("the platform certificates of WeChat Pay that cannot be had are our failure", async () => {
     const fetchCertificate = () => Promise.reject(new Error("down"));
     const scheme = createWeChatScheme(SCHEME, { keys: [], clock, fetchCertificate });
     expect(await scheme.verify(callback(eventOf(), { serial: CERTIFICATE_SERIAL }))).toMatchObject({

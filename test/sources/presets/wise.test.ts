@@ -28,13 +28,13 @@ function posted(body = BODY, headers: Record<string, string> = {}) {
 }
 
 describe("a callback of Wise", () => {
-  it("is accepted as it was signed, and refused after a change", () => {
+  it("a callback of Wise is accepted as it was signed, and refused after a change", () => {
     expect(scheme.verify(posted())).toEqual({ verified: [{ method: "public_key", index: 0 }] });
     expect(scheme.verify(posted(BODY.replace("111", "112")))).toMatchObject({ code: "signature_mismatch" });
     expect(scheme.verify(requestOf(BODY))).toMatchObject({ code: "signature_missing" });
   });
 
-  it("is an event under its delivery's id, which is not signed, or the hash of its body", () => {
+  it("a callback of Wise is an event under its delivery's id, which is not signed, or the hash of its body", () => {
     const [named, bare] = [posted(BODY, { "X-Delivery-Id": "d1" }), posted()].map(
       (request) => eventsOf(contract, request)[0],
     );
@@ -44,7 +44,7 @@ describe("a callback of Wise", () => {
     expect(contract.isIdSigned).toBe(false);
   });
 
-  it("that tests a new subscription is no event", () => {
+  it("a callback of Wise that tests a new subscription is no event", () => {
     expect(contract.read(posted(BODY, { "X-Test-Notification": "true" }))).toMatchObject({
       kind: "handshake",
     });
