@@ -18,6 +18,7 @@ import { larkProof } from "./lark.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
+import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
 import { paddleProof } from "./paddle.ts";
@@ -59,6 +60,7 @@ export const PROOFS: readonly PlatformProof[] = [
   linearProof,
   lineProof,
   livekitProof,
+  mollieProof,
   mondayProof,
   notionProof,
   paddleProof,
