@@ -18,6 +18,7 @@ import { larkProof } from "./lark.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
+import { metaProof, whatsappProof } from "./meta.ts";
 import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
@@ -60,6 +61,7 @@ export const PROOFS: readonly PlatformProof[] = [
   linearProof,
   lineProof,
   livekitProof,
+  metaProof,
   mollieProof,
   mondayProof,
   notionProof,
@@ -78,6 +80,7 @@ export const PROOFS: readonly PlatformProof[] = [
   twilioEventsProof,
   twilioProof,
   wechatPayProof,
+  whatsappProof,
   workosProof,
   zoomProof,
 ];
