@@ -18,6 +18,7 @@ import { larkProof } from "./lark.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
+import { mailgunProof } from "./mailgun.ts";
 import { metaProof, whatsappProof } from "./meta.ts";
 import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
@@ -61,6 +62,7 @@ export const PROOFS: readonly PlatformProof[] = [
   linearProof,
   lineProof,
   livekitProof,
+  mailgunProof,
   metaProof,
   mollieProof,
   mondayProof,
