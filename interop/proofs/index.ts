@@ -24,6 +24,7 @@ import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
 import { paddleProof } from "./paddle.ts";
+import { paypalProof } from "./paypal.ts";
 import { plaidProof } from "./plaid.ts";
 import { razorpayProof } from "./razorpay.ts";
 import { sanityProof } from "./sanity.ts";
@@ -68,6 +69,7 @@ export const PROOFS: readonly PlatformProof[] = [
   mondayProof,
   notionProof,
   paddleProof,
+  paypalProof,
   plaidProof,
   razorpayProof,
   sanityProof,
