@@ -11,6 +11,7 @@ import { dingtalkProof } from "./dingtalk.ts";
 import { discordProof } from "./discord.ts";
 import { ebayProof } from "./ebay.ts";
 import { githubProof } from "./github.ts";
+import { gitlabProof } from "./gitlab.ts";
 import { gocardlessProof } from "./gocardless.ts";
 import { googlePubSubProof } from "./google-pubsub.ts";
 import { hubspotProof } from "./hubspot.ts";
@@ -56,6 +57,7 @@ export const PROOFS: readonly PlatformProof[] = [
   discordProof,
   ebayProof,
   githubProof,
+  gitlabProof,
   gocardlessProof,
   googlePubSubProof,
   hubspotProof,
