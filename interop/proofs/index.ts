@@ -38,6 +38,7 @@ import { standardProofs } from "./standard-webhooks.ts";
 import { stripeProof } from "./stripe.ts";
 import { telnyxProof } from "./telnyx.ts";
 import { twilioEventsProof, twilioProof } from "./twilio.ts";
+import { twitchProof } from "./twitch.ts";
 import { wechatPayProof } from "./wechat-pay.ts";
 import { workosProof } from "./workos.ts";
 import { zoomProof } from "./zoom.ts";
@@ -85,6 +86,7 @@ export const PROOFS: readonly PlatformProof[] = [
   telnyxProof,
   twilioEventsProof,
   twilioProof,
+  twitchProof,
   wechatPayProof,
   whatsappProof,
   workosProof,
