@@ -41,6 +41,7 @@ import { twilioEventsProof, twilioProof } from "./twilio.ts";
 import { twitchProof } from "./twitch.ts";
 import { wechatPayProof } from "./wechat-pay.ts";
 import { workosProof } from "./workos.ts";
+import { xeroProof } from "./xero.ts";
 import { zoomProof } from "./zoom.ts";
 
 /** Every preset that is called supported has its proof here. */
@@ -90,5 +91,6 @@ export const PROOFS: readonly PlatformProof[] = [
   wechatPayProof,
   whatsappProof,
   workosProof,
+  xeroProof,
   zoomProof,
 ];
