@@ -25,6 +25,7 @@ const COLUMNS = [
 const PROOFS = {
   signs: "signed by its SDK",
   verifies: "verified by its SDK or a vector",
+  community: "verified by a community library or a vector of one",
   documented: "documented, unproven",
   own: "your own",
 } as const satisfies Record<PresetDescription["facts"]["proof"], string>;

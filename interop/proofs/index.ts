@@ -11,6 +11,7 @@ import { dingtalkProof } from "./dingtalk.ts";
 import { discordProof } from "./discord.ts";
 import { ebayProof } from "./ebay.ts";
 import { githubProof } from "./github.ts";
+import { gitlabProof } from "./gitlab.ts";
 import { gocardlessProof } from "./gocardless.ts";
 import { googlePubSubProof } from "./google-pubsub.ts";
 import { hubspotProof } from "./hubspot.ts";
@@ -18,9 +19,13 @@ import { larkProof } from "./lark.ts";
 import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
+import { mailgunProof } from "./mailgun.ts";
+import { metaProof, whatsappProof } from "./meta.ts";
+import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
 import { paddleProof } from "./paddle.ts";
+import { paypalProof } from "./paypal.ts";
 import { plaidProof } from "./plaid.ts";
 import { razorpayProof } from "./razorpay.ts";
 import { sanityProof } from "./sanity.ts";
@@ -33,8 +38,10 @@ import { standardProofs } from "./standard-webhooks.ts";
 import { stripeProof } from "./stripe.ts";
 import { telnyxProof } from "./telnyx.ts";
 import { twilioEventsProof, twilioProof } from "./twilio.ts";
+import { twitchProof } from "./twitch.ts";
 import { wechatPayProof } from "./wechat-pay.ts";
 import { workosProof } from "./workos.ts";
+import { xeroProof } from "./xero.ts";
 import { zoomProof } from "./zoom.ts";
 
 /** Every preset that is called supported has its proof here. */
@@ -52,6 +59,7 @@ export const PROOFS: readonly PlatformProof[] = [
   discordProof,
   ebayProof,
   githubProof,
+  gitlabProof,
   gocardlessProof,
   googlePubSubProof,
   hubspotProof,
@@ -59,9 +67,13 @@ export const PROOFS: readonly PlatformProof[] = [
   linearProof,
   lineProof,
   livekitProof,
+  mailgunProof,
+  metaProof,
+  mollieProof,
   mondayProof,
   notionProof,
   paddleProof,
+  paypalProof,
   plaidProof,
   razorpayProof,
   sanityProof,
@@ -75,7 +87,10 @@ export const PROOFS: readonly PlatformProof[] = [
   telnyxProof,
   twilioEventsProof,
   twilioProof,
+  twitchProof,
   wechatPayProof,
+  whatsappProof,
   workosProof,
+  xeroProof,
   zoomProof,
 ];

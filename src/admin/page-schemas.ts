@@ -35,9 +35,9 @@ const ABOUT = z.strictObject({
   title: z.string().describe("The platform's name."),
   docs: z.string().describe("Its page on how it signs."),
   proof: z
-    .enum(["signs", "verifies", "documented", "own"])
+    .enum(["signs", "verifies", "community", "documented", "own"])
     .describe(
-      "What the preset was tested with: the platform's SDK that signs, one that verifies or a published vector, its documentation, or nothing, for a source of your own.",
+      "What the preset was tested with: the platform's SDK that signs, one that verifies or a published vector, a community library, its documentation, or nothing, for a source of your own.",
     ),
   instruction: z.string().describe("Where to register the address, and what proves a callback."),
   deadline_seconds: z.number().nullable().describe("How long the platform waits for a response."),

@@ -114,6 +114,7 @@ function sourceText(described: SourceView): string {
 const PROOFS = {
   signs: "tested with the platform's SDK, which signs",
   verifies: "tested with the platform's SDK, which verifies, or a published vector",
+  community: "tested with a community library, since the platform has none, or a vector of one",
   documented: "written from the platform's documentation",
   own: "your own description",
 };

@@ -26,8 +26,11 @@ export interface PlatformFacts {
   readonly title: string;
   /** Its own page on how it signs. */
   readonly docs: string;
-  /** What its preset was tested with: its SDK that signs, one that verifies or a published vector, or neither. */
-  readonly proof: "signs" | "verifies" | "documented" | "own";
+  /**
+   * What its preset was tested with: its SDK that signs; one that verifies, or a published vector; a library that a
+   * community maintains where the platform has no SDK for it, or a vector of one; its documentation alone.
+   */
+  readonly proof: "signs" | "verifies" | "community" | "documented" | "own";
   /** How long it waits for a response. */
   readonly deadlineSeconds?: number;
   /** How long it sends a callback again; 0 where it never does. */

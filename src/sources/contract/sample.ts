@@ -124,10 +124,10 @@ function setTime(draft: SampleDraft, timestamp: ContractData["timestamp"], now: 
   draft.set(timestamp.at, values[timestamp.unit]);
 }
 
-function encoded(draft: SampleDraft, { body = "json", decode = [] }: ContractData): SampleCallback {
+function encoded(draft: SampleDraft, { body = "json", decode = [], encrypt }: ContractData): SampleCallback {
   const content = structuredClone(draft.body);
   for (const inner of decode.toReversed()) encodeInner(content, inner);
-  const [type, text] = encode(formatOf(body, draft), content);
+  const [type, text] = encode(formatOf(body, draft), encrypt?.(content) ?? content);
   return { headers: { "Content-Type": type, ...draft.headers }, body: Buffer.from(text) };
 }
 

@@ -16,7 +16,7 @@ export interface GitlabOptions extends PresetOptions {
 const FACTS: PlatformFacts = {
   title: "GitLab",
   docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
-  proof: "documented",
+  proof: "community",
   deadlineSeconds: 10,
   disables: "4 failures in a row disable it for a while, 40 for good; responses of 4xx count",
 };
@@ -38,7 +38,8 @@ const signing = hmacPreset({
 /**
  * GitLab: `X-Gitlab-Token`, a fixed text that signs nothing, or Standard Webhooks with a signing token, whose
  * `webhook-id` is the `Idempotency-Key`. Source: https://docs.gitlab.com/user/project/integrations/webhooks/;
- * merge requests gitlab-org/gitlab!230944 and !231325.
+ * merge requests gitlab-org/gitlab!230944, which names the specification, and !231325. The proof is the library of that
+ * specification.
  * @throws TypeError that names the option that is wrong
  */
 export function gitlab(options: GitlabOptions): SourceDefinition {

@@ -17,7 +17,8 @@ interface GraphPreset {
 
 /**
  * Webhooks of Meta's Graph API: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body, in which characters beyond
- * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`.
+ * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`. Source:
+ * WhatsApp-Nodejs-SDK of Meta, `src/utils.ts`, whose vector is the proof; Meta, "Webhooks, getting started".
  */
 export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   const verifyTokens = ({ verifyToken }: MetaOptions) =>

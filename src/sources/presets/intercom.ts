@@ -1,8 +1,10 @@
 import { hmacPreset } from "./preset.ts";
 
 /**
- * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. Its `ping` tests
- * the address. Source: Intercom, "Setting up webhooks" (signed notifications) and "Webhook notifications".
+ * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. A new address is
+ * asked by HEAD, and its `ping` tests one. A failed callback is sent again once, after a minute. Source: Intercom,
+ * "Setting up webhooks" and "Webhook notifications" (signed notifications); intercom-archive/intercom-webhooks. No SDK
+ * of Intercom verifies, and no published sample has its secret.
  */
 export const intercom = hmacPreset({
   preset: "intercom",
@@ -11,7 +13,9 @@ export const intercom = hmacPreset({
     docs: "https://developers.intercom.com/docs/webhooks/webhook-notifications",
     proof: "documented",
     deadlineSeconds: 5,
-    disables: "seven days of errors; 1000 errors in a row within 15 minutes pause it for 15 minutes",
+    retryHours: 1 / 60,
+    disables:
+      "410 at once; seven days of errors; 1000 errors in a row within 15 minutes pause it for 15 minutes",
   },
   scheme: {
     algorithm: "sha1",
@@ -22,6 +26,9 @@ export const intercom = hmacPreset({
     id: "body.id",
     type: "body.topic",
     timestamp: { at: "body.created_at", unit: "seconds" },
-    handshakes: [{ isSigned: true, when: { "body.topic": "ping" }, reply: { kind: "status", status: 200 } }],
+    handshakes: [
+      { isSigned: false, method: "HEAD", reply: { kind: "status", status: 200 } },
+      { isSigned: true, when: { "body.topic": "ping" }, reply: { kind: "status", status: 200 } },
+    ],
   },
 });

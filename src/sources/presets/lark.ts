@@ -2,9 +2,16 @@ import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
 import { ownValue } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
-import { decryptCbc, decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
+import {
+  decryptCbc,
+  decryptJson,
+  encryptCbc,
+  encryptedBytes,
+  undecryptable,
+} from "../contract/decryption.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
@@ -60,6 +67,11 @@ export function lark(options: LarkOptions): SourceDefinition {
   }
   const secrets = secretsOf("lark", options.secret);
   const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
+  const [currentKey = Buffer.of()] = keys;
+  const encryption: Encryption = {
+    decrypt: (body) => decrypt(body, keys),
+    encrypt: (plain) => encrypt(plain, currentKey),
+  };
   const verifyToken = tokens === undefined ? {} : { verifyToken: { at: "body.token", values: tokens } };
   const handshakes = [
     challenge({ isSigned: false, without: "X-Lark-Signature", ...verifyToken }),
@@ -70,8 +82,9 @@ export function lark(options: LarkOptions): SourceDefinition {
     ...common,
     secrets: [...secrets, ...(tokens ?? [])],
     scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
-    contract: contractOf({ decrypt: (body) => decrypt(body, keys) }, handshakes),
+    contract: contractOf(encryption, handshakes),
     sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
+    sample,
   });
 }
 
@@ -82,10 +95,12 @@ lark.describe = describe({
   contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
 });
 
+type Encryption = Pick<ContractData, "decrypt" | "encrypt">;
+
 /** Version 2 of events has a `header`, version 1 has none. */
-function contractOf(decryption: Pick<ContractData, "decrypt">, handshakes: Handshake[]): ContractData {
+function contractOf(encryption: Encryption, handshakes: Handshake[]): ContractData {
   return {
-    ...decryption,
+    ...encryption,
     id: ["body.header.event_id", "body.uuid"],
     type: ["body.header.event_type", "body.event.type"],
     timestamp: { at: "body.header.create_time", unit: "milliseconds" },
@@ -120,3 +135,23 @@ function decrypt(body: JsonValue, keys: readonly Uint8Array[]): Decoded {
     "encrypt: no configured Encrypt Key decrypts it",
   );
 }
+
+/** Lark's IV is random. Here it is made from the plain text, so that a sample has the same bytes each time. */
+function encrypt(plain: JsonValue, key: Uint8Array): JsonObject {
+  const text = Buffer.from(JSON.stringify(plain));
+  const iv = createHash("sha256").update(text).digest().subarray(0, IV_BYTES);
+  return { encrypt: Buffer.concat([iv, encryptCbc(text, { key, iv })]).toString("base64") };
+}
+
+/** An event of version 2. */
+const sample: OwnSample = (type, id, now) => ({
+  headers: {
+    "X-Lark-Request-Timestamp": String(Math.floor(now.getTime() / 1_000)),
+    "X-Lark-Request-Nonce": id,
+  },
+  body: {
+    schema: "2.0",
+    header: { event_id: id, event_type: type, create_time: String(now.getTime()) },
+    event: {},
+  },
+});

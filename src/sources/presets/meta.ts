@@ -22,7 +22,7 @@ export const meta = graphPreset({
   facts: {
     title: "Meta",
     docs: "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
-    proof: "documented",
+    proof: "signs",
     retryHours: 36,
   },
   contract: {

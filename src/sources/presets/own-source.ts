@@ -23,6 +23,7 @@ const COMMON = {
   decode: true,
   gzip: true,
   decrypt: true,
+  encrypt: true,
   bytesScope: true,
   path: true,
   answer: true,

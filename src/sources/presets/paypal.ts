@@ -14,7 +14,7 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
 const FACTS: PlatformFacts = {
   title: "PayPal",
   docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
-  proof: "documented",
+  proof: "verifies",
   retryHours: 72,
   unsigned: "the body but for its CRC-32, which is no cryptographic hash",
 };
@@ -29,9 +29,10 @@ const CONTRACT: ContractData = {
 /**
  * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body, with
  * the key of the certificate at `PayPal-Cert-Url`, whose host is pinned. **CRC-32 is no cryptographic hash**: a recorded
- * message can be given another body, so read what moves money from PayPal's API by the event's id. Source:
- * PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self verification" (25 tries within
- * three days).
+ * message can be given another body, so read what moves money from PayPal's API by the event's id. PayPal's simulator
+ * signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9 `Notification.js`,
+ * whose vector is the proof, and PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self
+ * verification" (25 tries within three days).
  * @throws TypeError that names the option that is wrong
  */
 export function paypal(options: PayPalOptions): SourceDefinition {

@@ -28,7 +28,7 @@ const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
 const FACTS: PlatformFacts = {
   title: "Plaid",
   docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
-  proof: "documented",
+  proof: "verifies",
   deadlineSeconds: 10,
   retryHours: 24,
 };
@@ -38,8 +38,9 @@ const CONTRACT: ContractData = { id: "sha256", type: "{body.webhook_type}.{body.
 /**
  * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
  * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has no id, so
- * the hash of its body is one. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks
- * (10 s, retries for 24 h, none where more than 90 % of a day's webhooks were rejected).
+ * the hash of its body is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its sandbox.
+ * Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks (10 s, retries for 24 h, none
+ * where more than 90 % of a day's webhooks were rejected).
  * @throws TypeError that names the option that is wrong
  */
 export function plaid(options: PlaidOptions): SourceDefinition {

@@ -6,14 +6,15 @@ import { hmacPreset } from "./preset.ts";
  * separator. The message's type stands in an unsigned header, so that the signed body decides: a challenge is answered,
  * and a subscription that is not enabled, without an event, is the event `revocation`. Twitch asks to refuse what is
  * older than ten minutes, and does not say whether a retry has a new time: no age is checked, since the id is signed.
- * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events.
+ * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events; twitch-cli
+ * `internal/events/trigger/forward_event.go`, which signs in Go. The proof is @twurple/eventsub-http.
  */
 export const twitch = hmacPreset({
   preset: "twitch",
   facts: {
     title: "Twitch EventSub",
     docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events",
-    proof: "documented",
+    proof: "community",
     disables: "too many responses are late or fail (the subscription is revoked)",
   },
   scheme: {

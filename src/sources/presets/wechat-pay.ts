@@ -39,7 +39,7 @@ const SUCCESS = { status: 200 };
 const FACTS: PlatformFacts = {
   title: "WeChat Pay",
   docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
-  proof: "verifies",
+  proof: "community",
   deadlineSeconds: 5,
   retryHours: 25,
   renewsTimestamp: true,

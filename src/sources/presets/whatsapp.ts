@@ -10,7 +10,7 @@ export const whatsapp = graphPreset({
   facts: {
     title: "WhatsApp",
     docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
-    proof: "documented",
+    proof: "signs",
     retryHours: 168,
     maxBodyBytes: 3_000_000,
   },

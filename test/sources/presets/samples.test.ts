@@ -36,11 +36,10 @@ const TYPES: Readonly<Record<string, string>> = {
   gocardless: "payments.confirmed",
   xero: "INVOICE.UPDATE",
 };
-/** Their signature stands in the body, or is made with a private key, a token or an address of theirs; Lark encrypts. */
+/** Their signature stands in the body, or is made with a private key, a token or an address of theirs. */
 const ONLY_THEIRS = [
   "adyen",
   "discord",
-  "lark",
   "mailgun",
   "microsoft-graph",
   "monday",
@@ -160,6 +159,22 @@ describe("a made-up callback", () => {
     });
     const [event] = await eventsIn(own, sampleOf(own, "pushed"));
     expect(event?.typeOf()).toBe("pushed");
+  });
+
+  it("of Lark is encrypted, and has the header of an event of version 2", async () => {
+    const lark = PRESETS.lark({ secret: SECRET });
+    const sample = sampleOf(lark, "im.message.receive_v1", { id: "evt_7", data: { event: { text: "hi" } } });
+    expect(JSON.parse(Buffer.from(sample.body).toString())).toEqual({ encrypt: expect.any(String) });
+    expect(sample.headers).toMatchObject({
+      "X-Lark-Request-Timestamp": String(PRESET_NOW.getTime() / 1_000),
+      "X-Lark-Request-Nonce": "evt_7",
+    });
+    const [event] = await eventsIn(lark, sample);
+    expect(event?.json).toMatchObject({
+      event_id: "evt_7",
+      timestamp: PRESET_NOW.getTime() / 1_000,
+      data: { schema: "2.0", event: { text: "hi" } },
+    });
   });
 
   it("may have other headers, and other bytes that are signed in its place", async () => {

@@ -223,6 +223,14 @@ describe("Mollie's header", () => {
   });
 });
 
+describe("Intercom's question to a new address", () => {
+  it("comes by HEAD and without a signature, and is answered", async () => {
+    const { contract } = openPreset(intercom({ secret: SECRET }));
+    expect(contract.methods).toEqual(["POST", "HEAD"]);
+    expect(await contract.challenge?.(requestOf("", { method: "HEAD" }))).toMatchObject({ status: 200 });
+  });
+});
+
 describe("Intercom's ping", () => {
   it("Intercom's ping is answered, and is no event", async () => {
     const body = JSON.stringify({ type: "notification_event", topic: "ping", id: null });

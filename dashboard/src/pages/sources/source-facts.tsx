@@ -7,6 +7,7 @@ import { GROUPS, groupsOf } from "../overview/outcome-groups.ts";
 const PROOFS = {
   signs: "Tested with the platform's SDK, which signs",
   verifies: "Tested with the platform's SDK, which verifies, or a published vector",
+  community: "Tested with a community library, since the platform has none, or a vector of one",
   documented: "Written from the platform's documentation",
   own: "Your own description",
 };
