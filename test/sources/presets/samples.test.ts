@@ -44,7 +44,6 @@ const ONLY_THEIRS = [
   "mailgun",
   "microsoft-graph",
   "monday",
-  "okta",
   "sendgrid",
   "telnyx",
   "twilio",
