@@ -7,7 +7,7 @@ import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
 /** They take more than a secret. */
-const WITH_OPTIONS = ["braintree", "hmac", "meta", "whatsapp"];
+const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp"];
 /** A secret of a form that every preset takes: the preset is made for its facts alone. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
@@ -29,7 +29,7 @@ function presetNamed(given: string): PresetName {
   if (name !== undefined) return name;
   if (WITH_OPTIONS.includes(given))
     throw new UsageError(
-      `"${given}" takes more than a secret: import { ${given} } from "oncehook/sources" in oncehook.config.ts, and name it in \`sources\``,
+      `"${given}" takes more than a secret: import { ${camelCase(given)} } from "oncehook/sources" in oncehook.config.ts, and name it in \`sources\``,
     );
   const meant =
     closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));

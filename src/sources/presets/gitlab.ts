@@ -1,17 +1,8 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import { createTokenScheme } from "../schemes/token.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, hmacPreset, type PresetOptions, secretsOf } from "./preset.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { hmacPreset } from "./preset.ts";
 import { standardId, standardScheme } from "./standard.ts";
-
-export interface GitlabOptions extends PresetOptions {
-  /**
-   * What the secret is: the secret token, which GitLab sends as it is (the default), or the signing token (`whsec_…`), with
-   * which it signs as Standard Webhooks. Prefer the latter: the former says nothing of the body.
-   */
-  readonly verify?: "token" | "signature";
-}
+import { tokenOrSignaturePreset, tokenPreset } from "./token-preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "GitLab",
@@ -26,45 +17,25 @@ const CONTRACT: Omit<ContractData, "id"> = {
   headers: ["X-Gitlab-Event", "X-Gitlab-Instance", "X-Gitlab-Webhook-UUID"],
 };
 
-const TOKEN_ID = ["header.Idempotency-Key", "sha256"];
-
-const signing = hmacPreset({
-  preset: "gitlab",
-  facts: FACTS,
-  scheme: standardScheme("webhook"),
-  contract: { ...CONTRACT, ...standardId("webhook") },
-});
-
 /**
- * GitLab: `X-Gitlab-Token`, a fixed text that signs nothing, or Standard Webhooks with a signing token, whose
- * `webhook-id` is the `Idempotency-Key`. Source: https://docs.gitlab.com/user/project/integrations/webhooks/;
- * merge requests gitlab-org/gitlab!230944, which names the specification, and !231325. The proof is the library of that
- * specification.
- * @throws TypeError that names the option that is wrong
+ * GitLab: `X-Gitlab-Token`, a fixed text that signs nothing (the default), or `verify: "signature"`: Standard Webhooks
+ * with a signing token (`whsec_…`), whose `webhook-id` is the `Idempotency-Key`. Source:
+ * https://docs.gitlab.com/user/project/integrations/webhooks/; merge requests gitlab-org/gitlab!230944, which names the
+ * specification, and !231325. The proof is the library of that specification.
  */
-export function gitlab(options: GitlabOptions): SourceDefinition {
-  const { verify = "token" } = options;
-  if (verify === "signature") return signing(options);
-  if (verify !== "token") {
-    const got = JSON.stringify(verify);
-    throw new TypeError(`gitlab: \`verify\`: got ${got}, expected "token" or "signature"`);
-  }
-  const secrets = secretsOf("gitlab", options.secret);
-  return defineSource({
+export const gitlab = tokenOrSignaturePreset({
+  preset: "gitlab",
+  usual: "token",
+  token: tokenPreset({
     preset: "gitlab",
     facts: FACTS,
-    settings: options,
-    secrets,
-    scheme: () => createTokenScheme({ tokens: secrets, header: "X-Gitlab-Token" }),
-    contract: { ...CONTRACT, id: TOKEN_ID },
-    credential: "the header X-Gitlab-Token",
-    sign: () => ({ "X-Gitlab-Token": secrets[0] ?? "" }),
-  });
-}
-
-gitlab.describe = describe({
-  preset: "gitlab",
-  facts: FACTS,
-  signs: "a fixed token, over nothing; or Standard Webhooks with a signing token",
-  contract: { ...CONTRACT, id: TOKEN_ID },
+    header: "X-Gitlab-Token",
+    contract: { ...CONTRACT, id: ["header.Idempotency-Key", "sha256"] },
+  }),
+  signature: hmacPreset({
+    preset: "gitlab",
+    facts: FACTS,
+    scheme: standardScheme("webhook"),
+    contract: { ...CONTRACT, ...standardId("webhook") },
+  }),
 });

@@ -8,7 +8,7 @@ export interface HmacSourceOptions extends PresetOptions, OwnContract, Omit<Hmac
 
 const SCHEME = ["algorithm", "key", "signature", "signed", "timestamp"] as const;
 const OWN = ["secret", ...SCHEME];
-const ENCODINGS = ["hex", "base64", "base64url"];
+const ENCODINGS = ["hex", "base64", "base64url", "base64-of-hex"];
 
 /** Any HMAC, or hash, over a template of body, headers and address. @throws TypeError that names what is wrong */
 export function hmac(options: HmacSourceOptions): SourceDefinition {

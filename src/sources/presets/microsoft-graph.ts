@@ -1,37 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
-import { createBodyTokenScheme } from "../schemes/body-token.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { bodyTokenPreset } from "./token-preset.ts";
 
 const ACCEPTED = { status: 202 };
 
-const FACTS: PlatformFacts = {
-  title: "Microsoft Graph",
-  docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
-  proof: "documented",
-  deadlineSeconds: 10,
-  retryHours: 4,
-  disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
-};
-
-const CONTRACT: ContractData = {
-  id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
-  // The hash of an item must not be its second key.
-  isIdSigned: true,
-  type: ["item.lifecycleEvent", "item.changeType"],
-  batch: { at: "body.value" },
-  handshakes: [
-    {
-      isSigned: false,
-      when: { "query.validationToken": true },
-      reply: { kind: "text", at: "query.validationToken" },
-    },
-  ],
-  responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
-};
+/** The `clientState` of each notification; SharePoint sends the same. */
+export function statesOf(body: JsonObject): (JsonValue | undefined)[] {
+  const items = ownValue(body, "value");
+  if (!Array.isArray(items)) return [];
+  return items.map((item) => (isJsonObject(item) ? ownValue(item, "clientState") : undefined));
+}
 
 /**
  * Change and lifecycle notifications of Microsoft Graph: nothing is signed, and each item holds the subscription's
@@ -39,29 +17,32 @@ const CONTRACT: ContractData = {
  * get a new one at each delivery: two equal ones may be two changes, and none may be lost. Resource data stays encrypted:
  * this preset reads neither `encryptedContent` nor `validationTokens`.
  * Source: https://learn.microsoft.com/graph/change-notifications-delivery-webhooks.
- * @throws TypeError that names the option that is wrong
  */
-export function microsoftGraph(options: PresetOptions): SourceDefinition {
-  const tokens = secretsOf("microsoftGraph", options.secret);
-  return defineSource({
-    preset: "microsoft-graph",
-    facts: FACTS,
-    settings: options,
-    secrets: tokens,
-    scheme: () => createBodyTokenScheme({ tokens, read: statesOf, name: "clientState" }),
-    contract: CONTRACT,
-  });
-}
-
-microsoftGraph.describe = describe({
+export const microsoftGraph = bodyTokenPreset({
   preset: "microsoft-graph",
-  facts: FACTS,
-  signs: "nothing: each item holds the secret `clientState`",
-  contract: CONTRACT,
+  facts: {
+    title: "Microsoft Graph",
+    docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
+    proof: "documented",
+    deadlineSeconds: 10,
+    retryHours: 4,
+    disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
+  },
+  name: "clientState",
+  read: statesOf,
+  contract: {
+    id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
+    // The hash of an item must not be its second key.
+    isIdSigned: true,
+    type: ["item.lifecycleEvent", "item.changeType"],
+    batch: { at: "body.value" },
+    handshakes: [
+      {
+        isSigned: false,
+        when: { "query.validationToken": true },
+        reply: { kind: "text", at: "query.validationToken" },
+      },
+    ],
+    responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+  },
 });
-
-function statesOf(body: JsonObject): (JsonValue | undefined)[] {
-  const items = ownValue(body, "value");
-  if (!Array.isArray(items)) return [];
-  return items.map((item) => (isJsonObject(item) ? ownValue(item, "clientState") : undefined));
-}

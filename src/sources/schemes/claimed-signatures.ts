@@ -146,7 +146,12 @@ interface Decoder {
 function createDecoder({ signature, algorithm = "sha256" }: HmacData): Decoder {
   const { prefix = "", encoding, isPrefixOptional = false } = signature;
   const bytes = digestBytes(algorithm);
-  const bare = encoding === "hex" ? hexDecoder(signature, bytes) : base64Decoder(signature, bytes);
+  const bare =
+    encoding === "hex"
+      ? hexDecoder(signature, bytes)
+      : encoding === "base64-of-hex"
+        ? hexInBase64Decoder(signature, bytes)
+        : base64Decoder(signature, bytes);
   if (prefix === "") return bare;
   return {
     decode(text) {
@@ -163,6 +168,18 @@ function hexDecoder({ anyCase = false }: SignaturePlace, bytes: number): Decoder
   return {
     decode: (text) => (shape.test(text) ? Buffer.from(text, "hex") : undefined),
     expected: `${bytes * 2} ${anyCase ? "" : "lowercase "}hexadecimal digits`,
+  };
+}
+
+function hexInBase64Decoder(signature: SignaturePlace, bytes: number): Decoder {
+  const outer = base64Decoder(signature, bytes * 2);
+  const inner = hexDecoder(signature, bytes);
+  return {
+    decode(text) {
+      const hex = outer.decode(text);
+      return hex === undefined ? undefined : inner.decode(hex.toString("latin1"));
+    },
+    expected: `${outer.expected}, of ${inner.expected}`,
   };
 }
 

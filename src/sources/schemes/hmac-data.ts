@@ -16,6 +16,8 @@ export type KeyFormat =
   | ((secret: string) => Uint8Array | readonly Uint8Array[] | undefined);
 
 export type SignatureEncoding = "hex" | "base64" | "base64url";
+/** `base64-of-hex` is base64 of the digest's text in hex (Solidgate). */
+export type MacEncoding = SignatureEncoding | "base64-of-hex";
 
 /** How the unit of a timestamp is sent: whole seconds or milliseconds since the epoch, or RFC 3339. */
 export type TimestampUnit = "seconds" | "milliseconds" | "iso";
@@ -52,7 +54,7 @@ export type SignedPart = (request: SignedRequest) => string | undefined;
 export interface SignaturePlace {
   /** One, or several of which each may hold signatures (Box, DocuSign). */
   readonly header: string | readonly string[];
-  readonly encoding: SignatureEncoding;
+  readonly encoding: MacEncoding;
   /** What precedes each signature, such as `sha256=`. */
   readonly prefix?: string;
   /** A signature without the prefix counts as well (Mollie). */

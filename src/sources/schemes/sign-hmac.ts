@@ -1,5 +1,5 @@
 import { isRefused } from "../../domain/index.ts";
-import type { HmacData } from "./hmac-data.ts";
+import type { HmacData, MacEncoding } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
 import { keysOf } from "./secret-keys.ts";
@@ -37,7 +37,7 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
   if (isRefused(bytes)) throw new TypeError(bytes.detail);
   const [key = Buffer.of()] = keysOf([request.secret], data.key);
-  const encoded = createDigester(algorithm, key)(bytes).toString(signature.encoding);
+  const encoded = encode(createDigester(algorithm, key)(bytes), signature.encoding);
   const [header = ""] = [signature.header].flat();
   const [timeHeader] = [rule?.header ?? []].flat();
   const isInField = signature.fields?.timestamp !== undefined;
@@ -45,6 +45,11 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
     [header]: headerText(signature, encoded, time),
     ...(!isInField && timeHeader !== undefined && time !== undefined && { [timeHeader]: time }),
   };
+}
+
+function encode(digest: Buffer, encoding: MacEncoding): string {
+  if (encoding !== "base64-of-hex") return digest.toString(encoding);
+  return Buffer.from(digest.toString("hex")).toString("base64");
 }
 
 function headerText({ prefix = "", fields }: HmacData["signature"], encoded: string, time = ""): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/domain/index.ts";
 import { SampleError, type SourceDefinition, signSample } from "../../../src/sources/index.ts";
-import { braintree, hmac, meta, PRESETS, whatsapp } from "../../../src/sources/presets/index.ts";
+import { braintree, hmac, meta, PRESETS, tiktokShop, whatsapp } from "../../../src/sources/presets/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { SECRET } from "../../support/documented-preset.ts";
 import { PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
@@ -34,17 +34,19 @@ const TYPES: Readonly<Record<string, string>> = {
   asana: "task.changed",
   "customer-io": "email.sent",
   gocardless: "payments.confirmed",
+  x: "tweet_create_events",
   xero: "INVOICE.UPDATE",
 };
 /** Their signature stands in the body, or is made with a private key, a token or an address of theirs. */
 const ONLY_THEIRS = [
   "adyen",
   "discord",
+  "figma",
   "mailgun",
   "microsoft-graph",
   "monday",
-  "okta",
   "sendgrid",
+  "sharepoint",
   "telnyx",
   "twilio",
   "twilio-events",
@@ -61,6 +63,7 @@ const verifyToken = "a verify token";
 const more: [string, SourceDefinition, string][] = [
   ["meta", meta({ secret: SECRET, verifyToken }), "page.feed"],
   ["whatsapp", whatsapp({ secret: SECRET, verifyToken }), "messages"],
+  ["tiktok-shop", tiktokShop({ secret: SECRET, appKey: "app_key" }), "1"],
 ];
 
 describe("a made-up callback", () => {

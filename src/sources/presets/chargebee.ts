@@ -1,0 +1,28 @@
+import { basicPreset } from "./token-preset.ts";
+
+/**
+ * Chargebee: basic authentication, which you set for the webhook; nothing is signed. An event has its `id`, which stays on
+ * a retry. Source: Chargebee, "Webhook settings" and "Events" of its API.
+ */
+export const chargebee = basicPreset({
+  preset: "chargebee",
+  facts: {
+    title: "Chargebee",
+    docs: "https://www.chargebee.com/docs/2.0/webhook_settings.html",
+    proof: "documented",
+  },
+  contract: {
+    id: "body.id",
+    type: "body.event_type",
+    timestamp: { at: "body.occurred_at", unit: "seconds" },
+    data: ["body.content", "body"],
+  },
+  sample: (type, id, now) => ({
+    body: {
+      id,
+      event_type: type,
+      occurred_at: Math.floor(now.getTime() / 1_000),
+      content: { customer: { id: "sample" } },
+    },
+  }),
+});

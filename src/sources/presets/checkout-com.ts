@@ -1,0 +1,21 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Checkout.com: `Cko-Signature`, HMAC-SHA256 over the body; the key is the signature key of the workflow's webhook
+ * action. Source: Checkout.com, "Receive webhooks" and "Set up your webhook receiver", which warn of a body that was
+ * parsed and written again.
+ */
+export const checkoutCom = hmacPreset({
+  preset: "checkout-com",
+  facts: {
+    title: "Checkout.com",
+    docs: "https://www.checkout.com/docs/workflows",
+    proof: "documented",
+  },
+  scheme: { signature: { header: "Cko-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: "body.id",
+    type: "body.type",
+    timestamp: { at: "body.created_on", unit: "iso" },
+  },
+});

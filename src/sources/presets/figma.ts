@@ -1,0 +1,26 @@
+import { ownValue } from "../../domain/index.ts";
+import { bodyTokenPreset } from "./token-preset.ts";
+
+/**
+ * Figma's webhooks v2: the `passcode` that you chose with the webhook stands in the body; nothing is signed. A new webhook
+ * sends a `PING`. An event has no id; the body's hash, which covers its time, takes its place.
+ * Source: Figma REST API, "Webhooks" (V2).
+ */
+export const figma = bodyTokenPreset({
+  preset: "figma",
+  facts: {
+    title: "Figma",
+    docs: "https://developers.figma.com/docs/rest-api/webhooks/",
+    proof: "documented",
+  },
+  name: "passcode",
+  read: (body) => [ownValue(body, "passcode")],
+  contract: {
+    id: "sha256",
+    type: "body.event_type",
+    timestamp: { at: "body.timestamp", unit: "iso" },
+    handshakes: [
+      { isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } },
+    ],
+  },
+});

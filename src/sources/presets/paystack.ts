@@ -1,0 +1,40 @@
+import { isJsonObject, ownValue } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { hmacPreset } from "./preset.ts";
+
+/** Reminders of one dispute have its id each time. */
+function idOf({ body }: Readable): string | undefined {
+  if (!isJsonObject(body) || body.event === "charge.dispute.remind") return undefined;
+  const data = ownValue(body, "data");
+  const id = isJsonObject(data) ? ownValue(data, "id") : undefined;
+  return Number.isSafeInteger(id) || typeof id === "string" ? `${body.event}.${id}` : undefined;
+}
+
+/**
+ * Paystack: `x-paystack-signature`, HMAC-SHA512 over the body; the key is the API's secret key. An event has no id: type
+ * and `data.id` name it, and the body's hash where the object has none (subscriptions, invoices) or comes again (reminders
+ * of a dispute). It tries again every three minutes four times, then each hour for 72 hours, where the response is not 200.
+ * Source: Paystack, "Webhooks" (Verifying event origin; Go live checklist).
+ */
+export const paystack = hmacPreset({
+  preset: "paystack",
+  facts: {
+    title: "Paystack",
+    docs: "https://paystack.com/docs/payments/webhooks/",
+    proof: "documented",
+    deadlineSeconds: 30,
+    retryHours: 72,
+  },
+  scheme: {
+    algorithm: "sha512",
+    signature: { header: "x-paystack-signature", encoding: "hex" },
+    signed: "{body}",
+  },
+  contract: {
+    id: [idOf, "sha256"],
+    // All of it stands in the body.
+    isIdSigned: true,
+    type: "body.event",
+  },
+  sample: (type, id) => ({ body: { event: type, data: { id } } }),
+});

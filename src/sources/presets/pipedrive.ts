@@ -1,0 +1,35 @@
+import { basicPreset } from "./token-preset.ts";
+
+/**
+ * Pipedrive's webhooks v2: basic authentication, set as `http_auth_user` and `http_auth_password`; nothing is signed. The
+ * body counts its attempts, so that webhook, object, action and time name an event. It tries again after 3, 30 and 150
+ * seconds. Source: Pipedrive, "Guide for Webhooks v2".
+ */
+export const pipedrive = basicPreset({
+  preset: "pipedrive",
+  facts: {
+    title: "Pipedrive",
+    docs: "https://pipedrive.readme.io/docs/guide-for-webhooks-v2",
+    proof: "documented",
+    deadlineSeconds: 10,
+    retryHours: 0.05,
+    disables: "10 failed first attempts ban it for 30 minutes; 3 days without success delete it",
+  },
+  contract: {
+    id: "{body.meta.webhook_id}.{body.meta.entity}.{body.meta.entity_id}.{body.meta.action}.{body.meta.timestamp}",
+    type: "{body.meta.action}.{body.meta.entity}",
+    timestamp: { at: "body.meta.timestamp", unit: "iso" },
+  },
+  sample: (type, id, now) => {
+    const [action = "", entity = ""] = type.split(".");
+    const meta = {
+      version: "2.0",
+      webhook_id: 1,
+      action,
+      entity,
+      entity_id: id,
+      timestamp: now.toISOString(),
+    };
+    return { body: { meta, data: { id }, previous: null } };
+  },
+});

@@ -1,0 +1,38 @@
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { hmacPreset } from "./preset.ts";
+
+/** `charge`: the property that holds the resource. */
+function typeOf({ body }: Readable): string | undefined {
+  return isJsonObject(body) ? Object.keys(body)[0] : undefined;
+}
+
+/**
+ * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret. Times
+ * that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not read. A
+ * callback has neither an id nor its topic: the hash of the body and the resource's name (`charge`) take their places.
+ * `charge/created` and `charge/upcoming` may therefore be one event: give each topic an address, and so a source, of its
+ * own. Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
+ */
+export const recharge = hmacPreset({
+  preset: "recharge",
+  facts: {
+    title: "Recharge",
+    docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
+    proof: "documented",
+    deadlineSeconds: 5,
+    retryHours: 48,
+    disables: "20 failed tries within 48 hours delete the webhook",
+  },
+  scheme: {
+    signature: {
+      header: "X-Recharge-Webhook-Signature",
+      encoding: "hex",
+      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
+    },
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
+  },
+  contract: { id: "sha256", type: typeOf },
+  sample: (type, id) => ({ body: { [type]: { id } } }),
+});

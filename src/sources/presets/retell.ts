@@ -1,0 +1,46 @@
+import { isJsonObject, ownValue } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { hmacPreset } from "./preset.ts";
+
+/** They come once for a call; others may come several times. */
+const ONCE = ["call_started", "call_ended", "call_analyzed"];
+
+function idOf({ body }: Readable): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const { event } = body;
+  const call = ownValue(body, "call");
+  const callId = isJsonObject(call) ? ownValue(call, "call_id") : undefined;
+  return typeof callId === "string" && ONCE.some((one) => one === event) ? `${callId}.${event}` : undefined;
+}
+
+/**
+ * Retell AI: `X-Retell-Signature: v=…,d=…`, HMAC-SHA256 over the body and `v`, milliseconds; the key is the API key that
+ * has the webhook badge. The SDK refuses what is five minutes off, so each try is signed anew. Call and event name what
+ * comes once for a call; any other has the body's hash. Source: retell-sdk `src/lib/webhook_auth.ts`; Retell, "Secure the
+ * webhook" and "Webhook overview" (up to three tries).
+ */
+export const retell = hmacPreset({
+  preset: "retell",
+  facts: {
+    title: "Retell AI",
+    docs: "https://docs.retellai.com/features/secure-webhook",
+    proof: "documented",
+    deadlineSeconds: 10,
+  },
+  scheme: {
+    signature: {
+      header: "X-Retell-Signature",
+      encoding: "hex",
+      fields: { separator: ",", assignment: "=", value: "d", timestamp: "v" },
+    },
+    signed: "{body}{timestamp}",
+    timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
+  },
+  contract: {
+    id: [idOf, "sha256"],
+    // All of it stands in the body.
+    isIdSigned: true,
+    type: "body.event",
+  },
+  sample: (type, id) => ({ body: { event: type, call: { call_id: id } } }),
+});

@@ -1,0 +1,43 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { hmacPreset } from "./preset.ts";
+import { tokenOrSignaturePreset, tokenPreset } from "./token-preset.ts";
+
+const FACTS: PlatformFacts = {
+  title: "RevenueCat",
+  docs: "https://www.revenuecat.com/docs/integrations/webhooks",
+  proof: "documented",
+};
+
+const CONTRACT: ContractData = {
+  id: "body.event.id",
+  type: "body.event.type",
+  timestamp: { at: "body.event.event_timestamp_ms", unit: "milliseconds" },
+  data: "body.event",
+};
+
+/**
+ * RevenueCat: `Authorization` holds the text that you enter there, as it is, and nothing is signed (the default). With
+ * signing enabled, `verify: "signature"`: `X-RevenueCat-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; several
+ * `v1` while the secret is rotated. It does not document that a retry has a new time, so that no age is checked.
+ * Source: RevenueCat, "Webhooks" (Security and best practices).
+ */
+export const revenuecat = tokenOrSignaturePreset({
+  preset: "revenuecat",
+  usual: "token",
+  token: tokenPreset({ preset: "revenuecat", facts: FACTS, header: "Authorization", contract: CONTRACT }),
+  signature: hmacPreset({
+    preset: "revenuecat",
+    facts: FACTS,
+    scheme: {
+      signature: {
+        header: "X-RevenueCat-Webhook-Signature",
+        encoding: "hex",
+        fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
+      },
+      signed: "{timestamp}.{body}",
+      timestamp: { unit: "seconds", toleranceSeconds: null },
+    },
+    contract: CONTRACT,
+  }),
+});

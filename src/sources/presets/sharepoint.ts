@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+import { statesOf } from "./microsoft-graph.ts";
+import { bodyTokenPreset } from "./token-preset.ts";
+
+/**
+ * SharePoint's webhooks of lists: nothing is signed, and each notification holds the subscription's `clientState`
+ * (`secret`). A new subscription's address is checked by a POST with `validationtoken`. A notification says that a list
+ * has changes, and nothing else: no id and no time, so that two equal ones are two events. It tries again five times,
+ * five minutes apart. Source: Microsoft, "Overview of SharePoint webhooks" and "Webhook notifications".
+ */
+export const sharepoint = bodyTokenPreset({
+  preset: "sharepoint",
+  facts: {
+    title: "SharePoint",
+    docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
+    proof: "documented",
+    deadlineSeconds: 5,
+    retryHours: 0.42,
+  },
+  name: "clientState",
+  read: statesOf,
+  contract: {
+    id: () => randomUUID(),
+    // The bytes must not be a second key: they repeat for different changes.
+    isIdSigned: true,
+    type: "=notification",
+    batch: { at: "body.value" },
+    handshakes: [
+      {
+        isSigned: false,
+        when: { "query.validationtoken": true },
+        reply: { kind: "text", at: "query.validationtoken" },
+      },
+    ],
+  },
+});

@@ -1,0 +1,34 @@
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { tokenPreset } from "./token-preset.ts";
+
+/** A body would be taken for a call of the Bot API. */
+const EMPTY = { status: 200 };
+
+/** `message`: an update holds one property beside its id. */
+function typeOf({ body }: Readable): string | undefined {
+  return isJsonObject(body) ? Object.keys(body).find((name) => name !== "update_id") : undefined;
+}
+
+/**
+ * Telegram's bots: `X-Telegram-Bot-Api-Secret-Token`, the text that `setWebhook` was given as `secret_token`; nothing is
+ * signed. Without one nothing authenticates an update, and all are refused. `update_id` is unique for a bot: give each bot
+ * a source of its own. Source: Telegram Bot API, "setWebhook", "Update" and "Making requests when getting updates".
+ */
+export const telegram = tokenPreset({
+  preset: "telegram",
+  facts: {
+    title: "Telegram",
+    docs: "https://core.telegram.org/bots/api#setwebhook",
+    proof: "documented",
+  },
+  header: "X-Telegram-Bot-Api-Secret-Token",
+  contract: {
+    id: "body.update_id",
+    type: typeOf,
+    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+  },
+  sample: (type, id, now) => ({
+    body: { update_id: id, [type]: { message_id: 1, date: Math.floor(now.getTime() / 1_000) } },
+  }),
+});

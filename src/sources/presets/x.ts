@@ -1,0 +1,50 @@
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { hmacPreset } from "./preset.ts";
+
+const EVENTS = /^[a-z_]+_events?$/;
+
+/** `tweet_create_events`, which holds what happened; other properties say to whom. */
+function typeOf({ body }: Readable): string | undefined {
+  return isJsonObject(body) ? Object.keys(body).find((name) => EVENTS.test(name)) : undefined;
+}
+
+/**
+ * X (Twitter), Account Activity API: `x-twitter-webhooks-signature: sha256=…`, HMAC-SHA256 in base64 over the body; the
+ * key is the app's consumer secret. A callback has no id; the body's hash takes its place. The type is the property that
+ * holds the events, such as `tweet_create_events`. The address is asked by GET for a proof of the secret (CRC) when it is
+ * registered, and about every hour. X documents no retry.
+ * Source: X, "Account Activity API" and its webhooks (CRC).
+ */
+export const x = hmacPreset({
+  preset: "x",
+  facts: {
+    title: "X (Twitter)",
+    docs: "https://docs.x.com/x-api/account-activity/introduction",
+    proof: "documented",
+    deadlineSeconds: 10,
+    disables: "a failed check of the address, until it succeeds again",
+  },
+  scheme: {
+    signature: { header: "x-twitter-webhooks-signature", encoding: "base64", prefix: "sha256=" },
+    signed: "{body}",
+  },
+  contract: (_options, [secret = ""]) => ({
+    id: "sha256",
+    type: typeOf,
+    handshakes: [
+      {
+        isSigned: false,
+        method: "GET",
+        when: { "query.crc_token": true },
+        reply: {
+          kind: "json",
+          fields: {
+            response_token: { hmac: "query.crc_token", secret, encoding: "base64", prefix: "sha256=" },
+          },
+        },
+      },
+    ],
+  }),
+  sample: (type, id) => ({ body: { for_user_id: "2244994945", [type]: [{ id }] } }),
+});
