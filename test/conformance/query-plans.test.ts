@@ -228,6 +228,7 @@ async function alerts({ alerts }: Store): Promise<void> {
   await alerts.deleteArrivalsBefore(8);
   await alerts.firstOutcomeSlot();
   await alerts.outcomes(0, 900);
+  await alerts.oldestAccepted(10);
   await alerts.exhausted(10);
   const change = {
     kind: "silence",
