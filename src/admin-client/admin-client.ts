@@ -160,6 +160,9 @@ function sourceMethods({ request }: Requests) {
        */
       check: (source: string) =>
         request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
+      /** When the secrets of each tenant were used, of a source whose tenants have secrets of their own. */
+      tenants: (source: string, query: PageParams & { readonly tenant?: string | undefined } = {}) =>
+        request<api.PageOf<api.TenantView>>("GET", `sources/${pathSegment(source)}/tenants`, { query }),
       /** Takes one more secret from a platform that chooses it itself. @param body.forget deletes those before it */
       relearn: (source: string, body: { readonly forget?: boolean } = {}) =>
         request<api.RelearnView>("POST", `sources/${pathSegment(source)}/relearn`, { body }),

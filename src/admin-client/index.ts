@@ -20,6 +20,7 @@ export type {
   SignInView,
   SourcesView,
   TallyView,
+  TenantView,
 } from "../admin/index.ts";
 export { fromPathSegment, toPathSegment } from "../domain/index.ts";
 export {

@@ -3,7 +3,7 @@ import type { EventKey } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
-import type { StoredCredentialUse } from "../store/index.ts";
+import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type { AdminAccess, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
 
@@ -11,6 +11,12 @@ import type * as views from "./page-schemas.ts";
 export interface Sources {
   secretUses(): Promise<readonly StoredCredentialUse[]>;
   list(): Promise<views.SourcesView>;
+  /** When the secrets of a source's tenants were used; `absent` where there is no such source with tenants. */
+  tenants(
+    source: string,
+    tenant: string | undefined,
+    page: Page,
+  ): Promise<readonly StoredTenantUses[] | "absent">;
   /** One check at a time. */
   check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
   /** `fixed`: its platform chooses no secret. */

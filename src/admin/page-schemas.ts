@@ -66,6 +66,11 @@ const SOURCE = z.strictObject({
   activity: ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
   authenticated_by: z.string().describe("How the methods are combined, in words."),
   authentication: z.array(AUTHENTICATION),
+  has_tenant_secrets: z
+    .boolean()
+    .describe(
+      "Whether each tenant has secrets of its own; `GET /api/v1/sources/{source}/tenants` has their uses.",
+    ),
 });
 
 const HANDLER = z.strictObject({
@@ -87,6 +92,12 @@ export const SOURCES = view("Endpoint URLs, authentication and event types.", {
   handlers: z.array(HANDLER),
 });
 
+export const TENANT = view("When the secrets of a tenant were used last, to ten minutes.", {
+  tenant: z.string(),
+  current_used_at: time().nullable().describe("The one that the source's function returned first."),
+  previous_used_at: time().nullable().describe("Any other one."),
+});
+
 const CHECKED_ENDPOINT = z.strictObject({
   url: z.string(),
   reached: z.boolean(),
@@ -105,6 +116,7 @@ export const RELEARN = view("A source that takes another secret from its platfor
   until: time().describe("It takes one secret until then; the platform has to send it again."),
 });
 
+export type TenantView = z.infer<typeof TENANT>;
 export type RelearnView = z.infer<typeof RELEARN>;
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;

@@ -246,6 +246,7 @@ export const SCHEMAS = {
   Sources: page.SOURCES,
   EndpointCheck: page.ENDPOINT_CHECK,
   Relearn: page.RELEARN,
+  Tenant: page.TENANT,
   Sandbox: page.SANDBOX,
   SandboxResult: page.SANDBOX_RESULT,
   SandboxFlow: page.SANDBOX_FLOW,

@@ -6,11 +6,12 @@ import {
   sandboxAuthorize,
   sandboxToken,
 } from "../oauth/index.ts";
+import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "./operation.ts";
 import { CALLBACK_PATHS, type SandboxRequest } from "./page-schemas.ts";
-import { NO_NUL } from "./request-parameters.ts";
+import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf, text } from "./request-parameters.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
@@ -33,6 +34,18 @@ const CHECK = operation<{ Params: { source: string } }>({
     404: "There is no such source.",
     409: "A check is in progress.",
     503: "The receiver starts or drains.",
+  },
+});
+
+const TENANTS = operation<{ Params: { source: string }; Querystring: PageQuery & { tenant?: string } }>({
+  summary: "When the secrets of each tenant were used",
+  description:
+    "Of a source whose tenants have secrets of their own, the tenant that was first seen last at the head. Only authentic callbacks count; a tenant that sends none for 90 days is left out.",
+  params: { source: { type: "string", pattern: NO_NUL, description: "A name of `sources`." } },
+  querystring: { ...PAGE_QUERY, tenant: text("This tenant alone.", 512) },
+  responses: {
+    200: ["A page of them.", { pageOf: "Tenant" }],
+    404: "There is no source of this name whose tenants have secrets of their own.",
   },
 });
 
@@ -60,6 +73,16 @@ const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
+  app.get("/api/v1/sources/:source/tenants", TENANTS, async ({ params: { source }, query }) => {
+    const list = async (page: Page) => {
+      const found = await sources.tenants(source, query.tenant, page);
+      if (found !== "absent") return [...found];
+      throw new HttpError(404, "there is no source of this name whose tenants have secrets of their own");
+    };
+    return pageOf(query, list, ({ tenant, currentUsedAt, previousUsedAt }) => {
+      return { tenant, current_used_at: currentUsedAt, previous_used_at: previousUsedAt };
+    });
+  });
   app.post("/api/v1/sources/:source/check", CHECK, async ({ params: { source } }) => {
     assertServing(deps);
     const result = await sources.check(source);

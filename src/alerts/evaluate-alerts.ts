@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, createSourceCounts, type JsonObject, type Log } from "../domain/index.ts";
+import { type Clock, createSourceCounts, type Log, sourceOf } from "../domain/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { AlertKey, AlertKind, Alerts, Arrival, OutcomeCount, StoredAlert } from "../store/index.ts";
+import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
 import {
   type AlertTransition,
@@ -14,6 +15,8 @@ import {
 export interface AlertDependencies {
   readonly store: Alerts;
   readonly kinds: ReadonlySet<AlertKind>;
+  /** An accepted event that is older starts an alert. */
+  readonly acceptedLimitMs: number;
   /** How many callbacks of a type must have come in a week before its silence can start an alert. */
   readonly silenceFloor: number;
   /** Whether a handler for an event type exists; the silence of any other type is no fault. */
@@ -125,7 +128,12 @@ interface Evaluation extends AlertDependencies {
 }
 
 /** Signatures before silence: an open alert of theirs suppresses the silence of the same source. */
-const EVALUATE: Record<AlertKind, (of: Evaluation) => Promise<void>> = { failures, signatures, silence };
+const EVALUATE: Record<AlertKind, (of: Evaluation) => Promise<void>> = {
+  failures,
+  accepted,
+  signatures,
+  silence,
+};
 
 const MAX_FAILURES = 10_000;
 
@@ -142,6 +150,27 @@ async function failures(evaluation: Evaluation): Promise<void> {
     const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
     const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
     await apply(evaluation, key, transition, count);
+  }
+}
+
+/** Each query holds up the event loop on SQLite, and these rows hold bodies. */
+const MAX_ACCEPTED = 1_000;
+
+/** One alert for a source: what keeps the events of one tenant or type from running mostly holds up the others too. */
+async function accepted(evaluation: Evaluation): Promise<void> {
+  const { store, alerts, now, acceptedLimitMs } = evaluation;
+  const { sources, isComplete } = await store.oldestAccepted(MAX_ACCEPTED);
+  const ages = new Map<string, number>();
+  for (const { source: of, since } of sources) {
+    const source = sourceOf({ source: of });
+    ages.set(source, Math.max(ages.get(source) ?? 0, now.getTime() - since.getTime()));
+  }
+  const open = alerts.filter(({ kind, isOpen }) => kind === "accepted" && isOpen);
+  for (const source of new Set([...ages.keys(), ...open.map((alert) => alert.source)])) {
+    const isOpen = open.some((alert) => alert.source === source);
+    const oldest = { ageMs: ages.get(source), isComplete };
+    const transition = policy.evaluateAccepted(isOpen, oldest, acceptedLimitMs);
+    await apply(evaluation, { kind: "accepted", source, subject: "" }, transition);
   }
 }
 
@@ -246,54 +275,3 @@ async function apply(
 }
 
 const STATES = { starts: "started", grows: "grown", shrinks: undefined, resolves: "resolved" } as const;
-
-/** The notification of an alert; `count` is of its failures. */
-export function messageOf(
-  { kind, source, subject }: AlertKey,
-  state: "started" | "grown" | "resolved",
-  since: Date,
-  count: number,
-): { topic: string; payload: JsonObject } {
-  const { name, started, resolved } = TEXTS[kind];
-  const isResolved = state === "resolved";
-  const payload = {
-    state,
-    source,
-    ...(subject === "" ? {} : { event_type: subject }),
-    ...(kind === "failures" ? { count } : {}),
-    since: since.toISOString(),
-    message: isResolved ? resolved(source, subject) : started(source, subject, count),
-    see: `docs/alerts.md#alert${name}`,
-  };
-  return { topic: `alert.${name}${isResolved ? ".resolved" : ""}`, payload };
-}
-
-interface AlertTexts {
-  readonly name: string;
-  readonly started: (source: string, type: string, count: number) => string;
-  readonly resolved: (source: string, type: string) => string;
-}
-
-const TEXTS: Readonly<Record<AlertKind, AlertTexts>> = {
-  failures: {
-    name: "failure_exhausted",
-    started: (source, type, count) =>
-      `${count === 1 ? "1 event" : `${count} events`} ${type} of ${source} failed in every attempt and will not be retried: ` +
-      "see `oncehook failures`, fix the cause, then replay or discard them.",
-    resolved: (source, type) => `No exhausted failure of ${type} of ${source} is left.`,
-  },
-  signatures: {
-    name: "signatures_failing",
-    started: (source) =>
-      `Callbacks of ${source} are refused with 401, and far fewer authentic ones arrive than a week ago: compare the secret ` +
-      "with the platform's, and see `diagnosis` in GET /api/v1/callbacks.",
-    resolved: (source) => `Authentic callbacks of ${source} arrive again.`,
-  },
-  silence: {
-    name: "silent",
-    started: (source, type) =>
-      `No ${type} of ${source} has arrived for four times its longest gap of a week: check that the platform can reach the ` +
-      "endpoint URL and has not disabled it.",
-    resolved: (source, type) => `${type} of ${source} arrives again.`,
-  },
-};

@@ -29,6 +29,23 @@ export function evaluateFailures(
   return count > notifiedCount && age >= HOUR_MS ? "grows" : "unchanged";
 }
 
+interface OldestEvent {
+  /** Undefined where no event of the source was found. */
+  readonly ageMs: number | undefined;
+  readonly isComplete: boolean;
+}
+
+/** Resolves at half the limit, so that an overload that keeps events at about the limit is one alert. */
+export function evaluateAccepted(
+  isOpen: boolean,
+  { ageMs, isComplete }: OldestEvent,
+  limitMs: number,
+): AlertTransition {
+  if (!isOpen) return (ageMs ?? 0) > limitMs ? "starts" : "unchanged";
+  const isRestored = ageMs === undefined ? isComplete : ageMs <= limitMs / 2;
+  return isRestored ? "resolves" : "unchanged";
+}
+
 export interface SignatureCounts {
   readonly authentic: number;
   readonly wrong: number;

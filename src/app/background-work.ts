@@ -52,12 +52,13 @@ export function createBackgroundWork(
   );
   const kinds = new Set(config.alerts.kinds);
   const types = new Set(receiver.registry.types);
-  const { silenceFloor } = config.alerts;
+  const { silenceFloor, acceptedSeconds } = config.alerts;
   const isHandled = (type: string) => types.has(type);
   const alerts = createAlertPoller({
     store: store.alerts,
     arrivals,
     kinds,
+    acceptedLimitMs: acceptedSeconds * 1_000,
     silenceFloor,
     isHandled,
     clock,

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from "node:crypto";
 import { type AuthMethod, type Config, type JwtConfig, secretVariables } from "../config/index.ts";
 import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
 import type { Credential } from "../sources/index.ts";
-import type { Store } from "../store/index.ts";
+import type { Store, TenantSecretUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { pemKeysOf } from "./platform.ts";
@@ -21,8 +21,8 @@ export interface ConfiguredSecret {
   readonly name: string;
 }
 
-/** Notes when a credential of a source was accepted. */
-export type NoteCredential = (source: string, credential: Credential) => void;
+/** Notes when a credential of a source was accepted. @param tenant of a source whose path has parameters */
+export type NoteCredential = (source: string, credential: Credential, tenant?: string | undefined) => void;
 
 const isUsed = (secret: ConfiguredSecret, source: string, { method, index }: Credential) =>
   secret.source === source && secret.index === index && (source !== PLATFORM || secret.method === method);
@@ -51,6 +51,55 @@ export async function createCredentialUseRecorder(
     if (secret === undefined) return;
     const { method, fingerprint } = secret;
     store.credentialUses.note({ method, fingerprint }, now).catch(failed);
+  };
+}
+
+/** There may be thousands of tenants; ten minutes tell as well whether a secret is in use. */
+const TENANT_EVERY_MS = 600_000;
+/** The current and the previous secret of as many tenants as the schemes keep. */
+const MOST_RECORDED = 20_000;
+const TENANTS_A_STATEMENT = 500;
+
+/**
+ * Notes which secrets of tenants were accepted, one statement at a time: after a start, thousands of tenants come at once.
+ * @param sources those whose tenants have secrets of their own; where tenants share one secret, anybody who has recorded a
+ *   callback could send it to the path of a made-up tenant
+ */
+export function createTenantUseRecorder(
+  sources: ReadonlySet<string>,
+  { tenantSecretUses }: Pick<Store, "tenantSecretUses">,
+  clock: Clock,
+  log: Log,
+): NoteCredential {
+  /** When each was noted; the one noted first makes room. */
+  const recordedAt = new Map<string, number>();
+  const due: TenantSecretUse[] = [];
+  let isWriting = false;
+
+  async function write(): Promise<void> {
+    isWriting = true;
+    try {
+      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_A_STATEMENT), clock.now());
+    } catch (err) {
+      // The next use notes it.
+      log.debug({ err }, "recording the uses of tenants' secrets failed");
+      due.length = 0;
+    }
+    isWriting = false;
+  }
+
+  return (source, { index }, tenant) => {
+    if (tenant === undefined || !sources.has(source)) return;
+    const isPrevious = index > 0;
+    const key = `${source}/${tenant} ${isPrevious}`;
+    const now = clock.now().getTime();
+    if (now - (recordedAt.get(key) ?? 0) < TENANT_EVERY_MS) return;
+    recordedAt.delete(key);
+    const [oldest] = recordedAt.size >= MOST_RECORDED ? recordedAt.keys() : [];
+    if (oldest !== undefined) recordedAt.delete(oldest);
+    recordedAt.set(key, now);
+    due.push({ source, tenant, isPrevious });
+    if (!isWriting) void write();
   };
 }
 

@@ -1,6 +1,6 @@
 import type { SourcesView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import { latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
+import { keySourceOf, latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
@@ -103,4 +103,17 @@ export function addressViews(
     );
     return { url, version, method: "POST", event_types: own };
   });
+}
+
+/** What handles which type, in the order of the configuration. */
+export function handlerViews(registry: Registry, timeLimitMs: number): SourcesView["handlers"] {
+  return registry.handlers.map((handler) => ({
+    source: handler.source,
+    event_type: handler.type,
+    versions: VERSIONS.filter(
+      (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,
+    ),
+    has_prepare: handler.prepare !== undefined,
+    time_limit_ms: timeLimitMs,
+  }));
 }

@@ -213,11 +213,11 @@ function createObserver(
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
-    credentialsUsed(source, credentials) {
+    credentialsUsed(source, credentials, tenant) {
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
         metrics.credentialUsed(source, credential.method, secret);
-        noteCredential(source, credential);
+        noteCredential(source, credential, tenant);
       }
     },
     bodyMismatch({ source, eventId }) {

@@ -1,10 +1,10 @@
 import type { EndpointCheckView, Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
-import { keySourceOf, PLATFORM, VERSIONS } from "../domain/index.ts";
+import { PLATFORM } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
-import { addressesOf, addressViews, describeSource, recentCounts } from "./describe-source.ts";
+import { addressesOf, addressViews, describeSource, handlerViews, recentCounts } from "./describe-source.ts";
 import {
   describeMethods,
   type RegisteredAddress,
@@ -58,6 +58,7 @@ export function createSources(
         addresses: addressViews(registry, source.name, addresses()),
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, { secrets, uses, now }),
+        has_tenant_secrets: false,
       };
       const others = configured.map((one): SourceView => {
         const { name, definition } = one;
@@ -68,22 +69,20 @@ export function createSources(
           addresses: addressViews(registry, name, own),
           authenticated_by: definition.credential ?? definition.facts.title,
           authentication: sourceAuthentication(one, { secrets, uses, now }),
+          has_tenant_secrets: definition.hasTenantSecrets ?? false,
         };
       });
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
         items: [platform, ...others],
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
-        handlers: registry.handlers.map((handler) => ({
-          source: handler.source,
-          event_type: handler.type,
-          versions: VERSIONS.filter(
-            (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,
-          ),
-          has_prepare: handler.prepare !== undefined,
-          time_limit_ms: config.handlerTimeoutMs,
-        })),
+        handlers: handlerViews(registry, config.handlerTimeoutMs),
       };
+    },
+    async tenants(name, tenant, page) {
+      const known = configured.find((one) => one.name === name);
+      if (known?.definition.hasTenantSecrets !== true) return "absent";
+      return store.tenantSecretUses.list({ source: name, tenant }, page);
     },
     async relearn(name, forgets) {
       const found = configured.find((one) => one.name === name);

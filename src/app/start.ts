@@ -18,7 +18,9 @@ import { configuredSources } from "./configured-sources.ts";
 import {
   configuredSecrets,
   createCredentialUseRecorder,
+  createTenantUseRecorder,
   learntCredentials,
+  type NoteCredential,
   secretFingerprint,
 } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
@@ -202,7 +204,13 @@ async function openSources(
   const known = await configuredSecrets(config, configured);
   const secrets = () => [...known, ...learntCredentials(configured, learntSecrets, fingerprint)];
   const { store, clock, log } = parts;
-  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, log);
+  const noteSecret = await createCredentialUseRecorder(secrets, store, clock, log);
+  const withTenants = configured.filter(({ definition }) => definition.hasTenantSecrets);
+  const noteTenant = createTenantUseRecorder(new Set(withTenants.map(({ name }) => name)), store, clock, log);
+  const noteCredential: NoteCredential = (source, credential, tenant) => {
+    noteSecret(source, credential);
+    noteTenant(source, credential, tenant);
+  };
   return { configuredSources: configured, learntSecrets, secrets, noteCredential, origin };
 }
 

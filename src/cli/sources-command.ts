@@ -1,6 +1,14 @@
 import { Command } from "commander";
 import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
-import { type AdminOptions, adminCommand, callAdmin, printAnswer } from "./call-admin.ts";
+import {
+  type AdminOptions,
+  adminCommand,
+  callAdmin,
+  type ListOptions,
+  listCommand,
+  printAnswer,
+  printList,
+} from "./call-admin.ts";
 import { escapeControls, printResult, table } from "./output.ts";
 
 interface SourcesOptions extends AdminOptions {
@@ -32,8 +40,36 @@ export function sourcesCommand(): Command {
     )
     .option("--check", "have the running receiver check its own endpoint URLs")
     .addCommand(relearn)
+    .addCommand(tenantsCommand())
     .addCommand(addCommand())
     .action(sources);
+}
+
+function tenantsCommand(): Command {
+  return listCommand("tenants")
+    .description(
+      "List when the secrets of each tenant were used, for a source whose tenants have secrets of their own.",
+    )
+    .argument("<source>", "as oncehook.config.ts names it")
+    .option("--tenant <tenant>", "this one alone")
+    .action(async (source: string, options: ListOptions & { readonly tenant?: string }) => {
+      const { limit, cursor, tenant } = options;
+      const list = await callAdmin(options, (client) =>
+        client.sources.tenants(source, { limit, cursor, tenant }),
+      );
+      const rows = list.items.map((one) => [
+        one.tenant,
+        one.current_used_at ?? "never",
+        one.previous_used_at ?? "never",
+      ]);
+      printList(
+        list,
+        options,
+        ["tenant", "current secret", "previous secret"],
+        rows,
+        "no tenant has sent a callback",
+      );
+    });
 }
 
 function addCommand(): Command {
@@ -95,6 +131,9 @@ function sourceText(described: SourceView): string {
     version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
+    const ofTenants = `see oncehook sources tenants ${source}`;
+    if (described.has_tenant_secrets)
+      return [["those of its tenants", `${method}, in ${header}`, "", ofTenants]];
     const none = method === "secret" ? "none that is known" : "the platform's JWK Set";
     if (secrets.length === 0) return [[none, `${method}, in ${header}`, "", ""]];
     return secrets.map(({ name, last_used_at, advice }) => [

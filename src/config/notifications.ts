@@ -30,9 +30,9 @@ const webhookSecret = matching(/^whsec_[A-Za-z0-9+/]+={0,2}$/, "")
   })
   .describe("whsec_ and 24 to 64 bytes as base64");
 
-const ALERT_KINDS = ["failures", "signatures", "silence"] as const satisfies readonly AlertKind[];
-/** Retries exhausted need an operator's attention; without a channel no alert arrives. */
-const DEFAULT_ALERTS = ["failures", "signatures"] as const satisfies readonly AlertKind[];
+const ALERT_KINDS = ["failures", "accepted", "signatures", "silence"] as const satisfies readonly AlertKind[];
+/** These need an operator's attention wherever they start; without a channel no alert arrives. */
+const DEFAULT_ALERTS = ["failures", "accepted", "signatures"] as const satisfies readonly AlertKind[];
 
 export const NOTIFICATION_VARIABLES = {
   NOTIFY_WEBHOOK_URL: {
@@ -91,6 +91,11 @@ export const NOTIFICATION_VARIABLES = {
     defaultText: `${DEFAULT_ALERTS.join(",")} with a webhook or mail, otherwise off`,
     meaning: "Alerts sent through the same channels: docs/alerts.md",
   },
+  ALERT_ACCEPTED_SECONDS: {
+    schema: wholeNumber(60, 86_400),
+    default: "300",
+    meaning: "How old an accepted event may become before the alert on it starts",
+  },
   ALERT_SILENCE_FLOOR: {
     schema: wholeNumber(10, 1_000_000),
     default: "20",
@@ -118,5 +123,9 @@ export function alertsOf(
   { webhook, email }: ReturnType<typeof notificationsOf>,
 ) {
   const usual: readonly AlertKind[] = webhook === null && email === null ? [] : DEFAULT_ALERTS;
-  return { kinds: values.ALERTS ?? usual, silenceFloor: values.ALERT_SILENCE_FLOOR };
+  return {
+    kinds: values.ALERTS ?? usual,
+    acceptedSeconds: values.ALERT_ACCEPTED_SECONDS,
+    silenceFloor: values.ALERT_SILENCE_FLOOR,
+  };
 }

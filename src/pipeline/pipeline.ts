@@ -5,6 +5,7 @@ import {
   failed,
   isRefused,
   type Outcome,
+  tenantOf,
   tenantSource,
 } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
@@ -49,7 +50,9 @@ function goOnVerified(
   span?.end(verification);
   callback.bodyReservation?.release();
   if (!("verified" in verification)) return callback.end({ outcome: verification });
-  receiver.observer.credentialsUsed(callback.source.name, verification.verified);
+  const { source, params } = callback;
+  const tenant = params === undefined ? undefined : tenantOf({ source: tenantSource(source.name, params) });
+  receiver.observer.credentialsUsed(source.name, verification.verified, tenant);
   readCallback(callback, receiver);
 }
 

@@ -118,7 +118,8 @@ interface RetryTiming {
 /** Receives what happens; none of it may throw. */
 export interface Observer {
   attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
-  credentialsUsed(source: string, credentials: readonly Credential[]): void;
+  /** @param tenant of a source whose path has parameters */
+  credentialsUsed(source: string, credentials: readonly Credential[], tenant?: string | undefined): void;
   bodyMismatch(key: EventKey): void;
   /** An event was not run, since a newer one of its `orderBy` has. */
   staleEvent(key: EventKey): void;

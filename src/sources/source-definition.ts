@@ -91,6 +91,8 @@ export interface SourceDefinition {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, in the order in which the scheme counts them. */
   readonly secrets: readonly string[];
+  /** Each tenant of its path has secrets of its own, which a function gives. */
+  readonly hasTenantSecrets?: true;
   /** How it signs, where that is an HMAC: a refused callback is explained by it. */
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */

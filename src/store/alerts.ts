@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
 import { Area, assign, insert, rowList, run } from "./database.ts";
+import { firstAccepted } from "./failures.ts";
 
-export type AlertKind = "failures" | "signatures" | "silence";
+export type AlertKind = "failures" | "accepted" | "signatures" | "silence";
 
 /** What an alert is about; `subject` is an event type, or empty where it is about the whole source. */
 export interface AlertKey {
@@ -57,6 +58,13 @@ export interface OutcomeCount {
 export interface ExhaustedCounts {
   readonly types: readonly Arrival[];
   /** False if there are more than `limit`, so that a type that is missing may still have some. */
+  readonly isComplete: boolean;
+}
+
+export interface OldestAccepted {
+  /** By the source of the key: one for each tenant and named handler. */
+  readonly sources: readonly { readonly source: string; readonly since: Date }[];
+  /** False if there are more than `limit`, so that a source that is missing may still have some. */
   readonly isComplete: boolean;
 }
 
@@ -138,6 +146,17 @@ export class Alerts extends Area {
         SELECT source, event_type FROM oncehook_failures WHERE state = 'exhausted' LIMIT ${limit}
       ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
     return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
+  }
+
+  /** Since when the oldest accepted event of each source waits, among the `limit` events that arrived first. */
+  async oldestAccepted(limit: number): Promise<OldestAccepted> {
+    const rows = await this.read<{ source: string; since: string; count: number }>`
+      SELECT source, min(last_failed_at) AS since, count(*) AS count
+      FROM (${firstAccepted(limit)}) AS first GROUP BY source ORDER BY source`;
+    return {
+      sources: rows.map(({ source, since }) => ({ source, since: new Date(since) })),
+      isComplete: rows.reduce((sum, { count }) => sum + count, 0) < limit,
+    };
   }
 
   async list(): Promise<StoredAlert[]> {

@@ -20,6 +20,7 @@ import { Rollups } from "./rollups.ts";
 import { Settings } from "./settings.ts";
 import { SignedBytes } from "./signed-bytes.ts";
 import { SourceSecrets } from "./source-secrets.ts";
+import { TenantSecretUses } from "./tenant-secret-uses.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {
@@ -37,6 +38,7 @@ export function createAreas(database: Database) {
     redirectStates: new RedirectStates(database),
     userTokens: new UserTokens(database),
     credentialUses: new CredentialUses(database),
+    tenantSecretUses: new TenantSecretUses(database),
     encryptedValues: new EncryptedValues(database),
     alerts: new Alerts(database),
     rollups: new Rollups(database),

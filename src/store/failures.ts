@@ -81,7 +81,7 @@ export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, st
 export class Failures extends Area {
   /**
    * Makes an event durable before it was run. One that is there already stays as it is; retries that are exhausted begin
-   * again, as they do when a platform delivers such an event again.
+   * again, as they do when a platform delivers such an event again. `last_failed_at` is when it was accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
     const { source, eventId, eventType, version, encryptedBody, bodySha256, nextAttemptAt } = event;
@@ -91,7 +91,7 @@ export class Failures extends Area {
       VALUES (${source}, ${eventId}, ${eventType}, ${version}, 'accepted', 0, 0,
         'accepted', '', ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
       ON CONFLICT (event_id, source) DO UPDATE SET state = 'accepted', retries_done = 0,
-      next_attempt_at = excluded.next_attempt_at
+      last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at
       WHERE oncehook_failures.state = 'exhausted' AND oncehook_failures.lease_owner IS NULL`;
     await removeIfRecorded(this.database, event);
   }
@@ -175,11 +175,11 @@ export class Failures extends Area {
     return next?.nextAttemptAt ?? null;
   }
 
-  /** When the oldest accepted event arrived, in ISO 8601; null where none waits. */
+  /** When the oldest accepted event was accepted, in ISO 8601; null where none waits. */
   async oldestAccepted(): Promise<string | null> {
-    const [oldest] = await this.read<{ firstFailedAt: string }>`SELECT first_failed_at FROM oncehook_failures
-      WHERE state = 'accepted' ORDER BY next_attempt_at LIMIT 1`;
-    return oldest?.firstFailedAt ?? null;
+    const [oldest] = await this.read<{ since: string | null }>`
+      SELECT min(last_failed_at) AS since FROM (${firstAccepted(ACCEPTED_READ)}) AS first`;
+    return oldest?.since ?? null;
   }
 
   waitingTypes(): Promise<readonly WaitingType[]> {
@@ -219,6 +219,17 @@ export async function removeIfRecorded({ write }: Database, { source, eventId }:
     sql`DELETE FROM oncehook_failures WHERE ${ofEvent}
       AND EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`,
   );
+}
+
+/** Those beyond are younger, but for events whose exhausted retries began again: these keep their ids. */
+const ACCEPTED_READ = 1_000;
+
+/**
+ * Accepted events in the order in which they arrived. Not by `next_attempt_at`: an attempt that is put off moves that, and
+ * the event waits on.
+ */
+export function firstAccepted(limit: number): RawBuilder<unknown> {
+  return sql`SELECT source, last_failed_at FROM oncehook_failures WHERE state = 'accepted' ORDER BY id LIMIT ${limit}`;
 }
 
 /** The index begins with the state: a filter without one reads it once for each. */

@@ -27,6 +27,8 @@ export interface DeletedRows {
 const REFUSED_STEP = 100;
 /** A preparation whose event never came back: its authorization code has expired long since (RFC 6749 §4.1.2). */
 const PREPARATION_MS = 7 * 86_400_000;
+/** A tenant that has sent nothing for so long is out of the list of uses. */
+const TENANT_USE_MS = 90 * 86_400_000;
 /** An operator may need the audit log long after the action. */
 const AUDIT_MS = 365 * 86_400_000;
 
@@ -85,6 +87,7 @@ export class Retention extends Area {
       ["oncehook_redirect_states", "expires_at", now],
       ["oncehook_spent_states", "expires_at", now],
       ["oncehook_sessions", "expires_at", now],
+      ["oncehook_tenant_secret_uses", "last_used_at", new Date(now.getTime() - TENANT_USE_MS)],
       ["oncehook_rate_counters", "reset_at_ms", now.getTime()],
     ] as const)
       stale += await this.deleteInSteps(table, sql`${sql.ref(column)} < ${before}`, column, { isStopping });

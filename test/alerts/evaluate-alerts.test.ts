@@ -23,6 +23,7 @@ function silentWith(...kinds: AlertKind[]): Promise<string[]> {
     const dependencies = {
       store: alerts,
       kinds: new Set(kinds),
+      acceptedLimitMs: 300_000,
       silenceFloor: 20,
       isHandled: (type: string) => type === "handled",
       clock: { now: () => NOW },

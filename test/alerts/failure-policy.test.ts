@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { evaluateFailures, type NotifiedFailures } from "../../src/alerts/policy.ts";
+import { evaluateAccepted, evaluateFailures, type NotifiedFailures } from "../../src/alerts/policy.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.000Z");
 const minutes = (count: number) => new Date(NOON.getTime() + count * 60_000);
@@ -55,5 +55,28 @@ describe("the alert on exhausted failures", () => {
         expect(sent.slice(1).every((minute, index) => minute - sent[index]! >= 60)).toBe(true);
       }),
     );
+  });
+});
+
+describe("the alert on accepted events", () => {
+  const LIMIT = 300_000;
+  const evaluate = (ms: number | undefined, isOpen: boolean, isComplete = true) =>
+    evaluateAccepted(isOpen, { ageMs: ms, isComplete }, LIMIT);
+
+  it("the alert starts when the oldest event has waited for longer than the limit", () => {
+    expect(evaluate(undefined, false)).toBe("unchanged");
+    expect(evaluate(LIMIT, false)).toBe("unchanged");
+    expect(evaluate(LIMIT + 1, false)).toBe("starts");
+    expect(evaluate(LIMIT * 100, true)).toBe("unchanged");
+  });
+
+  it("the alert resolves when no event is older than half the limit, so that it does not flap", () => {
+    expect(evaluate(LIMIT / 2 + 1, true)).toBe("unchanged");
+    expect(evaluate(LIMIT / 2, true)).toBe("resolves");
+    expect(evaluate(undefined, true)).toBe("resolves");
+  });
+
+  it("the alert does not resolve while older events of other sources hide those of its source", () => {
+    expect(evaluate(undefined, true, false)).toBe("unchanged");
   });
 });

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { messageOf } from "../../src/alerts/evaluate-alerts.ts";
+import { messageOf } from "../../src/alerts/messages.ts";
 
 const SINCE = new Date("2026-01-01T00:00:00.000Z");
 const KEYS = [
   { kind: "failures", source: "platform", subject: "payment_notify" },
+  { kind: "accepted", source: "stripe", subject: "" },
   { kind: "signatures", source: "platform", subject: "" },
   { kind: "silence", source: "platform", subject: "payment_notify" },
 ] as const;
@@ -19,7 +20,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
   it("the message names its source, its remedy and its section of docs/alerts.md", () => {
     const { topic, payload } = messageOf(key, "started", SINCE, 3);
     expect(docs).toContain(`| \`${topic}\` |`);
-    expect(payload).toMatchObject({ state: "started", source: "platform", since: SINCE.toISOString() });
+    expect(payload).toMatchObject({ state: "started", source: key.source, since: SINCE.toISOString() });
     expect(String(payload.message).length).toBeGreaterThan(60);
     const [file, anchor] = String(payload.see).split("#");
     expect(file).toBe("docs/alerts.md");

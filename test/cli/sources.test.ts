@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { hmac } from "../../src/sources/presets/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { freePort } from "../support/free-port.ts";
-import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 
 async function withCommand(
   use: (receiver: TestReceiver, run: (...args: string[]) => Promise<Ended>) => Promise<void>,
   env: Record<string, string> = {},
+  sources: ReceiverOptions["sources"] = {},
 ): Promise<void> {
   // The redirect address of OAuth is the configured one, so that its port must be one.
   const PORT = String(await freePort());
@@ -20,7 +23,7 @@ async function withCommand(
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         }),
       ),
-    { env: { PORT, ...env } },
+    { env: { PORT, ...env }, sources },
   );
 }
 
@@ -58,6 +61,29 @@ describe("oncehook sources", () => {
       },
       { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
     ));
+
+  it("sources tenants prints the last use of each tenant's secrets", () => {
+    const signed = { signature: { header: "X-Signature", encoding: "hex" as const }, signed: "{body}" };
+    const own = { ...signed, id: "body.id", type: "body.type" };
+    const sources = { shops: hmac({ ...own, path: "/hooks/:shop", secret: () => "the secret of a shop" }) };
+    return withCommand(
+      async (receiver, run) => {
+        expect((await run()).stdout).toContain("see oncehook sources tenants shops\n");
+        expect((await run("tenants", "shops")).stdout).toBe("no tenant has sent a callback\n");
+        const body = Buffer.from('{"id":"1","type":"order"}');
+        const headers =
+          hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
+        const sent = await fetch(`${receiver.publicOrigin}/hooks/acme`, { method: "POST", body, headers });
+        expect(sent.status).toBe(200);
+        await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);
+        const { stdout } = await run("tenants", "shops", "--tenant", "acme");
+        expect(stdout).toMatch(/^tenant +current secret +previous secret\n[- ]+\nacme +\d{4}-\S+Z +never\n$/);
+        expect((await run("tenants", "platform")).code).toBe(1);
+      },
+      {},
+      sources,
+    );
+  });
 
   it("sources --check has the receiver check its addresses, and exits 0 where each is reached", () =>
     withCommand(async (receiver, run) => {

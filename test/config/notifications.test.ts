@@ -93,14 +93,19 @@ describe("NOTIFY_CA_FILE", () => {
 });
 
 describe("alerts", () => {
-  it("alerts of failures and signatures are on with a channel, and off without one", () => {
-    expect(loadConfig(WEBHOOK).alerts).toEqual({ kinds: ["failures", "signatures"], silenceFloor: 20 });
+  it("alerts of failures, accepted events and signatures are on with a channel, and off without one", () => {
+    expect(loadConfig(WEBHOOK).alerts).toEqual({
+      kinds: ["failures", "accepted", "signatures"],
+      acceptedSeconds: 300,
+      silenceFloor: 20,
+    });
     expect(loadConfig(BASE).alerts.kinds).toEqual([]);
   });
 
   it("ALERTS chooses the alerts, with any channel or none", () => {
     expect(loadConfig({ ...BASE, ALERTS: "silence, failures", ALERT_SILENCE_FLOOR: "50" }).alerts).toEqual({
       kinds: ["silence", "failures"],
+      acceptedSeconds: 300,
       silenceFloor: 50,
     });
     expect(loadConfig({ ...WEBHOOK, ALERTS: "off" }).alerts.kinds).toEqual([]);
@@ -108,10 +113,10 @@ describe("alerts", () => {
 
   it("unknown alerts are refused with what is expected", () => {
     expect(problems({ ...BASE, ALERTS: "failures,quiet" })).toEqual([
-      'ALERTS: got "failures,quiet", expected some of failures,signatures,silence, or off',
+      'ALERTS: got "failures,quiet", expected some of failures,accepted,signatures,silence, or off',
     ]);
     expect(problems({ ...BASE, ALERTS: ",", ALERT_SILENCE_FLOOR: "3" })).toEqual([
-      'ALERTS: got ",", expected some of failures,signatures,silence, or off',
+      'ALERTS: got ",", expected some of failures,accepted,signatures,silence, or off',
       'ALERT_SILENCE_FLOOR: got "3", expected a whole number from 10 to 1000000',
     ]);
   });

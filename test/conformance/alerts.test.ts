@@ -229,4 +229,36 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       const { types, isComplete } = await alerts.exhausted(2);
       expect([types.reduce((sum, { count }) => sum + count, 0), isComplete]).toEqual([2, false]);
     }));
+
+  it("the oldest accepted event of each source is found, by when it was accepted last", () =>
+    withStore(dialect, async ({ alerts, failures }) => {
+      const event = {
+        eventType: "order",
+        version: "v1",
+        encryptedBody: Buffer.of(1),
+        bodySha256: "ab",
+        // An attempt that was put off moves this one, and an event does not get younger by it.
+        nextAttemptAt: later(DAY),
+      } as const;
+      const accept = (source: string, eventId: string, ms: number) =>
+        failures.accept({ source, eventId, ...event }, later(ms));
+      expect(await alerts.oldestAccepted(10)).toEqual({ sources: [], isComplete: true });
+      const failure = { ...event, code: "handler_failed", error: "no", nextAttemptAt: null } as const;
+      await failures.record({ source: "shops/a", eventId: "e0", ...failure }, NOON);
+      await accept("stripe", "e1", MINUTE);
+      await accept("stripe", "e2", 2 * MINUTE);
+      await accept("shops/b", "e1", 3 * MINUTE);
+      // The platform delivers an event again whose retries are exhausted.
+      await accept("shops/a", "e0", HOUR);
+      expect(await alerts.oldestAccepted(10)).toEqual({
+        sources: [
+          { source: "shops/a", since: later(HOUR) },
+          { source: "shops/b", since: later(3 * MINUTE) },
+          { source: "stripe", since: later(MINUTE) },
+        ],
+        isComplete: true,
+      });
+      expect(await failures.oldestAccepted()).toBe(later(MINUTE).toISOString());
+      expect((await alerts.oldestAccepted(3)).isComplete).toBe(false);
+    }));
 });

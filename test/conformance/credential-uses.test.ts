@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createTenantUseRecorder } from "../../src/app/credential-uses.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { countOf } from "../support/effects.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
+import { until } from "../support/until.ts";
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number));
 const SECRET = { method: "hmac", fingerprint: "a" };
@@ -54,5 +58,63 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       expect(await since()).toEqual([null]);
       await store.credentialUses.noteConfigured([{ ...SECRET, isPrevious: true }], day(4));
       expect(await since()).toEqual([day(4).toISOString()]);
+    }));
+});
+
+describe.each(DIALECTS)("the uses of tenants' secrets on %s", (dialect) => {
+  const use = (tenant: string, isPrevious = false) => ({ source: "shops", tenant, isPrevious });
+
+  it("the store keeps one row for a tenant, with the last use of its current and of its previous secrets", () =>
+    withStore(dialect, async ({ tenantSecretUses }) => {
+      await tenantSecretUses.note([use("acme"), use("bolt"), use("acme", true)], day(1));
+      await tenantSecretUses.note([use("acme"), { ...use("acme"), source: "others" }], day(2));
+      await tenantSecretUses.note([], day(3));
+      const listed = await tenantSecretUses.list({ source: "shops" }, { limit: 10 });
+      expect(
+        listed.map(({ id: _id, ...row }) => row).toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)),
+      ).toEqual([
+        { tenant: "acme", currentUsedAt: day(2).toISOString(), previousUsedAt: day(1).toISOString() },
+        { tenant: "bolt", currentUsedAt: day(1).toISOString(), previousUsedAt: null },
+      ]);
+      const [first] = await tenantSecretUses.list({ source: "shops" }, { limit: 1 });
+      const rest = await tenantSecretUses.list({ source: "shops" }, { limit: 9, before: Number(first?.id) });
+      expect(rest).toHaveLength(1);
+      expect(await tenantSecretUses.list({ source: "shops", tenant: "bolt" }, { limit: 9 })).toHaveLength(1);
+    }));
+
+  it("the retention job deletes a tenant whose secrets have not been used for 90 days", () =>
+    withStore(dialect, async ({ tenantSecretUses, retention }) => {
+      await tenantSecretUses.note([use("old")], day(1));
+      await tenantSecretUses.note([use("young")], day(2));
+      const now = new Date(day(2).getTime() + 90 * 86_400_000);
+      expect(await retention.sweep({ callbacks: day(1), refusedRowsKept: 1, now })).toMatchObject({
+        stale: 1,
+      });
+      const left = await tenantSecretUses.list({ source: "shops" }, { limit: 9 });
+      expect(left.map(({ tenant }) => tenant)).toEqual(["young"]);
+    }));
+
+  it("a receiver notes each secret of a tenant once in ten minutes, however many callbacks arrive", () =>
+    withStore(dialect, async (store, target) => {
+      let now = day(1);
+      const note = createTenantUseRecorder(new Set(["shops"]), store, { now: () => now }, recordedLog());
+      const listed = () => store.tenantSecretUses.list({ source: "shops" }, { limit: 9 });
+      const arrive = () => {
+        for (let index = 0; index < 1_000; index += 1)
+          note("shops", { method: "hmac", index: index % 2 }, `shop-${index % 4}`);
+      };
+      note("shops", { method: "hmac", index: 0 });
+      note("others", { method: "hmac", index: 0 }, "acme");
+      arrive();
+      await until(async () => (await listed()).length === 4);
+      now = new Date(day(1).getTime() + 599_999);
+      arrive();
+      now = new Date(day(1).getTime() + 600_000);
+      arrive();
+      const isLater = (at: string | null) => at === null || at === now.toISOString();
+      await until(async () =>
+        (await listed()).every((one) => isLater(one.currentUsedAt) && isLater(one.previousUsedAt)),
+      );
+      expect(await countOf(target, "oncehook_tenant_secret_uses")).toBe(4);
     }));
 });

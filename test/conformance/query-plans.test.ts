@@ -148,6 +148,9 @@ async function everyOperation(store: Store): Promise<void> {
   await store.credentialUses.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
   await store.credentialUses.list([{ method: "hmac", fingerprint: "a" }]);
   await store.credentialUses.list(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
+  await store.tenantSecretUses.note([{ source: "shops", tenant: "a", isPrevious: false }], NOON);
+  await store.tenantSecretUses.list({ source: "shops" }, PAGE);
+  await store.tenantSecretUses.list({ source: "shops", tenant: "a" }, PAGE);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {
@@ -228,6 +231,7 @@ async function alerts({ alerts }: Store): Promise<void> {
   await alerts.deleteArrivalsBefore(8);
   await alerts.firstOutcomeSlot();
   await alerts.outcomes(0, 900);
+  await alerts.oldestAccepted(10);
   await alerts.exhausted(10);
   const change = {
     kind: "silence",

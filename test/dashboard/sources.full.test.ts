@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { hmac, stripe } from "../../src/sources/presets/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
@@ -59,3 +59,27 @@ it("the page shows each source with its platform, its address and its last day",
     { sources: { billing: BILLING } },
   ),
 );
+
+it("the page shows when the secrets of each tenant were used, on request", { timeout: LIMIT_MS }, () => {
+  const signed = { signature: { header: "X-Signature", encoding: "hex" as const }, signed: "{body}" };
+  const own = { ...signed, id: "body.id", type: "body.type" };
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      const body = Buffer.from('{"id":"1","type":"order"}');
+      const headers =
+        hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
+      const url = `${receiver.publicOrigin}/hooks/acme`;
+      expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
+      await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);
+      await page.goto("/sources");
+      await signIn(page);
+      const section = page.getByRole("region", { name: "Source shops" });
+      await section.getByRole("button", { name: "Show tenants of shops" }).click();
+      const row = section.getByRole("table").getByRole("row", { name: /acme/ });
+      await expectShown(row.getByText("acme", { exact: true }));
+      await expectShown(row.getByText("not yet"));
+      expect(problems).toEqual([]);
+    },
+    { sources: { shops: hmac({ ...own, path: "/hooks/:shop", secret: () => "the secret of a shop" }) } },
+  );
+});

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
+import { token } from "../../src/sources/presets/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { DIALECTS, fullOnPostgres, openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
@@ -34,6 +35,8 @@ const failing = defineHandler({
     throw new Error("this handler always fails");
   },
 });
+
+const SHOP = { secret: "the token of the shop", header: "X-Token", id: "body.id", type: "body.type" };
 
 /** Receivers on one database that evaluate alerts all the time. */
 async function withReceivers(
@@ -128,6 +131,49 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           await rm(folder, { recursive: true });
         }),
       ),
+  );
+
+  it(
+    "the log gets one alert when an accepted event waits for too long, and one when it was handled",
+    { timeout: SLOW },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const time = { ahead: 0 };
+        const clock = { now: () => new Date(Date.now() + time.ahead) };
+        const gate = Promise.withResolvers<void>();
+        const slow = defineHandler({
+          source: "shop",
+          type: "order",
+          data: z.object({}),
+          prepare: () => gate.promise.then(() => null),
+          handle: () => ({}),
+        });
+        const sources = { shop: token({ ...SHOP, answer: "after" }) };
+        const env = { ALERTS: "accepted", ALERT_ACCEPTED_SECONDS: "600" };
+        const options = { env, clock, sources, handlers: [slow] };
+        await withReceivers(target, processes, options, async (receivers) => {
+          const all = () => receivers.flatMap(alertsIn);
+          const response = await fetch(`${receivers[0]!.publicOrigin}/api/shop/callback`, {
+            method: "POST",
+            headers: { "X-Token": SHOP.secret },
+            body: JSON.stringify({ id: "e1", type: "order" }),
+          });
+          expect(await response.json()).toEqual({ status: "accepted" });
+          time.ahead += 10 * MINUTE_MS - 1_000;
+          await evaluatedAgain(target);
+          expect(all()).toEqual([]);
+          time.ahead += 2_000;
+          await until(() => all().length > 0, SLOW);
+          time.ahead += 60 * MINUTE_MS;
+          await evaluatedAgain(target);
+          expect(all()).toEqual(["alert.accepted_too_old"]);
+          gate.resolve();
+          await until(() => all().length > 1, SLOW);
+          await evaluatedAgain(target);
+          // Any of the processes may deliver either of them.
+          expect(all().toSorted()).toEqual(["alert.accepted_too_old", "alert.accepted_too_old.resolved"]);
+        });
+      }),
   );
 
   it(

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { hmac } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
-import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { conforms } from "../support/openapi.ts";
+import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 type Secrets = Exclude<
   Parameters<typeof hmac>[0]["secret"],
@@ -124,6 +127,46 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
         ).toBe(401);
       },
       { sources: { shops: shops(() => secret) } },
+    );
+  });
+
+  it("the last use of a secret is listed for each tenant, and a stranger adds no tenant", () => {
+    const source = shops(({ params }) =>
+      params.shop === "unknown"
+        ? undefined
+        : [secretOf(`${params.shop}, new`), secretOf(String(params.shop))],
+    );
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const { sources } = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
+        const uses = async (query = {}) =>
+          (await sources.tenants("shops", query)).items.map((one) => [
+            one.tenant,
+            one.current_used_at !== null,
+            one.previous_used_at !== null,
+          ]);
+        const event = { id: "1", type: "order" };
+        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "eu/bolt", secretOf("bolt, new"), event)).status).toBe(200);
+        expect((await deliver(receiver, "eu/coil", secretOf("of a stranger"), event)).status).toBe(401);
+        expect((await deliver(receiver, "eu/unknown", secretOf("unknown"), event)).status).toBe(401);
+        await until(async () => (await uses()).length === 2);
+        expect(await uses({ tenant: "eu/acme" })).toEqual([["eu/acme", false, true]]);
+        expect(await uses({ tenant: "eu/bolt" })).toEqual([["eu/bolt", true, false]]);
+        expect(await uses({ tenant: "eu/coil" })).toEqual([]);
+        const path = "/api/v1/sources/{source}/tenants";
+        conforms(path, "get", await receiver.admin("/api/v1/sources/shops/tenants?limit=1"));
+        const absent = await receiver.admin("/api/v1/sources/platform/tenants");
+        conforms(path, "get", absent);
+        expect(absent.status).toBe(404);
+        const { items } = await sources.list();
+        expect(items.map((one) => [one.source, one.has_tenant_secrets])).toEqual([
+          ["platform", false],
+          ["shops", true],
+        ]);
+      },
+      { sources: { shops: source } },
     );
   });
 

@@ -42,6 +42,8 @@ export async function seedRows(target: Target): Promise<void> {
     `${numbers} INSERT INTO oncehook_captured_requests (request_id, received_at, bytes, encrypted_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
+    `${numbers} INSERT INTO oncehook_tenant_secret_uses (source, tenant, last_used_at)
+      SELECT 'source-' || (n % 100), ${id}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_sessions (id_sha256, actor, role, credential_fingerprint, started_at, expires_at)
       SELECT ${id}, 'a', 'viewer', 'f', ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_audit (at, actor, remote_address, action)

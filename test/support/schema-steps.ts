@@ -1,7 +1,7 @@
-import { initialSchema, orderKeys } from "../../src/store/migrations/schema.ts";
+import { initialSchema, orderKeys, tenantSecretUses } from "../../src/store/migrations/schema.ts";
 
 /** The steps of the service's own schema, in their order. */
-export const SCHEMA = [initialSchema, orderKeys].map(
+export const SCHEMA = [initialSchema, orderKeys, tenantSecretUses].map(
   ({ number, name }) => `${String(number).padStart(4, "0")}-${name}`,
 );
 

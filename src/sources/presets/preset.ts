@@ -37,7 +37,10 @@ export interface LearningOptions extends SourceSettings {
 }
 
 interface SourceParts
-  extends Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "reconcile" | "credential"> {
+  extends Pick<
+    SourceDefinition,
+    "preset" | "facts" | "hmac" | "sign" | "reconcile" | "credential" | "hasTenantSecrets"
+  > {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -60,6 +63,7 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
   const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
+  const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
@@ -73,6 +77,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     secrets,
     createScheme: scheme,
     ...(learns(contract) && { learns: true }),
+    ...(hasTenantSecrets && { hasTenantSecrets }),
     createContract({ learning, ...environment }) {
       const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
       const created = createEventContract(contract, { visit: visitAddress, ...environment, learn });
@@ -146,6 +151,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
         return isLearning ? learningScheme(learning, secrets, make(environment)) : make(environment)(secrets);
       },
       contract,
+      ...(ofTenants !== undefined && { hasTenantSecrets: true }),
       hmac: scheme,
       sample: data.sample,
       credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,

@@ -240,3 +240,24 @@ CREATE INDEX oncehook_order_keys_touched ON oncehook_order_keys (touched_at);
 `;
 
 export const orderKeys: SchemaStep = { number: 21, name: "order-keys", text: ORDER_KEYS };
+
+/**
+ * Sources whose tenants have secrets of their own: when the current and the previous one of each tenant were accepted last.
+ * Rows that no callback has touched for long are deleted by their time.
+ */
+const TENANT_SECRET_USES = `
+CREATE TABLE oncehook_tenant_secret_uses (
+  id {id},
+  source text NOT NULL, tenant {eventId} NOT NULL,
+  current_used_at {time}, previous_used_at {time}, last_used_at {time} NOT NULL,
+  UNIQUE (source, tenant)
+);
+CREATE INDEX oncehook_tenant_secret_uses_listed ON oncehook_tenant_secret_uses (source, id);
+CREATE INDEX oncehook_tenant_secret_uses_last ON oncehook_tenant_secret_uses (last_used_at);
+`;
+
+export const tenantSecretUses: SchemaStep = {
+  number: 22,
+  name: "tenant-secret-uses",
+  text: TENANT_SECRET_USES,
+};

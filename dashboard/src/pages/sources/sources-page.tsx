@@ -10,6 +10,7 @@ import { milliseconds, Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 import type { HandlerView, SourceView } from "../../views.ts";
 import { SourceActivity, SourceFacts } from "./source-facts.tsx";
+import { TenantSecrets } from "./tenant-secrets.tsx";
 
 export function SourcesPage() {
   const sources = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
@@ -92,6 +93,7 @@ function SourceSection({ source: described }: { readonly source: SourceView }) {
           keyOf={({ name, method }) => name + method}
         />
       )}
+      {described.has_tenant_secrets && <TenantSecrets source={source} />}
     </Stack>
   );
 }

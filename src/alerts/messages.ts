@@ -1,0 +1,60 @@
+import type { JsonObject } from "../domain/index.ts";
+import type { AlertKey, AlertKind } from "../store/index.ts";
+
+/** The notification of an alert; `count` is of its failures. */
+export function messageOf(
+  { kind, source, subject }: AlertKey,
+  state: "started" | "grown" | "resolved",
+  since: Date,
+  count: number,
+): { topic: string; payload: JsonObject } {
+  const { name, started, resolved } = TEXTS[kind];
+  const isResolved = state === "resolved";
+  const payload = {
+    state,
+    source,
+    ...(subject === "" ? {} : { event_type: subject }),
+    ...(kind === "failures" ? { count } : {}),
+    since: since.toISOString(),
+    message: isResolved ? resolved(source, subject) : started(source, subject, count),
+    see: `docs/alerts.md#alert${name}`,
+  };
+  return { topic: `alert.${name}${isResolved ? ".resolved" : ""}`, payload };
+}
+
+interface AlertTexts {
+  readonly name: string;
+  readonly started: (source: string, type: string, count: number) => string;
+  readonly resolved: (source: string, type: string) => string;
+}
+
+const TEXTS: Readonly<Record<AlertKind, AlertTexts>> = {
+  failures: {
+    name: "failure_exhausted",
+    started: (source, type, count) =>
+      `${count === 1 ? "1 event" : `${count} events`} ${type} of ${source} failed in every attempt and will not be retried: ` +
+      "see `oncehook failures`, fix the cause, then replay or discard them.",
+    resolved: (source, type) => `No exhausted failure of ${type} of ${source} is left.`,
+  },
+  accepted: {
+    name: "accepted_too_old",
+    started: (source) =>
+      `An accepted event of ${source} has not been handled in time, though its platform has a response: see ` +
+      "`oncehook failures --state accepted`, and the log for handlers that are slow or attempts that are put off.",
+    resolved: (source) => `Accepted events of ${source} are handled in time again.`,
+  },
+  signatures: {
+    name: "signatures_failing",
+    started: (source) =>
+      `Callbacks of ${source} are refused with 401, and far fewer authentic ones arrive than a week ago: compare the secret ` +
+      "with the platform's, and see `diagnosis` in GET /api/v1/callbacks.",
+    resolved: (source) => `Authentic callbacks of ${source} arrive again.`,
+  },
+  silence: {
+    name: "silent",
+    started: (source, type) =>
+      `No ${type} of ${source} has arrived for four times its longest gap of a week: check that the platform can reach the ` +
+      "endpoint URL and has not disabled it.",
+    resolved: (source, type) => `${type} of ${source} arrives again.`,
+  },
+};
