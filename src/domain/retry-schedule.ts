@@ -27,21 +27,40 @@ export interface AttemptInterruption {
 
 /** A bulk replay leaves a failure alone after so many process ends: one in company, and two of its own. */
 const MAX_ENDS_IN_BULK = 3;
+/** An accepted event runs beside others as long as no more processes have ended during its attempts. */
+const MAX_ENDS_BESIDE = 1;
+
+/** What follows from an attempt that its process did not survive. */
+export interface AfterInterruption {
+  readonly retriesDone: number;
+  /** No automatic retry is left, or the bulk replay does not try this failure again. */
+  readonly isGivenUp: boolean;
+  /** Absent: the schedule stays as it is. */
+  readonly nextAttemptAt?: Date;
+  /** An accepted event stays one: its next attempt is its first again, beside others. */
+  readonly staysAccepted?: true;
+}
 
 /**
  * What an attempt costs whose process ended. Alone it counts like any failed one. Beside others it counts too, but never as the
  * last one: the event that ended the process may have been another, and each of them gets an attempt of its own first.
- * @returns `isGivenUp`: no automatic retry is left, or the bulk replay does not try this failure again; `nextAttemptAt`
- *   undefined: the schedule stays as it is
+ * The first attempts of accepted events are many at a time, and mostly it was a kill from outside: they run beside each
+ * other once more before they are suspect.
  */
-export function afterInterruption(policy: RetryPolicy, interrupted: AttemptInterruption, now: Date) {
+export function afterInterruption(
+  policy: RetryPolicy,
+  interrupted: AttemptInterruption,
+  now: Date,
+): AfterInterruption {
   const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
+  if (kind === "accepted" && crashes <= MAX_ENDS_BESIDE)
+    return { retriesDone, isGivenUp: false, staysAccepted: true };
   if (kind === "replay" || kind === "bulk") {
     const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;
-    return { retriesDone, isGivenUp, nextAttemptAt: undefined };
+    return { retriesDone, isGivenUp };
   }
   const isLast = retriesDone >= policy.max;
-  if (isLast && isAlone) return { retriesDone, isGivenUp: true, nextAttemptAt: undefined };
+  if (isLast && isAlone) return { retriesDone, isGivenUp: true };
   const due = Math.min(leasedAt.getTime(), now.getTime()) + policy.delaySeconds * 1000;
   return {
     retriesDone: isLast ? Math.max(0, policy.max - 1) : retriesDone,

@@ -147,13 +147,14 @@ export function newLease({ clock, settings }: Receiver) {
   return { owner: randomUUID(), now, until, leaseEndsAt: performance.now() + leaseMs };
 }
 
-/** Ends the attempts that ended processes left, and warns of the failures that are suspect for it. */
+/** Ends the attempts that ended processes left, and says how their events run next: those that are suspect alone. */
 export async function recoverInterrupted({ store, clock, log, settings }: Receiver): Promise<void> {
   const { retry } = settings;
   const recovery = { now: clock.now(), leaseMs: retry.leaseMs, policy: retry };
   const interrupted = await store.failureLeases.recover(recovery);
   for (const { source, eventId, kind, isAlone, state, crashes } of interrupted) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
-    log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");
+    const next = state === "accepted" ? "it is run again" : "the next attempt runs alone";
+    log.warn(fields, `the process ended during an attempt of this event; ${next}`);
   }
 }

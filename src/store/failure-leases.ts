@@ -89,7 +89,7 @@ export class FailureLeases extends Area {
 
   /** Leases accepted events whose first attempt is due, the oldest first. The attempt is no retry. */
   async leaseAccepted(lease: Lease, limit: number): Promise<readonly StoredFailure[]> {
-    const due = sql`state = 'accepted' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL AND crashes = 0
+    const due = sql`state = 'accepted' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL
       ORDER BY next_attempt_at LIMIT ${limit}`;
     return this.lease(
       lease,
@@ -200,7 +200,7 @@ export class FailureLeases extends Area {
       if (interrupted !== undefined) ended.push(interrupted);
     }
     await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
-    await this.bringRetriesForward(recovery);
+    await this.bringForward(recovery);
     return ended;
   }
 
@@ -221,7 +221,7 @@ export class FailureLeases extends Area {
     const crashes = row.crashes + 1;
     const leasedAt = new Date(row.leasedAt ?? row.lastFailedAt);
     const attempt = { kind, isAlone, retriesDone: row.retriesDone, crashes, leasedAt };
-    const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
+    const { retriesDone, isGivenUp, nextAttemptAt, staysAccepted } = afterInterruption(policy, attempt, now);
     const isExhausted = isGivenUp && (kind === "retry" || kind === "accepted");
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
@@ -230,7 +230,7 @@ export class FailureLeases extends Area {
       retriesDone,
       // Beside others, another event may have ended the process: this one's own error stays.
       ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
-      ...(row.state === "accepted" ? { state: "waiting" } : {}),
+      ...(row.state === "accepted" && !staysAccepted ? { state: "waiting" } : {}),
       ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),
       ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),
       ...(isTried ? { bulkReplayId: leaseBulkId } : {}),
@@ -246,11 +246,18 @@ export class FailureLeases extends Area {
     });
   }
 
-  /** No retry lies further ahead than the delay, unless the clock was set back or the delay shortened since. */
-  private async bringRetriesForward({ now, policy }: RecoveryOptions): Promise<void> {
-    const due = now.getTime() + policy.delaySeconds * 1_000;
+  /**
+   * No retry lies further ahead than the delay, and no accepted event further than the lease of its callback, unless the
+   * clock was set back or the setting shortened since.
+   */
+  private async bringForward({ now, policy, leaseMs }: RecoveryOptions): Promise<void> {
+    await this.bringStateForward("waiting", now.getTime() + policy.delaySeconds * 1_000);
+    await this.bringStateForward("accepted", now.getTime() + leaseMs);
+  }
+
+  private async bringStateForward(state: StoredFailure["state"], due: number): Promise<void> {
     const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
-      WHERE state = 'waiting' AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
+      WHERE state = ${state} AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     if (far.length === 0) return;
     await this.write`UPDATE oncehook_failures SET next_attempt_at = ${new Date(due)}

@@ -81,7 +81,8 @@ export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, st
 export class Failures extends Area {
   /**
    * Makes an event durable before it was run. One that is there already stays as it is; retries that are exhausted begin
-   * again, as they do when a platform delivers such an event again. `last_failed_at` is when it was accepted.
+   * again, as they do when a platform delivers such an event again. If they ended processes, it waits as a suspect.
+   * `last_failed_at` is when it was accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
     const { source, eventId, eventType, version, encryptedBody, bodySha256, nextAttemptAt } = event;
@@ -90,7 +91,8 @@ export class Failures extends Area {
         code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
       VALUES (${source}, ${eventId}, ${eventType}, ${version}, 'accepted', 0, 0,
         'accepted', '', ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
-      ON CONFLICT (event_id, source) DO UPDATE SET state = 'accepted', retries_done = 0,
+      ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0,
+      state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
       last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at
       WHERE oncehook_failures.state = 'exhausted' AND oncehook_failures.lease_owner IS NULL`;
     await removeIfRecorded(this.database, event);

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { newFailure } from "../support/failure.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const LEASE_SECONDS = 30;
+const POLICY = { max: 3, delaySeconds: 60 };
+const key = (eventId: string) => ({ source: "shop", eventId });
+const lease = (owner: string, seconds: number): Lease => ({
+  owner,
+  now: at(seconds),
+  until: at(seconds + LEASE_SECONDS),
+});
+const recover = ({ failureLeases }: Store, seconds: number) =>
+  failureLeases.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy: POLICY });
+const leaseAccepted = async ({ failureLeases }: Store, owner: string, seconds: number) =>
+  (await failureLeases.leaseAccepted(lease(owner, seconds), 9)).map(({ eventId }) => eventId).sort();
+
+async function accept({ failures }: Store, eventId: string, runAt: number, now = T0): Promise<void> {
+  await failures.accept({ ...newFailure(key(eventId), null), nextAttemptAt: at(runAt) }, now);
+}
+
+describe.each(DIALECTS)("an accepted event on %s whose process ended during its attempt", (dialect) => {
+  it("an accepted event runs beside others again, at once, after the first process end", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2"]) await accept(store, id, 0);
+      expect(await leaseAccepted(store, "ended", 0)).toEqual(["e1", "e2"]);
+      expect(await recover(store, LEASE_SECONDS)).toMatchObject([
+        { kind: "accepted", state: "accepted", crashes: 1 },
+        { kind: "accepted", state: "accepted", crashes: 1 },
+      ]);
+      expect(await store.failureLeases.isSuspectDue(at(9_999))).toBe(false);
+      expect(await leaseAccepted(store, "b", LEASE_SECONDS)).toEqual(["e1", "e2"]);
+      expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 2, retriesDone: 0 });
+      const [first] = await store.attempts.list(key("e1"), { after: 0, limit: 9 });
+      expect(first).toMatchObject({ trigger: "accepted", outcome: "process_ended" });
+    }));
+
+  it("an accepted event is a suspect, and runs alone, after the second process end", () =>
+    withStore(dialect, async (store) => {
+      await accept(store, "e1", 0);
+      await leaseAccepted(store, "ended", 0);
+      await recover(store, 30);
+      await leaseAccepted(store, "ended", 30);
+      expect(await recover(store, 60)).toMatchObject([{ state: "waiting", crashes: 2 }]);
+      expect(await leaseAccepted(store, "b", 9_999)).toEqual([]);
+      expect(await store.failureLeases.leaseSuspect(lease("b", 90))).toMatchObject({ eventId: "e1" });
+    }));
+
+  it("an event that ended its processes runs alone when its platform delivers it again", () =>
+    withStore(dialect, async (store) => {
+      await accept(store, "e1", 0);
+      for (const seconds of [0, 100]) {
+        await leaseAccepted(store, "ended", seconds);
+        await recover(store, seconds + LEASE_SECONDS);
+      }
+      for (const seconds of [200, 300, 400]) {
+        await store.failureLeases.leaseSuspect(lease("ended", seconds));
+        await recover(store, seconds + LEASE_SECONDS);
+      }
+      expect(await store.failures.get(key("e1"))).toMatchObject({ state: "exhausted" });
+      await accept(store, "e1", 500, at(500));
+      expect(await leaseAccepted(store, "b", 500)).toEqual([]);
+      expect(await store.failureLeases.leaseSuspect(lease("b", 500))).toMatchObject({
+        eventId: "e1",
+        retriesDone: 1,
+      });
+    }));
+});
+
+describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
+  it("an accepted event is due at the latest after one lease from now", () =>
+    withStore(dialect, async (store) => {
+      await accept(store, "e1", 7_200);
+      await accept(store, "e2", LEASE_SECONDS);
+      await recover(store, 0);
+      expect(await leaseAccepted(store, "a", LEASE_SECONDS)).toEqual(["e1", "e2"]);
+    }));
+});
