@@ -21,11 +21,13 @@ import { customerIo } from "./customer-io.ts";
 import { discord } from "./discord.ts";
 import { docusign } from "./docusign.ts";
 import { dropbox } from "./dropbox.ts";
+import { dropboxSign } from "./dropbox-sign.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { fastspring } from "./fastspring.ts";
 import { figma } from "./figma.ts";
 import { flutterwave } from "./flutterwave.ts";
 import { front } from "./front.ts";
+import { fusionauth } from "./fusionauth.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { gocardless } from "./gocardless.ts";
@@ -120,11 +122,13 @@ export const PRESETS = {
   discord: ({ secret }) => discord({ publicKey: secret }),
   docusign,
   dropbox,
+  "dropbox-sign": dropboxSign,
   elevenlabs,
   fastspring,
   figma,
   flutterwave,
   front,
+  fusionauth,
   github,
   gitlab,
   gocardless,

@@ -41,7 +41,9 @@ const TYPES: Readonly<Record<string, string>> = {
 const ONLY_THEIRS = [
   "adyen",
   "discord",
+  "dropbox-sign",
   "figma",
+  "fusionauth",
   "lark",
   "mailgun",
   "microsoft-graph",
