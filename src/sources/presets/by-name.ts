@@ -15,7 +15,9 @@ import { chargebee } from "./chargebee.ts";
 import { checkoutCom } from "./checkout-com.ts";
 import { clerk } from "./clerk.ts";
 import { cloudflare } from "./cloudflare.ts";
+import { cloudinary } from "./cloudinary.ts";
 import { coinbaseCommerce } from "./coinbase-commerce.ts";
+import { commerceLayer } from "./commerce-layer.ts";
 import { contentful } from "./contentful.ts";
 import { customerIo } from "./customer-io.ts";
 import { discord } from "./discord.ts";
@@ -28,6 +30,7 @@ import { figma } from "./figma.ts";
 import { flutterwave } from "./flutterwave.ts";
 import { front } from "./front.ts";
 import { fusionauth } from "./fusionauth.ts";
+import { gemini } from "./gemini.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { gocardless } from "./gocardless.ts";
@@ -116,7 +119,9 @@ export const PRESETS = {
   "checkout-com": checkoutCom,
   clerk,
   cloudflare,
+  cloudinary,
   "coinbase-commerce": coinbaseCommerce,
+  "commerce-layer": commerceLayer,
   contentful,
   "customer-io": customerIo,
   discord: ({ secret }) => discord({ publicKey: secret }),
@@ -129,6 +134,7 @@ export const PRESETS = {
   flutterwave,
   front,
   fusionauth,
+  gemini,
   github,
   gitlab,
   gocardless,
