@@ -7,7 +7,7 @@ import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
 /** They take more than a secret. */
-const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp"];
+const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp", "wix"];
 /** A secret of a form that every preset takes: the preset is made for its facts alone. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 

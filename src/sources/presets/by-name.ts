@@ -15,17 +15,22 @@ import { chargebee } from "./chargebee.ts";
 import { checkoutCom } from "./checkout-com.ts";
 import { clerk } from "./clerk.ts";
 import { cloudflare } from "./cloudflare.ts";
+import { cloudinary } from "./cloudinary.ts";
 import { coinbaseCommerce } from "./coinbase-commerce.ts";
+import { commerceLayer } from "./commerce-layer.ts";
 import { contentful } from "./contentful.ts";
 import { customerIo } from "./customer-io.ts";
 import { discord } from "./discord.ts";
 import { docusign } from "./docusign.ts";
 import { dropbox } from "./dropbox.ts";
+import { dropboxSign } from "./dropbox-sign.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { fastspring } from "./fastspring.ts";
 import { figma } from "./figma.ts";
 import { flutterwave } from "./flutterwave.ts";
 import { front } from "./front.ts";
+import { fusionauth } from "./fusionauth.ts";
+import { gemini } from "./gemini.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { gocardless } from "./gocardless.ts";
@@ -114,17 +119,22 @@ export const PRESETS = {
   "checkout-com": checkoutCom,
   clerk,
   cloudflare,
+  cloudinary,
   "coinbase-commerce": coinbaseCommerce,
+  "commerce-layer": commerceLayer,
   contentful,
   "customer-io": customerIo,
   discord: ({ secret }) => discord({ publicKey: secret }),
   docusign,
   dropbox,
+  "dropbox-sign": dropboxSign,
   elevenlabs,
   fastspring,
   figma,
   flutterwave,
   front,
+  fusionauth,
+  gemini,
   github,
   gitlab,
   gocardless,

@@ -1,8 +1,10 @@
+import { errorReason } from "../../domain/index.ts";
 import { createJwtScheme, type JwtOptions } from "../schemes/jwt.ts";
-import { type JwtKeys, secretKeys } from "../schemes/jwt-keys.ts";
+import { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from "../schemes/jwt-keys.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
+import { type SecretOption, secretsOf } from "./preset.ts";
 
 /** Tokens bear the times of another clock. */
 export const CLOCK_TOLERANCE_SECONDS = 10;
@@ -10,6 +12,16 @@ export const CLOCK_TOLERANCE_SECONDS = 10;
 /** HS256: the current secret first. @throws TypeError for one that cannot be used */
 export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
   return secretKeys(keysOf(secrets));
+}
+
+/** Public keys in PEM: the current one first. @throws TypeError for what holds none, or one of another algorithm */
+export function publicPemKeys(preset: string, given: SecretOption, algorithm: JwtAlgorithm): JwtKeys {
+  const texts = secretsOf(preset, given, "publicKey");
+  try {
+    return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm)));
+  } catch (cause) {
+    throw new TypeError(`${preset}: \`publicKey\`: ${errorReason(cause)}`);
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   airwallex,
   checkoutCom,
+  commerceLayer,
   fastspring,
   flutterwave,
   lemonSqueezy,
@@ -40,6 +41,15 @@ const DOCUMENTED: Record<string, Documented> = {
       "X-WC-Webhook-Delivery-ID": "b4f2",
     }),
     events: [["order.updated:", "order.updated"]],
+  },
+  "Commerce Layer": {
+    preset: commerceLayer({ secret: SECRET }),
+    body: { data: { id: "wBXVhKzrnq", type: "orders", attributes: { status: "placed" } } },
+    headers: (body) => ({
+      "X-CommerceLayer-Signature": hmac(body, "base64"),
+      "X-CommerceLayer-Topic": "orders.place",
+    }),
+    events: [["orders.place:", "orders.place"]],
   },
   "Checkout.com": {
     preset: checkoutCom({ secret: SECRET }),

@@ -1,10 +1,13 @@
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { failed } from "../../../src/domain/index.ts";
 import {
   bitbucket,
+  cloudinary,
   docusign,
   elevenlabs,
+  gemini,
   jira,
   linkedin,
   nylas,
@@ -23,6 +26,7 @@ import {
 } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, verifiedEvents } from "../../support/preset.ts";
 
+const sha1 = (text: string) => createHash("sha1").update(text).digest("hex");
 const MILLISECONDS = `${SECONDS}000`;
 const ENVELOPE = { envelopeId: "3f9a2c1e", envelopeSummary: { status: "completed" } };
 const GENERATED = "2026-06-15T12:00:00.4471203Z";
@@ -46,6 +50,33 @@ const DOCUMENTED: Record<string, Documented> = {
       "X-Atlassian-Webhook-Identifier": "975a1f0e",
     }),
     events: [["975a1f0e", "jira:issue_created"]],
+  },
+  Cloudinary: {
+    preset: cloudinary({ secret: SECRET }),
+    body: { notification_type: "upload", public_id: "sample", request_id: "d9ff" },
+    headers: (body) => ({ "X-Cld-Timestamp": SECONDS, "X-Cld-Signature": sha1(body + SECONDS + SECRET) }),
+    events: [["", "upload"]],
+  },
+  "Cloudinary with SHA-256": {
+    preset: cloudinary({ secret: SECRET, algorithm: "sha256" }),
+    body: { notification_type: "upload", public_id: "sample", request_id: "d9ff" },
+    headers: (body) => ({
+      "X-Cld-Timestamp": SECONDS,
+      "X-Cld-Signature": createHash("sha256")
+        .update(body + SECONDS + SECRET)
+        .digest("hex"),
+    }),
+    events: [["", "upload"]],
+  },
+  Gemini: {
+    preset: gemini({ secret: `whsec_${SECRET}` }),
+    body: { type: "batch.succeeded", timestamp: "2026-06-15T12:00:00Z", data: { id: "batches/1" } },
+    headers: (body) => ({
+      "webhook-id": "msg_1",
+      "webhook-timestamp": SECONDS,
+      "webhook-signature": `v1,${hmac(`msg_1.${SECONDS}.${body}`, "base64", { key: Buffer.from(SECRET, "base64") })}`,
+    }),
+    events: [["msg_1", "batch.succeeded"]],
   },
   "DocuSign Connect": {
     preset: docusign({ secret: SECRET }),
@@ -222,6 +253,7 @@ describe("a signed time", () => {
   };
 
   it.each([
+    ["Cloudinary", 7_200],
     ["ElevenLabs", 1_800],
     ["Retell", 300],
   ])("of %s may be %i seconds old, as its SDK takes it", async (name, tolerance) => {

@@ -41,7 +41,13 @@ const TYPES: Readonly<Record<string, string>> = {
 const ONLY_THEIRS = [
   "adyen",
   "discord",
+  "dropbox-sign",
   "figma",
+<<<<<<< HEAD
+=======
+  "fusionauth",
+  "lark",
+>>>>>>> s3-presets
   "mailgun",
   "microsoft-graph",
   "monday",

@@ -1,0 +1,24 @@
+import { hmacPreset } from "./preset.ts";
+
+/**
+ * Commerce Layer: `X-CommerceLayer-Signature`, HMAC-SHA256 in base64 over the body; the key is the webhook's shared
+ * secret. A callback has no id: topic and hash of the body name an event; the topic is not signed, so that the bytes are
+ * a second key within a topic. It tries again up to ten times.
+ * Source: Commerce Layer, "Real-time webhooks" and "Callbacks security".
+ */
+export const commerceLayer = hmacPreset({
+  preset: "commerce-layer",
+  facts: {
+    title: "Commerce Layer",
+    docs: "https://docs.commercelayer.io/core/callbacks-security",
+    proof: "documented",
+    deadlineSeconds: 5,
+    disables: "30 failures in a row, until the circuit is reset by hand",
+  },
+  scheme: { signature: { header: "X-CommerceLayer-Signature", encoding: "base64" }, signed: "{body}" },
+  contract: {
+    id: "{header.X-CommerceLayer-Topic}:{sha256}",
+    type: "header.X-CommerceLayer-Topic",
+    bytesScope: "header.X-CommerceLayer-Topic",
+  },
+});

@@ -1,0 +1,67 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import { createDropboxSignScheme, DROPBOX_SIGN_BODY } from "../schemes/dropbox-sign.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
+import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+
+const RECEIVED = "Hello API Event Received";
+const SUCCESS = { body: RECEIVED };
+
+const FACTS: PlatformFacts = {
+  title: "Dropbox Sign",
+  docs: "https://developers.hellosign.com/docs/events/walkthrough/",
+  proof: "documented",
+  retryHours: 72,
+  unsigned: "all but the event's time and type",
+};
+
+const EVENT = "{body.event.event_hash}";
+
+const CONTRACT: ContractData = {
+  body: DROPBOX_SIGN_BODY,
+  id: [
+    `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
+    `${EVENT}.{body.signature_request.signature_request_id}`,
+    `${EVENT}.{body.template.template_id}`,
+    `${EVENT}.{body.event.event_metadata.reported_for_account_id}`,
+    EVENT,
+  ],
+  type: "body.event.event_type",
+  timestamp: { at: "body.event.event_time", unit: "seconds" },
+  handshakes: [
+    {
+      isSigned: true,
+      when: { "body.event.event_type": "callback_test" },
+      reply: { kind: "text", at: `=${RECEIVED}` },
+    },
+  ],
+  responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+};
+
+/**
+ * Dropbox Sign (HelloSign): `event_hash` in the body, an HMAC-SHA256 over `event_time` and `event_type`; the key is the
+ * primary API key. **Nothing else is signed**: a reader of one callback can send another request's id under its hash, so
+ * fetch the signature request before you act on it. Events of one type within a second have one hash: the request and the
+ * signature are parts of the id. Success is the text `Hello API Event Received`, also for the test of an address. It tries
+ * again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
+ * @throws TypeError that names the option that is wrong
+ */
+export function dropboxSign(options: PresetOptions): SourceDefinition {
+  const secrets = secretsOf("dropbox-sign", options.secret);
+  return defineSource({
+    preset: "dropbox-sign",
+    facts: FACTS,
+    settings: options,
+    secrets,
+    credential: "`event_hash` in its body",
+    scheme: () => createDropboxSignScheme(secrets),
+    contract: CONTRACT,
+  });
+}
+
+dropboxSign.describe = describe({
+  preset: "dropbox-sign",
+  facts: FACTS,
+  signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
+  contract: CONTRACT,
+});

@@ -1,0 +1,17 @@
+import { standardPreset } from "./standard.ts";
+
+/**
+ * The Gemini API's static webhooks: Standard Webhooks. A dynamic one, of a single job, is signed by Google's key and is
+ * refused. It retries for 24 hours. Source: Google, "Webhooks" of the Gemini API.
+ */
+export const gemini = standardPreset({
+  preset: "gemini",
+  facts: {
+    title: "Google Gemini",
+    docs: "https://ai.google.dev/gemini-api/docs/webhooks",
+    proof: "documented",
+    retryHours: 24,
+  },
+  headers: "webhook",
+  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" } },
+});

@@ -1,0 +1,66 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import { createJwtScheme } from "../schemes/jwt.ts";
+import { tokenInBody } from "../schemes/token-place.ts";
+import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { describe } from "./describe.ts";
+import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
+import { defineSource } from "./preset.ts";
+import type { PublicKeyOptions } from "./public-key-preset.ts";
+
+const FACTS: PlatformFacts = {
+  title: "Wix",
+  docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",
+  proof: "documented",
+  deadlineSeconds: 1.25,
+};
+
+const CONTRACT: ContractData = {
+  body: "jws",
+  decode: [
+    { at: "body.data", as: "json" },
+    { at: "body.data.data", as: "json" },
+  ],
+  // An older webhook may have its object's id there.
+  id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
+  type: "body.data.eventType",
+  timestamp: { at: "body.data.data.eventTime", unit: "iso" },
+  data: "body.data",
+};
+
+/**
+ * Wix: the body is a JWT, RS256 with the app's key; `publicKey` is what the app's dashboard shows, in PEM. Its claim `data`
+ * is JSON in a text, and so is the `data` in that: handlers see objects (`eventType`, `instanceId`, `data`). An event has
+ * an id; a webhook of the older form has the token's hash, so that a try with another token is another event.
+ * Source: Wix, "Verify requests received from Wix"; @wix/sdk verifies the same.
+ * @throws TypeError that names the option that is wrong
+ */
+export function wix(options: PublicKeyOptions): SourceDefinition {
+  const keys = publicPemKeys("wix", options.publicKey, "RS256");
+  return defineSource({
+    preset: "wix",
+    facts: FACTS,
+    settings: options,
+    secrets: [],
+    credential: "its body",
+    scheme: ({ clock }) =>
+      createJwtScheme({
+        algorithm: "RS256",
+        keys,
+        header: tokenInBody(),
+        issuer: null,
+        audience: null,
+        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+        bodyClaim: null,
+        requiredClaims: ["data"],
+        clock,
+      }),
+    contract: CONTRACT,
+  });
+}
+
+wix.describe = describe({
+  preset: "wix",
+  facts: FACTS,
+  signs: "JWT (RS256), which is the body",
+  contract: CONTRACT,
+});
