@@ -43,11 +43,7 @@ const ONLY_THEIRS = [
   "discord",
   "dropbox-sign",
   "figma",
-<<<<<<< HEAD
-=======
   "fusionauth",
-  "lark",
->>>>>>> s3-presets
   "mailgun",
   "microsoft-graph",
   "monday",
