@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createTokenScheme } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, hmacPreset, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, hmacPreset, type PresetOptions, secretParts } from "./preset.ts";
 import { standardId, standardScheme } from "./standard.ts";
 
 export interface GitlabOptions extends PresetOptions {
@@ -48,16 +48,20 @@ export function gitlab(options: GitlabOptions): SourceDefinition {
     const got = JSON.stringify(verify);
     throw new TypeError(`gitlab: \`verify\`: got ${got}, expected "token" or "signature"`);
   }
-  const secrets = secretsOf("gitlab", options.secret);
+  const { secret } = options;
+  const use = { settings: options, mismatch: "token_mismatch" } as const;
+  const parts = secretParts("gitlab", secret, use, (tokens) =>
+    createTokenScheme({ tokens, header: "X-Gitlab-Token" }),
+  );
+  const [current] = parts.secrets;
   return defineSource({
     preset: "gitlab",
     facts: FACTS,
     settings: options,
-    secrets,
-    scheme: () => createTokenScheme({ tokens: secrets, header: "X-Gitlab-Token" }),
+    ...parts,
     contract: { ...CONTRACT, id: TOKEN_ID },
     credential: "the header X-Gitlab-Token",
-    sign: () => ({ "X-Gitlab-Token": secrets[0] ?? "" }),
+    ...(current !== undefined && { sign: () => ({ "X-Gitlab-Token": current }) }),
   });
 }
 

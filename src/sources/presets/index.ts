@@ -121,7 +121,7 @@ export { pagerduty } from "./pagerduty.ts";
 export { type PayPalOptions, paypal } from "./paypal.ts";
 export { type PlaidOptions, plaid } from "./plaid.ts";
 export { polar } from "./polar.ts";
-export type { LearningOptions, PresetOptions, SecretOption } from "./preset.ts";
+export type { FixedSecretOptions, LearningOptions, PresetOptions, SecretOption } from "./preset.ts";
 export { type PublicKeySourceOptions, publicKey } from "./public-key.ts";
 export type { PublicKeyOptions } from "./public-key-preset.ts";
 export { razorpay } from "./razorpay.ts";

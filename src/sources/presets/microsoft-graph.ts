@@ -4,7 +4,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 const ACCEPTED = { status: 202 };
 
@@ -42,13 +42,14 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function microsoftGraph(options: PresetOptions): SourceDefinition {
-  const tokens = secretsOf("microsoftGraph", options.secret);
+  const use = { settings: options, mismatch: "token_mismatch" } as const;
   return defineSource({
     preset: "microsoft-graph",
     facts: FACTS,
     settings: options,
-    secrets: tokens,
-    scheme: () => createBodyTokenScheme({ tokens, read: statesOf, name: "clientState" }),
+    ...secretParts("microsoftGraph", options.secret, use, (tokens) =>
+      createBodyTokenScheme({ tokens, read: statesOf, name: "clientState" }),
+    ),
     contract: CONTRACT,
   });
 }

@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createTokenScheme } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 /** "Should all be empty", with 200 or 204. */
 const EMPTY = { status: 200 };
@@ -37,13 +37,13 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function okta(options: PresetOptions): SourceDefinition {
-  const tokens = secretsOf("okta", options.secret);
   return defineSource({
     preset: "okta",
     facts: FACTS,
     settings: options,
-    secrets: tokens,
-    scheme: () => createTokenScheme({ tokens, header: "Authorization", prefix: "" }),
+    ...secretParts("okta", options.secret, { settings: options, mismatch: "token_mismatch" }, (tokens) =>
+      createTokenScheme({ tokens, header: "Authorization", prefix: "" }),
+    ),
     contract: CONTRACT,
   });
 }
