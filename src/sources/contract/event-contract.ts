@@ -33,8 +33,10 @@ export interface ContractData extends BodyData {
   readonly data?: string | readonly string[];
   /** Headers that handlers see as `event.headers`, by their names in lower case. */
   readonly headers?: readonly string[];
-  /** Default: whether all places of the id lie in the signed bytes. */
+  /** Default: whether all places of the id lie in what is signed. */
   readonly isIdSigned?: boolean;
+  /** What is signed beside the body: `header.x-id`, `query.id`, or `query` for all of it. */
+  readonly signs?: readonly string[];
   /**
    * Where the id is not signed, callbacks of the same bytes are one event. What tells apart those that are not: Shopify
    * sends one body for several topics.
@@ -56,7 +58,7 @@ export interface ContractEnvironment extends HandshakeEnvironment {
 export function createEventContract(data: ContractData, environment: ContractEnvironment): Contract {
   const { responses, unhandled = "ignore", handshakes = [], batch } = data;
   const decode = createBodyDecoder(data);
-  const id = compileText(data.id);
+  const id = idOf(data);
   const readEvent = compileEvent(data, id, environment.clock);
   const readItems = batch === undefined ? undefined : compileBatch(batch);
   const compiled = handshakes.map((handshake) => compileHandshake(handshake, data, environment));
@@ -64,14 +66,15 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);
 
-  function read(request: SignedRequest): ReadCallback | Refused {
-    const reading = new CallbackReading(request, decode, environment.origin);
+  function read(request: SignedRequest, signedSha256?: string): ReadCallback | Refused {
+    const reading = new CallbackReading(request, decode, environment.origin, signedSha256);
     const answer = matchHandshake(signed, request, reading);
     if (answer !== undefined) return { kind: "handshake", respond: answer };
     if (isRefused(reading.decoded)) return reading.decoded;
     if (readItems === undefined) {
       const event = readEvent(reading, "");
-      return isRefused(event) ? event : { kind: "event", event };
+      if (isRefused(event)) return event;
+      return { kind: "event", event: signedSha256 === undefined ? event : event.signedAs(signedSha256) };
     }
     const items = readItems(reading);
     if (isRefused(items)) return items;
@@ -96,6 +99,11 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   };
 }
 
+/** Where the id stands, and whether that is signed. @throws TypeError for a place that is none */
+export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
+  return compileText(id, (place) => signs.includes(place));
+}
+
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
@@ -103,7 +111,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
   const type = compileText(data.type);
   const timestamp = compileTimestamp(data.timestamp, clock);
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = [data.data ?? fallback].flat().map(compileLocation);
+  const payloads = [data.data ?? fallback].flat().map((text) => compileLocation(text));
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
   const hashBytes = compileBytesHash(data.bytesScope);
   return (reading, at) => {
@@ -129,11 +137,12 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
 }
 
 function compileBytesHash(scope: ContractData["bytesScope"]): (reading: Readable) => string {
-  if (scope === undefined) return (reading) => reading.sha256();
+  if (scope === undefined) return (reading) => reading.bodySha256();
   const location = compileText(scope);
   return (reading) => {
     const found = location.read(reading);
-    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${reading.sha256()}`)) : reading.sha256();
+    const body = reading.bodySha256();
+    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${body}`)) : body;
   };
 }
 
@@ -169,11 +178,17 @@ function selectHeaders(names: readonly string[], reading: Readable): JsonObject 
 class Envelope implements EventContent {
   readonly json: JsonObject;
   readonly bodySha256: string;
+  signedSha256?: string;
   #body: Uint8Array | undefined;
 
   constructor(json: JsonObject, bodySha256: string) {
     this.json = json;
     this.bodySha256 = bodySha256;
+  }
+
+  signedAs(sha256: string): this {
+    this.signedSha256 = sha256;
+    return this;
   }
 
   get eventId(): string {

@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
-export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled"> {
+export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled" | "signs"> {
   /** The event's own time. */
   readonly eventTime?: ContractData["timestamp"];
 }

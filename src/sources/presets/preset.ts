@@ -9,6 +9,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
+import { signedPlaces } from "../schemes/signed-content.ts";
 import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
@@ -139,8 +140,11 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   const { preset, facts } = data;
   const schemeOf = (options: Options) =>
     typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
-  const contractOf = (options: Options, secrets: readonly string[]) =>
-    typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+  function contractOf(options: Options, secrets: readonly string[]): ContractData {
+    const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+    const isJson = contract.body === undefined || contract.body === "json";
+    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson) };
+  }
   function create(options: Options): SourceDefinition {
     const { secret } = options;
     if (data.answersWithSecret) refuseFunction(preset, "secret", secret);

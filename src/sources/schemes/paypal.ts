@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { type Clock, failed, type Refused, refused } from "../../domain/index.ts";
+import { sha256Hex } from "../contract/parse-body.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
 import { KeysUnavailable } from "./fetched-keys.ts";
@@ -56,10 +57,10 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
         return refused("signature_mismatch", { detail: `PayPal-Cert-Url: ${key}` });
       if ("kind" in key) return key;
       const checksum = crc32(request.body);
-      const index = webhookIds.findIndex((webhookId) => {
-        const content = [Buffer.from(`${id}|${time}|${webhookId}|${checksum}`)];
-        return isSignedBy(key, "rsa-sha256", { content, signature });
-      });
+      const signed = (webhookId: string) => Buffer.from(`${id}|${time}|${webhookId}|${checksum}`);
+      const index = webhookIds.findIndex((webhookId) =>
+        isSignedBy(key, "rsa-sha256", { content: [signed(webhookId)], signature }),
+      );
       if (index === -1) {
         const detail = "PayPal-Transmission-Sig: another webhook id, or a body that was changed on the way";
         return refused("signature_mismatch", { detail });
@@ -69,7 +70,8 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
         const detail = `PayPal-Transmission-Time: ${age} s ago, expected at most ${toleranceSeconds} s`;
         return refused("timestamp_stale", { detail });
       }
-      return { verified: [{ method: "public_key", index }] };
+      const signedSha256 = sha256Hex(signed(webhookIds[index] ?? ""));
+      return { verified: [{ method: "public_key", index }], signedSha256 };
     },
   };
 }

@@ -89,6 +89,18 @@ function placeholder(name: string, options: ContentOptions): Part {
   throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
 }
 
+/**
+ * What a template signs beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts where it is
+ * the only one, beside a body of JSON: between two free texts, what is signed could be divided in another way.
+ */
+export function signedPlaces(template: string, isJson: boolean): string[] {
+  const names = template.split(PLACEHOLDER).filter((_text, place) => place % 2 === 1);
+  if (names.some((name) => ["url", "decodedUrl", "target"].includes(name))) return ["query"];
+  const [only, ...others] = names.filter((name) => name.startsWith("header.") || name.startsWith("query."));
+  if (only === undefined || others.length > 0 || only.includes("|") || !isJson) return [];
+  return [only.startsWith("header.") ? only.toLowerCase() : only];
+}
+
 const KNOWN =
   "{body}, {timestamp}, {header.name}, {header.a|b}, {url}, {decodedUrl}, {method}, {target}, {path}, {query.name} or {secret}";
 

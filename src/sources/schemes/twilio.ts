@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "node:querystring";
 import { isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
 import { parseForm } from "../contract/form.ts";
+import { sha256Hex } from "../contract/parse-body.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import { decodeExactly } from "./encoding.ts";
 import type { HmacData } from "./hmac-data.ts";
@@ -44,13 +45,16 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
         return refuse("signature_malformed", "the request's target has a character that cannot be sent");
       const fields = signedFields(request);
       if (typeof fields !== "string") return fields;
-      const contents = spellings(origin() + request.target).map((url) => Buffer.from(url + fields));
+      const url = origin() + request.target;
+      const contents = spellings(url).map((one) => Buffer.from(one + fields));
       const [claimed = Buffer.of()] = claims.digests;
       const index = digesters.findIndex((digest) => {
         const matches = contents.map((content) => timingSafeEqual(digest(content), claimed));
         return matches.includes(true);
       });
-      if (index >= 0) return { verified: [{ method: "hmac", index }] };
+      // Names and values stand in a row: the same signature fits other forms.
+      if (index >= 0)
+        return { verified: [{ method: "hmac", index }], signedSha256: sha256Hex(Buffer.from(url + fields)) };
       const detail = `${HEADER}: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);
     },
