@@ -81,7 +81,7 @@ async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
 
 export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
   try {
-    return pemKeys(await readFile(file, "utf8"), algorithm);
+    return pemKeys(await readFile(file, "utf8"), algorithm, `JWT_ALGORITHM=${algorithm}`);
   } catch (cause) {
     const got = `got ${JSON.stringify(file)}, which cannot be used: ${errorReason(cause)}`;
     throw new ConfigError([`JWT_PUBLIC_KEY_FILE: ${got}`]);

@@ -120,9 +120,10 @@ const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
+ * @param setting what chose the algorithm, as the caller's user wrote it; the message for a key of another kind names it
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
-export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
+export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string = algorithm): KeyObject[] {
   const kind = KINDS[algorithm];
   if (kind === undefined) throw new TypeError(`${algorithm} has no public keys`);
   if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
@@ -136,9 +137,7 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
     const key = read(block, label, index);
     const got = keyMismatch(key, kind);
     if (got === undefined) return key;
-    throw new Error(
-      `block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for JWT_ALGORITHM=${algorithm}`,
-    );
+    throw new Error(`block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for ${setting}`);
   });
 }
 

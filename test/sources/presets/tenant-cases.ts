@@ -102,6 +102,15 @@ const SIGNATURES: readonly Case[] = [
     },
   },
   {
+    name: "dropbox-sign",
+    tenants: SHARED,
+    source: (secret) => presets.dropboxSign({ ...PATH, secret }),
+    request({ secret }) {
+      const event_hash = hmac("sha256", secret, `${SECONDS}template_created`, "hex");
+      return sent({ event: { event_time: SECONDS, event_type: "template_created", event_hash } });
+    },
+  },
+  {
     name: "adyen",
     tenants: SHARED,
     source: (secret) => presets.adyen({ ...PATH, secret }),

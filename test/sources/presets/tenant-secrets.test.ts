@@ -64,6 +64,8 @@ describe("a preset that cannot have secrets of tenants", () => {
     ["plaid", presets.plaid, "secret"],
     ["wechatPay", presets.wechatPay, "secret"],
     ["zoom", presets.zoom, "secret"],
+    ["linkedin", presets.linkedin, "secret"],
+    ["x", presets.x, "secret"],
     ["smartcar", presets.smartcar, "secret"],
     ["asana", presets.asana, "secret"],
     ["notion", presets.notion, "secret"],
