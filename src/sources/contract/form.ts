@@ -2,6 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { type JsonObject, type JsonValue, type Refused, refused } from "../../domain/index.ts";
 
 const MAX_FIELDS = 1_000;
+/** All that a form's serializer leaves unescaped (URL Standard), and no JSON object, array or text begins with. */
+const FORM_BYTE = /[\w*.%+&=-]/;
 const [AMPERSAND, EQUALS, PERCENT, PLUS, SPACE] = [0x26, 0x3d, 0x25, 0x2b, 0x20];
 
 /**
@@ -60,6 +62,11 @@ function hexDigit(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
+}
+
+/** Whether a body that is a form or JSON is a form, by its first byte: Content-Type is not signed. */
+export function isForm(body: Uint8Array): boolean {
+  return body[0] === undefined || FORM_BYTE.test(String.fromCharCode(body[0]));
 }
 
 /** Fields of a form, bounded in number. */

@@ -27,10 +27,9 @@ export function parseMultipart(
   // A delimiter begins a line; the first one begins the body.
   const bytes = Buffer.concat([Buffer.from("\r\n"), body]);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  if (!bytes.subarray(0, delimiter.length).equals(delimiter)) {
-    return malformedBody("multipart: the body does not begin with its boundary");
-  }
-  for (let at = 0; ; ) {
+  let at = bytes.indexOf(delimiter);
+  if (at !== 0) return malformedBody("multipart: the body does not begin with its boundary");
+  while (at !== -1) {
     const start = at + delimiter.length;
     const mark = bytes.toString("latin1", start, start + 2);
     if (mark === "--") return { value: fields.object };
