@@ -20,6 +20,27 @@ const FACTS: PlatformFacts = {
   retryHours: 25,
 };
 
+/** Ids, codes, amounts and times: what a merchant or a buyer writes freely (`subject`, `body`) may hold `&`. */
+const PLAIN = [
+  "app_id",
+  "auth_app_id",
+  "buyer_id",
+  "charset",
+  "gmt_close",
+  "gmt_create",
+  "gmt_payment",
+  "gmt_refund",
+  "notify_id",
+  "notify_time",
+  "notify_type",
+  "out_trade_no",
+  "refund_fee",
+  "seller_id",
+  "total_amount",
+  "trade_no",
+  "trade_status",
+];
+
 const CONTRACT: ContractData = {
   body: "form",
   id: "body.notify_id",
@@ -36,7 +57,8 @@ const CONTRACT: ContractData = {
 /**
  * Alipay's asynchronous notifications: a form with `sign`, RSA-SHA256 (`RSA2`) over its sorted fields. Only `RSA2` is
  * taken, and only forms in UTF-8 (the application's `charset`). The response must be the seven letters `success`. Alipay
- * asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows.
+ * asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows. The signed text escapes
+ * neither `&` nor `=`: a field of free text, such as `subject`, may hold what was signed as the fields after it.
  * Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws TypeError that names the option that is wrong
@@ -47,7 +69,7 @@ export function alipay(options: AlipayOptions): SourceDefinition {
     preset: "alipay",
     facts: FACTS,
     settings: options,
-    ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme({ keys })),
+    ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme({ keys, plain: PLAIN })),
     secrets: [],
     contract: CONTRACT,
   });

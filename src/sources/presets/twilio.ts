@@ -15,7 +15,7 @@ const FACTS: PlatformFacts = {
 };
 
 const CONTRACT: ContractData = {
-  body: { byContentType: { "application/json": "json", "*": "form" } },
+  body: "json-or-form",
   id: ["header.I-Twilio-Idempotency-Token", "sha256"],
   type: [
     "body.EventType",

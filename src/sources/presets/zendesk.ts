@@ -22,7 +22,7 @@ export const zendesk = hmacPreset({
     timestamp: { header: "X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", toleranceSeconds: null },
   },
   contract: {
-    body: { byContentType: { "application/x-www-form-urlencoded": "form", "*": "json" } },
+    body: "json-or-form",
     id: ["header.X-Zendesk-Webhook-Invocation-Id", "{header.X-Zendesk-Webhook-Signature-Timestamp}.{sha256}"],
     type: ["body.type", "=webhook"],
     timestamp: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso" },

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "node:querystring";
 import { isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
-import { parseForm } from "../contract/form.ts";
+import { isForm, parseForm } from "../contract/form.ts";
 import { sha256Hex } from "../contract/parse-body.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import { decodeExactly } from "./encoding.ts";
@@ -71,7 +71,7 @@ function signedFields(request: SignedRequest): string | Refused {
   if (body.length === 0) return "";
   // Read as another format than it was signed in, the same bytes would be another event.
   const [type = ""] = (headers["content-type"]?.[0] ?? "").split(";", 1);
-  if (type.trim().toLowerCase() !== FORM)
+  if (type.trim().toLowerCase() !== FORM || !isForm(body))
     return refuse("signature_malformed", `Content-Type: expected ${FORM}, or bodySHA256 in the address`);
   const form = parseForm(body);
   return isRefused(form) ? refuse("signature_malformed", `the form: ${form.code}`) : inARow(form.value);

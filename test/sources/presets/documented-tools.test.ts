@@ -230,6 +230,16 @@ describe("Zendesk's trigger", () => {
     expect(eventAt(later).bodySha256).not.toBe(eventAt(ISO).bodySha256);
   });
 
+  it("Zendesk's trigger is read by its signed bytes, whatever its Content-Type says", () => {
+    const body = JSON.stringify({ type: "ticket.created", subject: "x&type=ticket.paid&a=" });
+    const headers = {
+      "X-Zendesk-Webhook-Invocation-Id": "1",
+      "Content-Type": "application/x-www-form-urlencoded",
+    };
+    expect(eventsOf(contract, requestOf(body, { headers }))[0]!.typeOf()).toBe("ticket.created");
+    expect(eventsOf(contract, requestOf("type=ticket.paid", { headers }))[0]!.typeOf()).toBe("ticket.paid");
+  });
+
   it("Zendesk's trigger has one key of its signed bytes under any invocation", () => {
     const other = eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "2" });
     expect(other.bodySha256).toBe(eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "1" }).bodySha256);

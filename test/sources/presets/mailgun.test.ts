@@ -67,6 +67,23 @@ describe("a callback of Mailgun", () => {
     expect(await verify(body)).toMatchObject({ kind: "refused", code });
   });
 
+  it("a callback of Mailgun whose token is a number is refused, since longer digits would be a new id", async () => {
+    const token = "1234567890123456";
+    const signature = createHmac("sha256", KEY)
+      .update(TIMESTAMP + token)
+      .digest("hex");
+    const text = JSON.stringify({
+      signature: { timestamp: TIMESTAMP, token, signature },
+      "event-data": EVENT,
+    });
+    expect(await verify(text)).toMatchObject({ verified: [{ index: 0 }] });
+    for (const digits of [token, `${token}.00000000001`])
+      expect(await verify(text.replace(`"${token}"`, digits))).toMatchObject({ code: "signature_malformed" });
+    expect(await verify(text.replace(`"${TIMESTAMP}"`, TIMESTAMP))).toMatchObject({
+      code: "signature_malformed",
+    });
+  });
+
   it("a callback of Mailgun that a handler rejects is answered 406, so that Mailgun sends it no more", () => {
     const { contract } = openPreset(mailgun({ secret: KEY }));
     expect(contract.respond?.(refused("event_invalid"))).toMatchObject({ status: 406 });

@@ -71,6 +71,21 @@ describe("a callback of Twilio", () => {
     });
   });
 
+  it("a callback of Twilio whose body is hashed in the address is read as JSON, whatever its Content-Type", () => {
+    const body = '{"type":"signed","a":"x&MessageStatus=delivered&b="}';
+    for (const type of ["application/json", FORM, "text/plain"]) {
+      const read = contract.read(requestOf(body, { headers: { "Content-Type": type } }));
+      expect(read).toMatchObject({ event: { json: { event_type: "signed" } } });
+    }
+  });
+
+  it("a callback of Twilio that is signed as a form is refused where it would be read as JSON", () => {
+    const body = '{"type":"x"}=1';
+    expect(scheme.verify(posted({ text: `${ADDRESS}{"type":"x"}1`, body }))).toMatchObject({
+      code: "signature_malformed",
+    });
+  });
+
   it.each([["abc"], ["00".repeat(32)]])("is refused where bodySHA256 is %s", (hash) => {
     const target = `/api/twilio/callback?bodySHA256=${hash}`;
     const text = `${ADDRESS}?bodySHA256=${hash}`;
