@@ -2,6 +2,7 @@ export * from "./callback-log.ts";
 export * from "./canonical-base64url.ts";
 export * from "./clock.ts";
 export * from "./diagnosis.ts";
+export * from "./endpoint-paths.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./event-type.ts";
