@@ -8,7 +8,9 @@ import { UsageError } from "./user-error.ts";
 
 /** They take more than a secret. */
 const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp"];
-/** A secret of a form that every preset takes: the preset is made for its facts alone. */
+/** What the tests of a project that init wrote read. */
+const TEST_ENV = ".env.test";
+/** A secret of a form that every preset takes: for tests, and for a preset that is made for its facts alone. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
 /** Adds a source to the project in this folder: twice is the same as once. @throws UsageError for an unknown preset */
@@ -20,6 +22,8 @@ export async function addSource(given: string, { env = ".env" }: { readonly env?
   const done = [
     ...(file === undefined ? [] : [addToConfig(file, code)]),
     addToEnv(env, { [variable]: "", ...(file === undefined && { SOURCES: name }) }),
+    // The configuration is the tests' as well, and without a secret it is refused.
+    ...(existsSync(TEST_ENV) ? [addToEnv(TEST_ENV, { [variable]: PLACEHOLDER })] : []),
   ];
   process.stdout.write(`${done.join("\n")}\n\n${await nextSteps(name, variable, env)}`);
 }
@@ -60,7 +64,7 @@ function addToEnv(file: string, variables: Readonly<Record<string, string>>): st
   for (const [name, value] of Object.entries(variables)) {
     const there = present[name];
     if (there === undefined) text += `${name}=${value}\n`;
-    else if (value === "" || there.split(",").some((one) => one.trim() === value)) continue;
+    else if (name !== "SOURCES" || there.split(",").some((one) => one.trim() === value)) continue;
     else text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, "m"), `$1${there},${value}`);
     added.push(name);
   }
