@@ -1,13 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { CONFIG_FILE_NAMES, closestName, secretVariables } from "../config/index.ts";
-import { PRESET_NAMES, type PresetName } from "../sources/index.ts";
+import { CONFIG_FILE_NAMES, secretVariables } from "../config/index.ts";
+import { closestName } from "../domain/index.ts";
+import { moreThanSecret, PRESET_NAMES, type PresetName } from "../sources/index.ts";
 import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
-/** They take more than a secret. */
-const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp"];
 /** What the tests of a project that init wrote read. */
 const TEST_ENV = ".env.test";
 /** A secret of a form that every preset takes: for tests, and for a preset that is made for its facts alone. */
@@ -29,12 +28,11 @@ export async function addSource(given: string, { env = ".env" }: { readonly env?
 }
 
 function presetNamed(given: string): PresetName {
-  const name = PRESET_NAMES.find((one) => one === given);
+  // As it is spelt in SOURCES, or in code.
+  const name = PRESET_NAMES.find((one) => one === given || camelCase(one) === given);
   if (name !== undefined) return name;
-  if (WITH_OPTIONS.includes(given))
-    throw new UsageError(
-      `"${given}" takes more than a secret: import { ${camelCase(given)} } from "oncehook/sources" in oncehook.config.ts, and name it in \`sources\``,
-    );
+  const needs = moreThanSecret(given);
+  if (needs !== undefined) throw new UsageError(needs);
   const meant =
     closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
   const hint = meant === undefined ? `there are ${PRESET_NAMES.join(", ")}` : `did you mean ${meant}?`;

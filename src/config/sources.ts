@@ -1,8 +1,14 @@
 import type { z } from "zod";
-import { endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
-import { LEARNING_PRESETS, PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
+import { closestName, endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
+import {
+  LEARNING_PRESETS,
+  moreThanSecret,
+  PRESET_NAMES,
+  type PresetName,
+  type SourceDefinition,
+} from "../sources/index.ts";
 import type { OAUTH_VARIABLES } from "./oauth.ts";
-import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
+import type { Environment, Problems, Reading } from "./read-variables.ts";
 import type { LIMIT_VARIABLES } from "./server.ts";
 import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
@@ -121,6 +127,11 @@ const someCidrs = cidrs.refine(({ length }) => length > 0).describe(cidrs.descri
 
 function presetSource(name: string, env: Environment, problems: Problems): PresetSource[] {
   if (!isPresetName(name)) {
+    const needs = moreThanSecret(name);
+    if (needs !== undefined) {
+      problems.add(["SOURCES"], needs);
+      return [];
+    }
     const meant = closestName(name, PRESET_NAMES);
     const hint = meant === undefined ? "docs/platforms.md lists them" : `did you mean ${meant}?`;
     problems.add(["SOURCES"], `got ${JSON.stringify(name)}, for which there is no preset; ${hint}`);

@@ -1,6 +1,7 @@
 export * from "./callback-log.ts";
 export * from "./canonical-base64url.ts";
 export * from "./clock.ts";
+export * from "./closest-name.ts";
 export * from "./diagnosis.ts";
 export * from "./endpoint-paths.ts";
 export * from "./errors.ts";

@@ -106,7 +106,8 @@ describe("oncehook sources add", () => {
     ["strip", "did you mean stripe?"],
     ["githbu", "did you mean github?"],
     ["nobody", "there are adyen, adyen-platform"],
-    ["meta", '"meta" takes more than a secret'],
+    ["meta", "meta needs more than a secret: import { meta }"],
+    ["wechatPay", "wechatPay needs more than a secret: import { wechatPay }"],
   ])("refuses %s with a suggestion, and writes nothing", (given, hint) =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
       const { code, stderr } = await add(given);

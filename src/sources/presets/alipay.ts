@@ -3,6 +3,7 @@ import { createFormSignatureScheme } from "../schemes/form-signature.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AlipayOptions extends SourceSettings {
   /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
@@ -41,6 +42,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function alipay(options: AlipayOptions): SourceDefinition {
+  assertOptionNames("alipay", options, { publicKey: true });
   const keys = secretsOf("alipay", options.publicKey, "publicKey");
   return defineSource({
     preset: "alipay",

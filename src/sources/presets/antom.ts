@@ -4,6 +4,7 @@ import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AntomOptions extends SourceSettings {
   /** Antom's public key as its dashboard shows it, base64 or PEM; several while it is rotated. */
@@ -47,6 +48,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function antom(options: AntomOptions): SourceDefinition {
+  assertOptionNames("antom", options, { publicKey: true });
   const keys = secretsOf("antom", options.publicKey, "publicKey");
   return defineSource({
     preset: "antom",

@@ -3,6 +3,7 @@ import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /** As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. */
@@ -24,6 +25,7 @@ export interface PublicKeyPreset {
 export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
   const { preset, facts, scheme, contract } = data;
   function create(options: PublicKeyOptions): SourceDefinition {
+    assertOptionNames(preset, options, { publicKey: true });
     const keys = secretsOf(preset, options.publicKey, "publicKey");
     return defineSource({
       preset,
