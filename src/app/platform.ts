@@ -1,9 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
-import { type Clock, errorReason } from "../domain/index.ts";
+import { type Clock, endpointPaths, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { endpointPaths } from "../http/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
 import {
   allOf,

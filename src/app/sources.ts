@@ -1,8 +1,7 @@
 import type { EndpointCheckView, Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
-import { PLATFORM } from "../domain/index.ts";
-import { endpointPaths } from "../http/index.ts";
+import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import { addressesOf, addressViews, describeSource, handlerViews, recentCounts } from "./describe-source.ts";
 import {

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PLATFORM } from "../domain/index.ts";
+import { closestName, PLATFORM } from "../domain/index.ts";
 import type { SourceDefinition } from "../sources/index.ts";
 import type { Migration } from "../store/index.ts";
-import { ConfigError, closestName } from "./read-variables.ts";
+import { ConfigError } from "./read-variables.ts";
 import { sourceProblems } from "./sources.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */

@@ -264,7 +264,7 @@ describe("a scheme that cannot be right", () => {
   const data = (key: KeyFormat): HmacData => ({ ...STRIPE, key });
   it.each([
     [data("text"), [], "secret: got none, expected at least one"],
-    [data("text"), [""], "secret: got an empty text"],
+    [data("text"), [""], "secret: got an empty text, expected what the platform shows"],
     [data("text"), [Buffer.of()], "secret: got an empty key"],
     [data("whsec"), ["whsec_"], "secret: got an empty key"],
     [data("text"), ["good", "bad\n"], "secret 2 of 2: got a text with white space or a newline around it"],

@@ -23,6 +23,7 @@ import {
 } from "../platform.ts";
 import { checkDatabase } from "./check-database.ts";
 import { type Finding, failure, ok, problemsOf, warning } from "./check-secrets.ts";
+import { checkSources } from "./check-sources.ts";
 
 export async function runDoctor(
   config: Config,
@@ -36,6 +37,7 @@ export async function runDoctor(
     ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
+    ...(await checkSources(config)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config, handlers)),

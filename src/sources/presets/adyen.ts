@@ -3,6 +3,7 @@ import { createAdyenItemsScheme } from "../schemes/adyen.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const ACCEPTED = { body: "[accepted]" };
 
@@ -32,6 +33,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function adyen(options: PresetOptions): SourceDefinition {
+  assertOptionNames("adyen", options, { secret: true });
   return defineSource({
     preset: "adyen",
     facts: FACTS,

@@ -4,6 +4,7 @@ import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AlipayOptions extends SourceSettings {
   /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
@@ -64,6 +65,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function alipay(options: AlipayOptions): SourceDefinition {
+  assertOptionNames("alipay", options, { publicKey: true });
   const use = { settings: options, option: "publicKey" };
   return defineSource({
     preset: "alipay",

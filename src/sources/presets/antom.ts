@@ -5,6 +5,7 @@ import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
 import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AntomOptions extends SourceSettings {
   /** Antom's public key as its dashboard shows it, base64 or PEM; several while it is rotated. */
@@ -48,6 +49,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function antom(options: AntomOptions): SourceDefinition {
+  assertOptionNames("antom", options, { publicKey: true });
   const use = { settings: options, option: "publicKey" };
   return defineSource({
     preset: "antom",

@@ -6,6 +6,7 @@ import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } f
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, refuseFunction } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
@@ -49,6 +50,7 @@ const contractOf = (current: BraintreeKeys): ContractData => ({
  * @throws TypeError that names the option that is wrong
  */
 export function braintree(options: BraintreeOptions): SourceDefinition {
+  assertOptionNames("braintree", options, { keys: true });
   const keys = keysOf(options.keys);
   const [current] = keys as [BraintreeKeys];
   return defineSource({

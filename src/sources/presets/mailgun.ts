@@ -3,6 +3,7 @@ import { createMailgunScheme } from "../schemes/mailgun.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Mailgun",
@@ -28,6 +29,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function mailgun(options: PresetOptions): SourceDefinition {
+  assertOptionNames("mailgun", options, { secret: true });
   return defineSource({
     preset: "mailgun",
     facts: FACTS,

@@ -9,6 +9,7 @@ import {
   sharedSecretKeys,
 } from "./jwt-preset.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */
@@ -47,6 +48,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function monday(options: MondayOptions): SourceDefinition {
+  assertOptionNames("monday", options, { secret: true, audience: true });
   const { audience } = options;
   if (audience !== undefined)
     requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");

@@ -18,7 +18,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
-import { settingsOf } from "./source-settings.ts";
+import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -78,7 +78,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       `${preset}: \`reconcile\`: got it with a path that has parameters; the platform's list names no tenant`,
     );
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
-  scheme(NOWHERE);
+  named(preset, () => scheme(NOWHERE));
   createEventContract(contract, NOWHERE);
   const isWanted = compileFilters(settings);
   return {
@@ -102,6 +102,16 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   };
 }
 
+/** A scheme knows nothing of presets. @throws TypeError that names the preset */
+function named(preset: string, make: () => unknown): void {
+  try {
+    make();
+  } catch (cause) {
+    if (!(cause instanceof TypeError) || cause.message.includes(": `")) throw cause;
+    throw new TypeError(`${preset}: ${cause.message}`, { cause });
+  }
+}
+
 function learns({ handshakes = [] }: ContractData): boolean {
   return handshakes.some(({ reply }) => reply.kind === "learn");
 }
@@ -114,6 +124,10 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
   /** Its contract needs the secret, which cannot be that of a tenant then. */
   readonly answersWithSecret?: true;
+  /** The options that only this preset has. */
+  readonly own?: Readonly<Record<Exclude<keyof Options, keyof PresetOptions | "reconcile">, true>>;
+  /** What is wrong with a secret that the scheme could use; undefined where nothing is. */
+  readonly secretFault?: (secret: string) => string | undefined;
   /** The other options that scheme and contract need, made up, for the description of the preset. */
   readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
@@ -138,6 +152,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): Preset<Options> {
   const { preset, facts } = data;
+  const own = [...(data.reconcile === undefined ? [] : ["reconcile"]), ...Object.keys(data.own ?? {})];
+  const known = ["secret", ...own, ...SETTING_NAMES];
   const schemeOf = (options: Options) =>
     typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
   function contractOf(options: Options, secrets: readonly string[]): ContractData {
@@ -146,10 +162,12 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson) };
   }
   function create(options: Options): SourceDefinition {
+    assertKnown(preset, options, known);
     const { secret } = options;
     if (data.answersWithSecret) refuseFunction(preset, "secret", secret);
     const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
+    assertNoFault(preset, secrets, (one) => data.secretFault?.(one));
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
     const isLearning = learns(contract);
@@ -265,7 +283,26 @@ function givenSecrets(preset: string, given: SecretOption | TenantSecrets, optio
   const texts = secrets.filter((secret) => typeof secret === "string");
   const wrong = secrets.find((secret) => typeof secret !== "string");
   if (wrong !== undefined) throw new TypeError(expectedSecret(preset, option, typeof wrong));
+  assertNoFault(preset, texts, (one) => (QUOTED.test(one) ? QUOTES : undefined), option);
   return texts;
+}
+
+/** A file of variables that no shell reads keeps them, as `docker run --env-file` does. */
+const QUOTED = /^(["'`]).*\1$/s;
+const QUOTES = "got a text in quotation marks, which would be a part of it; remove them";
+
+/** @throws TypeError that names the secret by its place, and not by its text */
+function assertNoFault(
+  preset: string,
+  secrets: readonly string[],
+  faultOf: (secret: string) => string | undefined,
+  option = "secret",
+): void {
+  for (const [at, secret] of secrets.entries()) {
+    const fault = faultOf(secret);
+    const place = secrets.length === 1 ? "" : ` ${at + 1} of ${secrets.length}`;
+    if (fault !== undefined) throw new TypeError(`${preset}: \`${option}\`${place}: ${fault}`);
+  }
 }
 
 function expectedSecret(preset: string, option: string, got: string): string {

@@ -4,6 +4,7 @@ import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
 import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /**
@@ -28,6 +29,7 @@ export interface PublicKeyPreset {
 export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
   const { preset, facts, scheme, contract } = data;
   function create(options: PublicKeyOptions): SourceDefinition {
+    assertOptionNames(preset, options, { publicKey: true });
     const use = { settings: options, option: "publicKey" };
     return defineSource({
       preset,

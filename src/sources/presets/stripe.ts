@@ -39,6 +39,9 @@ export const stripe = hmacPreset<StripeOptions>({
     hasSignedTime: true,
   },
   reconcile: stripeEvents,
+  // An API key would verify nothing.
+  secretFault: (secret) =>
+    /^[srp]k_/.test(secret) ? "got an API key, expected the endpoint's signing secret (whsec_…)" : undefined,
   sample: (type, id, now) => ({
     body: {
       id,

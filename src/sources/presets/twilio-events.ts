@@ -3,6 +3,7 @@ import { createTwilioScheme } from "../schemes/twilio.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio Event Streams",
@@ -25,6 +26,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function twilioEvents(options: PresetOptions): SourceDefinition {
+  assertOptionNames("twilio-events", options, { secret: true });
   return defineSource({
     preset: "twilio-events",
     facts: FACTS,

@@ -6,6 +6,7 @@ import { createTwilioScheme } from "../schemes/twilio.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio",
@@ -44,6 +45,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function twilio(options: PresetOptions): SourceDefinition {
+  assertOptionNames("twilio", options, { secret: true });
   return defineSource({
     preset: "twilio",
     facts: FACTS,
