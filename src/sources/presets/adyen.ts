@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createAdyenItemsScheme } from "../schemes/adyen.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 const ACCEPTED = { body: "[accepted]" };
 
@@ -32,13 +32,13 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function adyen(options: PresetOptions): SourceDefinition {
-  const secrets = secretsOf("adyen", options.secret);
   return defineSource({
     preset: "adyen",
     facts: FACTS,
     settings: options,
-    secrets,
-    scheme: () => createAdyenItemsScheme({ secrets }),
+    ...secretParts("adyen", options.secret, { settings: options }, (secrets) =>
+      createAdyenItemsScheme({ secrets }),
+    ),
     contract: CONTRACT,
   });
 }

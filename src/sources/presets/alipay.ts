@@ -1,12 +1,13 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createFormSignatureScheme } from "../schemes/form-signature.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, secretParts } from "./preset.ts";
 
 export interface AlipayOptions extends SourceSettings {
   /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
-  readonly publicKey: SecretOption;
+  readonly publicKey: SecretOption | TenantSecrets;
 }
 
 const SUCCESS = { body: "success" };
@@ -41,13 +42,13 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function alipay(options: AlipayOptions): SourceDefinition {
-  const keys = secretsOf("alipay", options.publicKey, "publicKey");
+  const use = { settings: options, option: "publicKey" };
   return defineSource({
     preset: "alipay",
     facts: FACTS,
     settings: options,
+    ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme({ keys })),
     secrets: [],
-    scheme: () => createFormSignatureScheme({ keys }),
     contract: CONTRACT,
   });
 }

@@ -5,7 +5,7 @@ import type { Readable } from "../contract/reading.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "../schemes/braintree.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource } from "./preset.ts";
+import { defineSource, refuseFunction } from "./preset.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
@@ -70,6 +70,7 @@ braintree.describe = describe({
 });
 
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
+  refuseFunction("braintree", "keys", given);
   const keys = [given].flat().filter((key) => key !== undefined);
   const isWrong = keys.some(
     (key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string",

@@ -19,9 +19,9 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
-import { defineSource, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, type SecretOption, secretsOf } from "./preset.ts";
 
-export interface DingTalkOptions extends PresetOptions {
+export interface DingTalkOptions extends FixedSecretOptions {
   /** The `aes_key` beside the token (`secret`): 43 characters. Several while it is rotated. */
   readonly aesKey: SecretOption;
   /** Whom messages are for: AppKey of an application, CorpId of a company, SuiteKey of a third party. */

@@ -4,9 +4,9 @@ import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
 
-export interface LivekitOptions extends PresetOptions {
+export interface LivekitOptions extends FixedSecretOptions {
   /** The API key that signs the webhooks; `secret` is its API secret. Several while a pair is rotated. */
   readonly apiKey: string | readonly string[];
 }

@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createMailgunScheme } from "../schemes/mailgun.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "Mailgun",
@@ -28,14 +28,12 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function mailgun(options: PresetOptions): SourceDefinition {
-  const secrets = secretsOf("mailgun", options.secret);
   return defineSource({
     preset: "mailgun",
     facts: FACTS,
     settings: options,
-    secrets,
+    ...secretParts("mailgun", options.secret, { settings: options }, createMailgunScheme),
     credential: "the `signature` of its body",
-    scheme: () => createMailgunScheme(secrets),
     contract: CONTRACT,
   });
 }

@@ -2,14 +2,19 @@ import {
   createMessageSignatureScheme,
   type MessageSignatureKey,
 } from "../schemes/http-message-signatures.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { Scheme } from "../schemes/scheme.ts";
+import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource } from "./preset.ts";
+import { defineSource, tenantSecrets } from "./preset.ts";
 
 /** A sender that signs by RFC 9421, HTTP Message Signatures. */
 export interface MessageSignatureSourceOptions extends SourceSettings, OwnContract {
-  /** All of them verify, each under its `keyid`; the current one first. */
-  readonly keys: readonly MessageSignatureKey[];
+  /**
+   * All of them verify, each under its `keyid`; the current one first. A function of the path's parameters where each tenant has
+   * keys of its own.
+   */
+  readonly keys: readonly MessageSignatureKey[] | TenantSecrets<MessageSignatureKey>;
   /** How far `created` may lie from now, both ways. Default 300. */
   readonly toleranceSeconds?: number;
   /** What must be covered beside `content-digest`. Default `@method` and `@path`. */
@@ -31,25 +36,41 @@ const ALGORITHMS = [
 export function messageSignatures(options: MessageSignatureSourceOptions): SourceDefinition {
   assertOptions("messageSignatures", options, OWN);
   const { keys, toleranceSeconds = 300, required, tag } = options;
-  assertKeys(keys);
+  if (typeof keys !== "function") assertKeys(keys);
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
     throw new TypeError("messageSignatures: `toleranceSeconds`: expected seconds, such as 300");
-  const shared = keys.flatMap(({ algorithm, key }) =>
-    algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
-  );
+  const make = (known: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
+    assertKeys(known);
+    return createMessageSignatureScheme({
+      ...{ keys: known, toleranceSeconds, clock, origin },
+      ...(required !== undefined && { required }),
+      ...(tag !== undefined && { tag }),
+    });
+  };
   return defineSource({
     preset: "message-signatures",
     facts: { title: "HTTP Message Signatures", docs: "docs/sources.md", proof: "own" },
     settings: options,
-    secrets: shared,
-    scheme: ({ clock, origin }) =>
-      createMessageSignatureScheme({
-        ...{ keys, toleranceSeconds, clock, origin },
-        ...(required !== undefined && { required }),
-        ...(tag !== undefined && { tag }),
-      }),
+    ...keyParts(options, make),
     contract: contractOf(options, OWN),
   });
+}
+
+function keyParts(
+  options: MessageSignatureSourceOptions,
+  make: (keys: readonly MessageSignatureKey[], environment: SourceEnvironment) => Scheme,
+): Pick<Parameters<typeof defineSource>[0], "secrets" | "scheme" | "hasTenantSecrets"> {
+  const { keys } = options;
+  if (typeof keys === "function") {
+    const ofTenants = tenantSecrets("messageSignatures", keys, options, "keys");
+    const scheme = (environment: SourceEnvironment) =>
+      createTenantScheme(environment.name, ofTenants, (known) => make(known, environment));
+    return { secrets: [], hasTenantSecrets: true, scheme };
+  }
+  const shared = keys.flatMap(({ algorithm, key }) =>
+    algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
+  );
+  return { secrets: shared, scheme: (environment) => make(keys, environment) };
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {

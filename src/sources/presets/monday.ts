@@ -8,7 +8,7 @@ import {
   requireText,
   sharedSecretKeys,
 } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */
@@ -47,14 +47,11 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function monday(options: MondayOptions): SourceDefinition {
-  const secrets = secretsOf("monday", options.secret);
   const { audience } = options;
   if (audience !== undefined)
     requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
-  const keys = sharedSecretKeys(secrets);
   const token = {
     algorithm: "HS256",
-    keys,
     header: credentialHeader("Authorization", ""),
     issuer: null,
     clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
@@ -65,8 +62,13 @@ export function monday(options: MondayOptions): SourceDefinition {
     preset: "monday",
     facts: FACTS,
     settings: options,
-    secrets,
-    scheme: (environment) => createAddressedScheme(token, environment, audience),
+    ...secretParts(
+      "monday",
+      options.secret,
+      { settings: options, mismatch: "jwt_signature" },
+      (secrets, environment) =>
+        createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
+    ),
     contract: CONTRACT,
   });
 }

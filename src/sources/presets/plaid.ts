@@ -8,9 +8,9 @@ import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
 
-export interface PlaidOptions extends PresetOptions {
+export interface PlaidOptions extends FixedSecretOptions {
   /** Of the account, with which `secret` asks Plaid for its verification keys; several secrets are asked with in turn. */
   readonly clientId: string;
   /** Default: `production`. */

@@ -9,7 +9,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
   SourceDefinition,
@@ -30,10 +30,16 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption | TenantSecrets;
 }
 
+/** Options of a preset that needs its secret for more than to verify, so that its tenants cannot have their own. */
+export interface FixedSecretOptions extends SourceSettings {
+  /** As the platform shows it; several while it is rotated, the current one first: all of them verify. */
+  readonly secret: SecretOption;
+}
+
 /** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
 export interface LearningOptions extends SourceSettings {
   /** One that is known already. */
-  readonly secret?: SecretOption | TenantSecrets;
+  readonly secret?: SecretOption;
 }
 
 interface SourceParts
@@ -65,7 +71,11 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
   const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
-  const { unhandled } = settings;
+  const { unhandled, path } = settings;
+  if (reconcile !== undefined && hasParameters(path))
+    throw new TypeError(
+      `${preset}: \`reconcile\`: got it with a path that has parameters; the platform's list names no tenant`,
+    );
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   scheme(NOWHERE);
   createEventContract(contract, NOWHERE);
@@ -101,6 +111,8 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
+  /** Its contract needs the secret, which cannot be that of a tenant then. */
+  readonly answersWithSecret?: true;
   /** The other options that scheme and contract need, made up, for the description of the preset. */
   readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
@@ -112,7 +124,10 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
 }
 
 /** A preset's options that may have `reconcile`; most presets ignore it, since their platforms list no events. */
-type ReconcilableOptions = LearningOptions & { readonly reconcile?: ReconcileOptions };
+interface ReconcilableOptions extends SourceSettings {
+  readonly secret?: SecretOption | TenantSecrets;
+  readonly reconcile?: ReconcileOptions;
+}
 
 /**
  * A preset whose platform signs with a shared secret.
@@ -128,11 +143,13 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
   function create(options: Options): SourceDefinition {
     const { secret } = options;
+    if (data.answersWithSecret) refuseFunction(preset, "secret", secret);
     const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
     const isLearning = learns(contract);
+    if (isLearning) refuseFunction(preset, "secret", secret);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
@@ -140,6 +157,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     const make = ({ clock, origin }: SourceEnvironment) => {
       return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
     };
+    // Secrets of tenants come later, and how the platform signs is looked at now.
+    if (ofTenants !== undefined && typeof scheme.key !== "function") make(NOWHERE)([ANY_FORMAT]);
     return defineSource({
       preset,
       facts,
@@ -170,18 +189,68 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   return create;
 }
 
+const hasParameters = (path: string | undefined) => path?.includes("/:") === true;
+
 /** @throws TypeError where no path tells the tenants apart */
-function tenantSecrets(preset: string, secret: TenantSecrets, { path }: SourceSettings): TenantSecrets {
-  if (path?.includes("/:")) return secret;
+export function tenantSecrets<Secret>(
+  preset: string,
+  secret: TenantSecrets<Secret>,
+  { path }: SourceSettings,
+  option = "secret",
+): TenantSecrets<Secret> {
+  if (hasParameters(path)) return secret;
   throw new TypeError(
-    `${preset}: \`secret\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
+    `${preset}: \`${option}\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
   );
 }
 
+/** @throws TypeError for a function of tenants, which this preset cannot ask */
+export function refuseFunction(preset: string, option: string, given: unknown): void {
+  if (typeof given !== "function") return;
+  throw new TypeError(
+    `${preset}: \`${option}\`: got a function, expected what the platform shows: this preset cannot have one for each ` +
+      "tenant. Give each tenant a source of its own",
+  );
+}
+
+interface SecretUse {
+  readonly settings: SourceSettings;
+  /** The option that holds them. Default: `secret`. */
+  readonly option?: string;
+  /** How the scheme refuses what none of them has made. Default: `signature_mismatch`. */
+  readonly mismatch?: SecretMismatch;
+}
+
+/**
+ * The secrets of a source, or those of its tenants, with a scheme that is made of nothing else.
+ * @throws TypeError where none is set, or no path tells the tenants apart
+ */
+export function secretParts(
+  preset: string,
+  given: SecretOption | TenantSecrets,
+  { settings, option = "secret", mismatch }: SecretUse,
+  make: (secrets: readonly string[], environment: SourceEnvironment) => Scheme,
+): Pick<SourceParts, "secrets" | "scheme" | "hasTenantSecrets"> {
+  if (typeof given !== "function") {
+    const secrets = secretsOf(preset, given, option);
+    return { secrets, scheme: (environment) => make(secrets, environment) };
+  }
+  const ofTenants = tenantSecrets(preset, given, settings, option);
+  return {
+    secrets: [],
+    hasTenantSecrets: true,
+    scheme: (environment) =>
+      createTenantScheme(environment.name, ofTenants, (secrets) => make(secrets, environment), mismatch),
+  };
+}
+
 const EXAMPLE_SECRET = "of no source";
+/** A text, hexadecimal digits and base64. */
+const ANY_FORMAT = "0".repeat(64);
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption | TenantSecrets, option = "secret"): string[] {
+  refuseFunction(preset, option, given);
   const secrets = givenSecrets(preset, given, option);
   if (secrets.length === 0) throw new TypeError(expectedSecret(preset, option, "none"));
   return secrets;

@@ -1,12 +1,16 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, secretParts } from "./preset.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
-  /** As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. */
-  readonly publicKey: SecretOption;
+  /**
+   * As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. A function of
+   * the path's parameters where each tenant has keys of its own.
+   */
+  readonly publicKey: SecretOption | TenantSecrets;
 }
 
 /** What a preset is made of whose platform signs with a private key. */
@@ -24,13 +28,15 @@ export interface PublicKeyPreset {
 export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
   const { preset, facts, scheme, contract } = data;
   function create(options: PublicKeyOptions): SourceDefinition {
-    const keys = secretsOf(preset, options.publicKey, "publicKey");
+    const use = { settings: options, option: "publicKey" };
     return defineSource({
       preset,
       facts,
       settings: options,
+      ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
+        createPublicKeyScheme(scheme, { keys, clock, origin }),
+      ),
       secrets: [],
-      scheme: ({ clock, origin }) => createPublicKeyScheme(scheme, { keys, clock, origin }),
       contract,
     });
   }

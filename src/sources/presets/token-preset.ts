@@ -7,7 +7,7 @@ import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, type Preset } from "./describe.ts";
 import { assertText } from "./own-source.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 /** What a preset is made of whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
 interface UnsignedPreset {
@@ -35,17 +35,18 @@ function unsignedPreset<Options extends PresetOptions>(
   { shown, name, scheme, headers }: Credential<Options>,
 ): Preset<Options> {
   function create(options: Options): SourceDefinition {
-    const secrets = secretsOf(preset, options.secret);
+    const use = { settings: options, mismatch: "token_mismatch" } as const;
+    const parts = secretParts(preset, options.secret, use, (secrets) => scheme(secrets, options));
+    const [current] = parts.secrets;
     return defineSource({
       preset,
       facts,
       settings: options,
-      secrets,
-      scheme: () => scheme(secrets, options),
+      ...parts,
       contract,
       sample,
       credential: name,
-      ...(headers !== undefined && { sign: () => headers(secrets[0] ?? "", options) }),
+      ...(headers !== undefined && current !== undefined && { sign: () => headers(current, options) }),
     });
   }
   create.describe = describe({ preset, facts, signs: `nothing: ${shown}`, contract });

@@ -5,7 +5,7 @@ import { fixedResponse } from "../contract/responses.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio",
@@ -44,13 +44,13 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function twilio(options: PresetOptions): SourceDefinition {
-  const authTokens = secretsOf("twilio", options.secret);
   return defineSource({
     preset: "twilio",
     facts: FACTS,
     settings: options,
-    secrets: authTokens,
-    scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
+    ...secretParts("twilio", options.secret, { settings: options }, (authTokens, { origin }) =>
+      createTwilioScheme({ authTokens, origin }),
+    ),
     contract: CONTRACT,
   });
 }

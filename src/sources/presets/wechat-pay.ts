@@ -12,9 +12,9 @@ import {
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
 
-export interface WeChatPayOptions extends PresetOptions {
+export interface WeChatPayOptions extends FixedSecretOptions {
   /**
    * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
    * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.

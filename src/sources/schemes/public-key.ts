@@ -43,7 +43,7 @@ export interface PublicKeyOptions {
   readonly keys: readonly (string | IdentifiedKey)[];
   readonly clock: Clock;
   /** Scheme and host that the platform has registered, without a path; asked where `{url}` is signed. */
-  readonly origin?: () => string;
+  readonly origin?: (() => string) | undefined;
 }
 
 /** Longer than any signature of these algorithms: RSA with 16384 bits, in hex. */
@@ -59,14 +59,8 @@ export function createPublicKeyScheme(
 ): Scheme {
   const { algorithm, signature, signed } = data;
   const { header, format = "der" } = signature;
-  const refuse = refusalsOf({});
+  const { content, time } = compilePublicKeyData(data, { clock, origin });
   const known = readKeys(keys, data);
-  const content = compileContent(signed, { origin, refuse });
-  const time = compileTimestamp(data, clock, refuse);
-  if (content.hasTimestamp && time === undefined)
-    throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
-  if (content.holdsKey)
-    throw new TypeError("signed: got {secret}, which a signature with a private key has not");
   return {
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
@@ -96,6 +90,22 @@ export function createPublicKeyScheme(
       return stale ?? { verified: [{ method: "public_key", index }] };
     },
   };
+}
+
+const refuse = refusalsOf({});
+
+/** What is made of the data alone. @throws TypeError for data that contradicts itself */
+export function compilePublicKeyData(
+  data: PublicKeyData,
+  { clock, origin }: Pick<PublicKeyOptions, "clock" | "origin">,
+) {
+  const content = compileContent(data.signed, { origin, refuse });
+  const time = compileTimestamp(data, clock, refuse);
+  if (content.hasTimestamp && time === undefined)
+    throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
+  if (content.holdsKey)
+    throw new TypeError("signed: got {secret}, which a signature with a private key has not");
+  return { content, time };
 }
 
 interface KnownKey {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { failed, isRefused, type Refused, refused } from "../../domain/index.ts";
 import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
 import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
@@ -7,10 +8,15 @@ export interface TenantContext {
   readonly params: PathParameters;
 }
 
-/** The secrets of one tenant, the current one first; none for a tenant that there is not. */
-export type TenantSecrets = (
+type Given<Secret> = Secret | readonly Secret[] | undefined;
+
+/** The secrets or keys of one tenant, the current one first; none for a tenant that there is not. */
+export type TenantSecrets<Secret = string> = (
   context: TenantContext,
-) => string | readonly string[] | undefined | Promise<string | readonly string[] | undefined>;
+) => Given<Secret> | Promise<Given<Secret>>;
+
+/** How a scheme refuses what none of its secrets has made; a tenant that there is not is refused in the same words. */
+export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_signature";
 
 /** More than one receiver serves; a tenant that was not heard of for long makes room. */
 const MOST_TENANTS = 10_000;
@@ -21,7 +27,7 @@ const MOST_LOOKUPS = 2_000;
 const LOOKUP_WINDOW_MS = 10_000;
 
 interface Tenant {
-  readonly secrets: readonly string[];
+  readonly secrets: readonly unknown[];
   readonly scheme: Scheme;
 }
 
@@ -30,14 +36,15 @@ interface Tenant {
  * cache. A signature that none of them has made is looked at once more with secrets that were asked for again, since a
  * tenant may have rotated. Where the function fails, nothing can be said: 503, and the platform sends the callback again.
  */
-export function createTenantScheme(
+export function createTenantScheme<Secret>(
   name: string,
-  secretsOf: TenantSecrets,
-  make: (secrets: readonly string[]) => Scheme,
+  secretsOf: TenantSecrets<Secret>,
+  make: (secrets: readonly Secret[]) => Scheme,
+  mismatch: SecretMismatch = "signature_mismatch",
 ): Scheme {
   async function load(id: string): Promise<Tenant | undefined> {
     const params: PathParameters = JSON.parse(id);
-    const secrets = [(await secretsOf({ params })) ?? []].flat();
+    const secrets = [(await secretsOf({ params })) ?? []].flat() as Secret[];
     return secrets.length === 0 ? undefined : { secrets, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
@@ -52,17 +59,16 @@ export function createTenantScheme(
     const id = JSON.stringify(request.params ?? {});
     const body = request.bodyReservation;
     const tenant = await tenants.get(id, body);
-    if (tenant === undefined) return unknownTenant(id);
+    if (tenant === undefined) return unknownTenant(id, mismatch);
     const verdict = await tenant.scheme.verify(request);
-    if (!isRefused(verdict) || verdict.code !== "signature_mismatch") return verdict;
+    if (!isRefused(verdict) || verdict.code !== mismatch) return verdict;
     const renewed = await tenants.renewed(id, body);
-    if (renewed === undefined) return unknownTenant(id);
-    const isSame = renewed.secrets.join("\n") === tenant.secrets.join("\n");
-    return isSame ? verdict : renewed.scheme.verify(request);
+    if (renewed === undefined) return unknownTenant(id, mismatch);
+    return isDeepStrictEqual(renewed.secrets, tenant.secrets) ? verdict : renewed.scheme.verify(request);
   }
 
   return {
-    challenge: 'Signature realm="callbacks"',
+    challenge: `${mismatch === "signature_mismatch" ? "Signature" : "Token"} realm="callbacks"`,
     isCostly: true,
     verify: (request) =>
       verify(request).catch((error: unknown) => {
@@ -72,6 +78,6 @@ export function createTenantScheme(
   };
 }
 
-function unknownTenant(id: string): Refused {
-  return refused("signature_mismatch", { detail: `the function \`secret\` knows no secret for ${id}` });
+function unknownTenant(id: string, mismatch: SecretMismatch): Refused {
+  return refused(mismatch, { detail: `the function of the source knows no secret for ${id}` });
 }
