@@ -91,7 +91,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         const found = await diagnosisOf(receiver, signed(SECRET, body, new Date(Date.now() - 900_000)));
         expect(found).toMatchObject({ code: "timestamp", confirmed: true });
         expect(found.message).toMatch(
-          /^The timestamp was refused: Stripe-Signature: `t`: 90\d s ago, expected at most 300 s\.$/,
+          /^The timestamp was refused: `Stripe-Signature`: `t`: 90\d s ago, expected at most 300 s\.$/,
         );
       },
       { sources },
@@ -123,7 +123,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         });
         expect(await find("sha256=c0ffee")).toMatchObject({
           code: "malformed",
-          message: "X-Hub-Signature-256: expected `sha256=` and 64 lowercase hexadecimal digits.",
+          message: "`X-Hub-Signature-256`: expected `sha256=` and 64 lowercase hexadecimal digits.",
         });
         const other = await diagnosisOf(receiver, signed(SECRET), { source: "github" });
         expect(other).toMatchObject({

@@ -48,7 +48,7 @@ export function createTenantScheme<Secret>(
     return secrets.length === 0 ? undefined : { secrets, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
-    name: `${name}: secret`,
+    name: `the function \`secret\` of ${name}`,
     mostKnown: MOST_TENANTS,
     mostUnknown: MOST_UNKNOWN,
     mostFetches: MOST_LOOKUPS,
