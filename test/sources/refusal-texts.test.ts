@@ -36,7 +36,10 @@ function* withoutFields(request: SignedRequest): Generator<SignedRequest> {
 async function textsOf(sender: PresetSender): Promise<ReadonlySet<string>> {
   const definition = sender.source([sender.secrets[0] as string]);
   const diagnosed = createSourceDiagnosis({
+    name: "source",
     title: definition.facts.title,
+    isOwn: false,
+    others: [],
     hmac: definition.hmac,
     secrets: () => definition.secrets,
     secretName: () => "SOURCE_SECRET",
