@@ -33,7 +33,7 @@ import {
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
-import { type NoteCredential, sourceSecretName } from "./credential-uses.ts";
+import { type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
@@ -134,11 +134,15 @@ function diagnosesOf(
 ): ReadonlyMap<string, DiagnoseSource> {
   const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
-    const { hmac, facts, secrets: configured } = definition;
+    const { hmac, facts, secrets: configured, preset } = definition;
     const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
-    const secretName = (index: number) => sourceSecretName(source, index, config);
-    const { title } = facts;
-    return [name, createSourceDiagnosis({ title, hmac, secrets, secretName, named, origin })];
+    const secretName = (index: number) => sourceSecretPhrase(source, index, config);
+    const others = configuredSources
+      .filter((other) => other !== source && other.definition.preset === preset)
+      .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
+    const isOwn = facts.proof === "own";
+    const given = { name, title: isOwn ? name : facts.title, isOwn, hmac, secrets, secretName };
+    return [name, createSourceDiagnosis({ ...given, named, others, origin })];
   });
   return new Map(diagnoses);
 }

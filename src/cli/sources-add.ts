@@ -74,16 +74,19 @@ function addToEnv(file: string, variables: Readonly<Record<string, string>>): st
 
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
   const { PRESETS } = await import("../sources/presets/index.ts");
-  const { facts } = PRESETS[name]({ secret: PLACEHOLDER });
+  const { facts, learns } = PRESETS[name]({ secret: PLACEHOLDER });
   const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
   const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;
+  const register = `  register ${url} with ${facts.title} (${facts.docs})`;
+  const start = `  npx oncehook serve --env ${file}`;
+  const steps = learns
+    ? [start, `${register} right after the start: it sends a secret then, which is kept`]
+    : [register, `  set ${variable} in ${file} to the secret that it shows`, start];
   return [
     "Next:",
-    `  register ${url} with ${facts.title} (${facts.docs})`,
-    `  set ${variable} in ${file} to the secret that it shows`,
-    `  oncehook serve --env ${file}`,
-    `  oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
+    ...steps,
+    `  npx oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
     "",
   ].join("\n");
 }

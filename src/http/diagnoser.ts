@@ -55,8 +55,8 @@ export function createDiagnoser(deps: {
   }
 
   function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
-    const { method, url: target, message, body } = context;
-    const request = { method, target, headers: message.headersDistinct, body };
+    const { method, url: target, message, body, params } = context;
+    const request = { method, target, headers: message.headersDistinct, body, params };
     const ofSource = sources?.get(source ?? "");
     if (ofSource !== undefined) return ofSource(refusal, request);
     return diagnose({ refusal, request, expected, now: clock.now() });

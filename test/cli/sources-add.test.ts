@@ -40,9 +40,17 @@ describe("oncehook sources add", () => {
         expect(stdout).toContain(
           "register https://a.example/base/api/stripe/callback with Stripe (https://docs.stripe",
         );
-        expect(stdout).toContain("oncehook send --source stripe <type> --env .env");
+        expect(stdout).toContain("  npx oncehook serve --env .env\n");
+        expect(stdout).toContain("npx oncehook send --source stripe <type> --env .env");
       },
     ));
+
+  it("a platform that chooses its secret is registered right after the start", () =>
+    inFolder({ "oncehook.config.ts": TEMPLATE }, async (add) => {
+      const { stdout } = await add("notion");
+      expect(stdout).toMatch(/npx oncehook serve .*\n {2}register .* right after the start/);
+      expect(stdout).not.toContain("to the secret that it shows");
+    }));
 
   it("changes nothing the second time, and keeps a secret that was set", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE, ".env": "STRIPE_SECRET=whsec_1\n" }, async (add, read) => {

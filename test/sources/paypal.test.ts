@@ -118,7 +118,7 @@ describe("a callback of PayPal", () => {
       const request = { ...POSTED, body: BODY, headers: headers(CURRENT, { "paypal-cert-url": [url] }) };
       expect(await scheme.verify(request)).toMatchObject({
         code: "signature_mismatch",
-        detail: "PayPal-Cert-Url: its address is not one of the platform's",
+        detail: "`PayPal-Cert-Url`: its address is not one of the platform's",
       });
     });
   });

@@ -38,7 +38,7 @@ export function createAdyenItemsScheme({ secrets }: AdyenItemsOptions): Scheme {
         const matches = digesters.map((digest) => timingSafeEqual(digest(content), signature));
         const index = matches.indexOf(true);
         if (index === -1)
-          return refuse("signature_mismatch", `${WHERE}: made with another key, or over other fields`);
+          return refuse("signature_mismatch", `\`${WHERE}\`: made with another key, or over other fields`);
         indexes.add(index);
       }
       return { verified: [...indexes].map((index): Credential => ({ method: "hmac", index })) };
@@ -57,9 +57,9 @@ function readItems(body: Uint8Array): SignedItem[] | Refused {
   if (isRefused(parsed)) return refuse("signature_malformed", `the body: ${parsed.code}`);
   const items = parsed.object.notificationItems;
   if (!Array.isArray(items) || items.length === 0)
-    return refuse("signature_missing", "notificationItems: missing");
+    return refuse("signature_missing", "`notificationItems`: missing");
   if (items.length > MAX_ITEMS)
-    return refuse("signature_malformed", `notificationItems: more than ${MAX_ITEMS}`);
+    return refuse("signature_malformed", `\`notificationItems\`: more than ${MAX_ITEMS}`);
   const read: SignedItem[] = [];
   for (const element of items) {
     const item = readItem(isJsonObject(element) ? element.NotificationRequestItem : undefined);
@@ -71,13 +71,14 @@ function readItems(body: Uint8Array): SignedItem[] | Refused {
 
 function readItem(item: JsonValue | undefined): SignedItem | Refused {
   if (!isJsonObject(item))
-    return refuse("signature_malformed", "NotificationRequestItem: expected an object");
+    return refuse("signature_malformed", "`NotificationRequestItem`: expected an object");
   const { additionalData, amount } = item;
   const claimed = isJsonObject(additionalData) ? additionalData.hmacSignature : undefined;
-  if (typeof claimed !== "string" || claimed === "") return refuse("signature_missing", `${WHERE}: missing`);
+  if (typeof claimed !== "string" || claimed === "")
+    return refuse("signature_missing", `\`${WHERE}\`: missing`);
   const signature = decodeExactly(claimed, "base64");
   if (signature?.length !== DIGEST_BYTES)
-    return refuse("signature_malformed", `${WHERE}: expected a SHA-256 in base64`);
+    return refuse("signature_malformed", `\`${WHERE}\`: expected a SHA-256 in base64`);
   const { value, currency } = isJsonObject(amount) ? amount : {};
   const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } =
     item;

@@ -125,7 +125,7 @@ export class FetchedValue<T> {
   }
 
   #unavailable(cause: unknown): KeysUnavailable {
-    return new KeysUnavailable(`${this.#name}: the keys cannot be fetched: ${String(cause)}`, { cause });
+    return new KeysUnavailable(`the keys of ${this.#name} cannot be fetched: ${String(cause)}`, { cause });
   }
 }
 
@@ -133,7 +133,7 @@ export class FetchedValue<T> {
 function assertMayWait(body: HeldBody | undefined, name: string): void {
   if (body?.mayWait() !== false) return;
   throw new KeysUnavailable(
-    `${name}: the bodies that wait for its keys hold half of MAX_UNVERIFIED_BYTES already`,
+    `the bodies that wait for the keys of ${name} hold half of MAX_UNVERIFIED_BYTES already`,
   );
 }
 
@@ -214,7 +214,7 @@ export class FetchedKeys<T extends object> {
     const { name, now, mostFetches, windowMs, mostUnknown } = this.#options;
     if (!this.#mayFetch(new Date(now()))) {
       throw new KeysUnavailable(
-        `${name}: more than ${mostFetches} unknown keys were asked for within ${windowMs / 1_000} s`,
+        `more than ${mostFetches} unknown keys of ${name} were asked for within ${windowMs / 1_000} s`,
       );
     }
     const fresh = new FetchedValue(() => this.#fetch(id), this.#options);

@@ -38,10 +38,10 @@ export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOpt
       if (isRefused(form)) return malformed(`the body: ${form.code}`);
       const { [SIGN]: claimed, [SIGN_TYPE]: type, ...fields } = form.value;
       if (claimed === undefined || claimed === "")
-        return { ...missingCredential("signature_missing"), detail: `${SIGN}: missing from the form` };
+        return { ...missingCredential("signature_missing"), detail: `\`${SIGN}\`: missing from the form` };
       const signature = typeof claimed === "string" ? decodeExactly(claimed, "base64") : undefined;
-      if (signature === undefined) return malformed(`${SIGN}: expected base64, once`);
-      if (type !== RSA2) return malformed(`${SIGN_TYPE}: expected ${RSA2}`);
+      if (signature === undefined) return malformed(`\`${SIGN}\`: expected base64, once`);
+      if (type !== RSA2) return malformed(`\`${SIGN_TYPE}\`: expected ${RSA2}`);
       const content = signedContent(fields, plain);
       if (isRefused(content)) return content;
       const index = known.findIndex((key) =>
@@ -49,7 +49,7 @@ export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOpt
       );
       if (index !== -1) return { verified: [{ method: "public_key", index }] };
       return refused("signature_mismatch", {
-        detail: `${SIGN}: made with another key, or over another form`,
+        detail: `\`${SIGN}\`: made with another key, or over another form`,
       });
     },
   };

@@ -78,7 +78,7 @@ export function parseJwsHeader(token: string, maxLength = MAX_TOKEN_LENGTH): Jws
   if ("crit" in header) return malformed("crit: no extension is understood");
   if (typeof alg !== "string") return malformed("alg: missing");
   if (kid === undefined) return { alg, x5c };
-  if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("kid: expected a string");
+  if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("`kid`: expected a string");
   return { alg, kid, x5c };
 }
 

@@ -54,7 +54,7 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       const { id, time, signature, certificateUrl } = claims;
       const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(unavailable);
       if (typeof key === "string")
-        return refused("signature_mismatch", { detail: `PayPal-Cert-Url: ${key}` });
+        return refused("signature_mismatch", { detail: `\`PayPal-Cert-Url\`: ${key}` });
       if ("kind" in key) return key;
       const checksum = crc32(request.body);
       const signed = (webhookId: string) => Buffer.from(`${id}|${time}|${webhookId}|${checksum}`);
@@ -62,12 +62,12 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
         isSignedBy(key, "rsa-sha256", { content: [signed(webhookId)], signature }),
       );
       if (index === -1) {
-        const detail = "PayPal-Transmission-Sig: another webhook id, or a body that was changed on the way";
+        const detail = "`PayPal-Transmission-Sig`: another webhook id, or a body that was changed on the way";
         return refused("signature_mismatch", { detail });
       }
       const age = Math.round((clock.now().getTime() - Date.parse(time)) / 1_000);
       if (toleranceSeconds !== null && !(Math.abs(age) <= toleranceSeconds)) {
-        const detail = `PayPal-Transmission-Time: ${age} s ago, expected at most ${toleranceSeconds} s`;
+        const detail = `\`PayPal-Transmission-Time\`: ${age} s ago, expected at most ${toleranceSeconds} s`;
         return refused("timestamp_stale", { detail });
       }
       const signedSha256 = sha256Hex(signed(webhookIds[index] ?? ""));
@@ -93,16 +93,16 @@ function readHeaders({ headers }: SignedRequest): Claims | Refused {
   const values: string[] = [];
   for (const name of [...names, "PayPal-Cert-Url", "PayPal-Auth-Algo"]) {
     const [value = "", ...more] = headers[name.toLowerCase()] ?? [];
-    if (more.length > 0) return refused("signature_repeated", { detail: `${name}: expected once` });
-    if (value === "") return { ...missingCredential("signature_missing"), detail: `${name}: missing` };
+    if (more.length > 0) return refused("signature_repeated", { detail: `\`${name}\`: expected once` });
+    if (value === "") return { ...missingCredential("signature_missing"), detail: `\`${name}\`: missing` };
     values.push(value);
   }
   const [claimed = "", id = "", time = "", certificateUrl = "", algorithm] = values;
   const signature = decodeExactly(claimed, "base64");
-  if (signature === undefined) return malformed("PayPal-Transmission-Sig: expected base64");
-  if (!ID.test(id)) return malformed("PayPal-Transmission-Id: expected letters, digits and hyphens");
-  if (!TIME.test(time)) return malformed("PayPal-Transmission-Time: expected a time in UTC");
-  if (algorithm !== ALGORITHM) return malformed(`PayPal-Auth-Algo: expected ${ALGORITHM}`);
+  if (signature === undefined) return malformed("`PayPal-Transmission-Sig`: expected base64");
+  if (!ID.test(id)) return malformed("`PayPal-Transmission-Id`: expected letters, digits and hyphens");
+  if (!TIME.test(time)) return malformed("`PayPal-Transmission-Time`: expected a time in UTC");
+  if (algorithm !== ALGORITHM) return malformed(`\`PayPal-Auth-Algo\`: expected ${ALGORITHM}`);
   return { id, time, signature, certificateUrl };
 }
 

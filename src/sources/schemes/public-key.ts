@@ -84,7 +84,7 @@ export function createPublicKeyScheme(
       if (index === -1) {
         const isKnown = id === undefined || known.some((one) => one.id === id);
         const reason = isKnown ? `made with another key, or over other than ${signed}` : "no such key";
-        return refuse("signature_mismatch", `${isKnown ? header : data.keyId}: ${reason}`);
+        return refuse("signature_mismatch", `\`${isKnown ? header : data.keyId}\`: ${reason}`);
       }
       const stale = sent && time?.staleness?.(sent);
       return stale ?? { verified: [{ method: "public_key", index }] };
@@ -138,7 +138,7 @@ function namedKey(
   if (keyId === undefined) return undefined;
   const values = headers[keyId.toLowerCase()] ?? [];
   if (values.length === 1) return values[0];
-  return refuse("signature_malformed", `${keyId}: stands ${values.length} times, expected once`);
+  return refuse("signature_malformed", `\`${keyId}\`: stands ${values.length} times, expected once`);
 }
 
 function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refuse: Refuse): Buffer | Refused {
@@ -146,14 +146,14 @@ function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refus
   const values = headers[header.toLowerCase()] ?? [];
   const [value = ""] = values;
   if (values.length > 1)
-    return refuse("signature_repeated", `${header}: stands ${values.length} times, expected once`);
-  if (value === "") return refuse("signature_missing", `${header}: missing; expected a signature`);
+    return refuse("signature_repeated", `\`${header}\`: stands ${values.length} times, expected once`);
+  if (value === "") return refuse("signature_missing", `\`${header}\`: missing; expected a signature`);
   const isFit = value.length <= MAX_SIGNATURE_LENGTH && value.startsWith(prefix);
   const text = isFit ? value.slice(prefix.length) : "";
   const signature = decodeExactly(extract === undefined ? text : (extract(text) ?? ""), encoding);
   const before = prefix === "" ? "" : `\`${prefix}\` and `;
   return (
-    signature ?? refuse("signature_malformed", `${header}: expected ${before}a signature in ${encoding}`)
+    signature ?? refuse("signature_malformed", `\`${header}\`: expected ${before}a signature in ${encoding}`)
   );
 }
 

@@ -48,7 +48,7 @@ export function createTenantScheme<Secret>(
     return secrets.length === 0 ? undefined : { secrets, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
-    name: `${name}: secret`,
+    name: `the function \`secret\` of ${name}`,
     mostKnown: MOST_TENANTS,
     mostUnknown: MOST_UNKNOWN,
     mostFetches: MOST_LOOKUPS,
@@ -59,11 +59,11 @@ export function createTenantScheme<Secret>(
     const id = JSON.stringify(request.params ?? {});
     const body = request.bodyReservation;
     const tenant = await tenants.get(id, body);
-    if (tenant === undefined) return unknownTenant(id, mismatch);
+    if (tenant === undefined) return unknownTenant(request, mismatch);
     const verdict = await tenant.scheme.verify(request);
     if (!isRefused(verdict) || verdict.code !== mismatch) return verdict;
     const renewed = await tenants.renewed(id, body);
-    if (renewed === undefined) return unknownTenant(id, mismatch);
+    if (renewed === undefined) return unknownTenant(request, mismatch);
     return isDeepStrictEqual(renewed.secrets, tenant.secrets) ? verdict : renewed.scheme.verify(request);
   }
 
@@ -78,6 +78,17 @@ export function createTenantScheme<Secret>(
   };
 }
 
-function unknownTenant(id: string, mismatch: SecretMismatch): Refused {
-  return refused(mismatch, { detail: `the function of the source knows no secret for ${id}` });
+/** Refused because the function gave no secret for the tenant of the path. */
+export interface UnknownTenant extends Refused {
+  readonly isTenantUnknown: true;
+}
+
+function unknownTenant(request: SignedRequest, mismatch: SecretMismatch): UnknownTenant {
+  const detail = `the function \`secret\` returned none for ${tenantIn(request)}`;
+  return { ...refused(mismatch, { detail }), isTenantUnknown: true };
+}
+
+/** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */
+export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string {
+  return Object.values(params).join("/");
 }

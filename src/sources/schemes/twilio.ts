@@ -55,7 +55,7 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
       // Names and values stand in a row: the same signature fits other forms.
       if (index >= 0)
         return { verified: [{ method: "hmac", index }], signedSha256: sha256Hex(Buffer.from(url + fields)) };
-      const detail = `${HEADER}: made with another auth token, for another address, or over another form`;
+      const detail = `\`${HEADER}\`: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);
     },
   };
@@ -67,12 +67,12 @@ function signedFields(request: SignedRequest): string | Refused {
   const start = target.indexOf("?");
   const hash = start === -1 ? null : new URLSearchParams(target.slice(start + 1)).get("bodySHA256");
   if (hash !== null)
-    return isHashOf(body, hash) ? "" : refuse("signature_mismatch", "bodySHA256: is of another body");
+    return isHashOf(body, hash) ? "" : refuse("signature_mismatch", "`bodySHA256`: is of another body");
   if (body.length === 0) return "";
   // Read as another format than it was signed in, the same bytes would be another event.
   const [type = ""] = (headers["content-type"]?.[0] ?? "").split(";", 1);
   if (type.trim().toLowerCase() !== FORM || !isForm(body))
-    return refuse("signature_malformed", `Content-Type: expected ${FORM}, or bodySHA256 in the address`);
+    return refuse("signature_malformed", `\`Content-Type\`: expected ${FORM}, or bodySHA256 in the address`);
   const form = parseForm(body);
   return isRefused(form) ? refuse("signature_malformed", `the form: ${form.code}`) : inARow(form.value);
 }

@@ -41,7 +41,7 @@ describe("the preset alipay", () => {
     const body = form(FIELDS, { hash: "sha1", type: "RSA" });
     expect(await verify(body)).toMatchObject({
       code: "signature_malformed",
-      detail: "sign_type: expected RSA2",
+      detail: "`sign_type`: expected RSA2",
     });
   });
 

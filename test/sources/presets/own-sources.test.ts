@@ -94,7 +94,7 @@ describe("a source with a public key", () => {
     const verdict = (id: string) => scheme.verify(sent(BODY, { headers: headers(id) }));
     expect(await verdict("key-1")).toMatchObject({ verified: [{ index: 1 }] });
     expect(await verdict("key-0")).toMatchObject({ code: "signature_mismatch" });
-    expect(await verdict("key-2")).toMatchObject({ detail: "X-Acme-Key: no such key" });
+    expect(await verdict("key-2")).toMatchObject({ detail: "`X-Acme-Key`: no such key" });
   });
 
   it.each([

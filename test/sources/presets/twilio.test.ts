@@ -67,7 +67,7 @@ describe("a callback of Twilio", () => {
     const request = posted({ text: `${ADDRESS}{"a":1}`, body: '{"a":1}', type: "application/json" });
     expect(scheme.verify(request)).toMatchObject({
       code: "signature_malformed",
-      detail: "Content-Type: expected application/x-www-form-urlencoded, or bodySHA256 in the address",
+      detail: "`Content-Type`: expected application/x-www-form-urlencoded, or bodySHA256 in the address",
     });
   });
 
