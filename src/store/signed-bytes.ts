@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
 import { Area, insert, run } from "./database.ts";
+import { beforeHandler, EventLocked } from "./store-errors.ts";
 import type { Transaction } from "./transaction.ts";
 
 interface ClaimedRow {
@@ -20,7 +21,10 @@ export class SignedBytes extends Area {
   }
 }
 
-/** @returns whether these bytes are this event's, and not another one's already */
+/**
+ * @returns whether these bytes are this event's, and not another one's already
+ * @throws EventLocked where a delivery under another id is at work on them
+ */
 export async function claimSignedBytes(
   { query }: Transaction,
   { source, eventId }: EventKey,
@@ -28,7 +32,10 @@ export async function claimSignedBytes(
   now: Date,
 ): Promise<boolean> {
   const row = insert("oncehook_signed_bytes", { sha256, source, eventId, createdAt: now });
-  const { changes } = await run(query, sql`${row} ON CONFLICT DO NOTHING`);
+  const { changes } = await beforeHandler(
+    () => run(query, sql`${row} ON CONFLICT DO NOTHING`),
+    (cause) => new EventLocked("a delivery of the same signed bytes under another id holds them", { cause }),
+  );
   if (changes === 1) return true;
   // A record may have been deleted, and its event be delivered once more.
   const { rows } = await run<ClaimedRow>(
