@@ -14,6 +14,7 @@ import {
   type JwtAlgorithm,
   type JwtKeys,
   jwksKeys,
+  missingCredential,
   pemKeys,
   platformHmac,
   type Scheme,
@@ -58,7 +59,11 @@ export function startsFlows({ oauth, environment }: Config): boolean {
  * How the platform authenticates, as `AUTH_METHOD` combines it.
  * @throws ConfigError when the file with its public keys cannot be used
  */
-export async function createPlatformScheme({ authentication }: Config, clock: Clock): Promise<Scheme> {
+export async function createPlatformScheme(
+  { authentication, servesPlatform }: Config,
+  clock: Clock,
+): Promise<Scheme> {
+  if (!servesPlatform) return NO_PLATFORM;
   const { methods, signing, token, jwt } = authentication;
   const keys = jwt === null ? undefined : await keysOf(jwt);
   const scheme = (method: AuthMethod): Scheme => {
@@ -71,6 +76,16 @@ export async function createPlatformScheme({ authentication }: Config, clock: Cl
   };
   return anyOf(methods.map((all) => allOf(all.map(scheme))));
 }
+
+/** Redirects are asked whether they are signed, whatever the sources: without a secret none is. */
+const NO_PLATFORM: Scheme = {
+  challenge: 'Signature realm="callbacks"',
+  verify: () => missingCredential("signature_missing"),
+};
+
+/** For the log of the start and for `doctor`. */
+export const WITHOUT_PLATFORM =
+  "SIGNING_SECRET is not set: the source `platform` is not there, and its addresses return 404";
 
 async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
   if (keys.from === "secrets") return secretKeys(keys.secrets);
@@ -108,6 +123,7 @@ export type RegisteredAddress = ReturnType<typeof registeredAddresses>[number];
 
 /** The addresses of callbacks, exactly as the platform registers them (SPEC 1.2). */
 export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
-  const { callbacks } = endpointPaths("", config.redirect.scopePath);
+  const { servesPlatform } = config;
+  const { callbacks } = endpointPaths("", config.redirect.scopePath, { servesPlatform });
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }

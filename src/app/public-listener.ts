@@ -41,6 +41,7 @@ export function publicListener(
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, {
       startsFlows: startsFlows(config),
+      servesPlatform: config.servesPlatform,
       sources: sourcePaths,
     }),
     trustProxy: config.listen.trustProxy,

@@ -147,9 +147,14 @@ function diagnosesOf(
   return new Map(diagnoses);
 }
 
-function metricsOf({ config, store, registry, clock }: Dependencies, concurrency: ConcurrencyLimit): Metrics {
+function metricsOf(
+  { config, store, registry, clock, configuredSources = [] }: Dependencies,
+  concurrency: ConcurrencyLimit,
+): Metrics {
   return createMetrics({
     knownTypes: registry.types,
+    patternOf: registry.patternOf,
+    sources: [PLATFORM, ...configuredSources.map(({ name }) => name)],
     failureCounts: () => store.failures.counts(),
     acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
     deliveryCounts: () => store.outbox.counts(),
@@ -183,7 +188,7 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: De
   const rollupCounts = createRollupCounts();
   const onItem = (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result);
   const onResponse: OnResponse = (result, status, ms, source) => {
-    metrics.callback(result, status, ms / 1_000);
+    metrics.callback(result, status, ms / 1_000, source);
     rollupCounts.note(source ?? "", result.outcome, ms);
     if (source !== undefined) arrivals.note(source, result);
   };

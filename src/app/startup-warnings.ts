@@ -3,7 +3,7 @@ import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
 import { answerWarnings } from "./configured-sources.ts";
-import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
+import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { bodyLimitWarnings } from "./source-bounds.ts";
 
@@ -14,6 +14,7 @@ export async function logStartupWarnings(
   log: Log,
 ): Promise<void> {
   const { store, registry } = receiver;
+  if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
   await warnUnhandled(store.failures, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);

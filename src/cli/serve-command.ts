@@ -108,8 +108,13 @@ function handleProcessErrors(logger: Logger): void {
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
 function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver): void {
   const { config, handlers, generated, secretsFile } = loaded;
+  const { named, presets } = config.sources;
+  const others = [...named, ...presets].map(({ name }) => name).join(", ");
+  const receives = config.servesPlatform
+    ? `callbacks at ${config.baseUrl}/api/platform/callback`
+    : `callbacks of ${others}`;
   const lines = [
-    `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
+    `Oncehook receives ${receives} (listening on ${publicOrigin})`,
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)

@@ -20,6 +20,8 @@ export interface ConfigFile {
 /** The shape of what `defineHandler` returns, as far as configuration looks at it. */
 export interface ConfiguredHandler {
   readonly type: string;
+  /** The specification's platform when left out. */
+  readonly source?: string;
   readonly handle: (context: never) => unknown;
 }
 

@@ -21,14 +21,23 @@ export interface EndpointPaths {
   readonly capture: string;
 }
 
+interface EndpointOptions {
+  readonly startsFlows?: boolean;
+  /** Whether the specification's platform is a source. */
+  readonly servesPlatform?: boolean;
+  readonly sources?: readonly SourcePath[];
+}
+
 export function endpointPaths(
   basePath: string,
   oauthScopePath: string,
-  { startsFlows = true, sources = [] }: { startsFlows?: boolean; sources?: readonly SourcePath[] } = {},
+  { startsFlows = true, servesPlatform = true, sources = [] }: EndpointOptions = {},
 ): EndpointPaths {
   const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
   return {
-    callbacks: [{ source: PLATFORM }, ...sources].flatMap((one) => callbackPaths(basePath, one)),
+    callbacks: [...(servesPlatform ? [{ source: PLATFORM }] : []), ...sources].flatMap((one) =>
+      callbackPaths(basePath, one),
+    ),
     redirect: `${oauth}callback`,
     done: `${oauth}done`,
     capture: `${basePath}/_oncehook/captured`,

@@ -18,11 +18,13 @@ import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
+  causesOf,
   type Deadline,
   type EventOrder,
   type NewRecord,
   type OnceResult,
   type OnceScope,
+  OrderKeyLocked,
   type PendingEvent,
   runHandler,
   StoreError,
@@ -268,6 +270,9 @@ function outcomeOf(error: unknown): AttemptOutcome {
   if (isRejected(error)) return refused("rejected", { message: error.message });
   if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
   if (error instanceof ResultInvalid) return failed("result_invalid", error);
+  // The same as for events of one process.
+  if (error instanceof StoreError && causesOf(error).some((one) => one instanceof OrderKeyLocked))
+    return failed("handler_busy", error);
   if (error instanceof StoreError) return failed(FAULT_CODES[error.reason], error);
   return failed("handler_failed", error);
 }

@@ -81,6 +81,7 @@ export {
   type DistinctHeaders,
   type HeldBody,
   isCredentialMissing,
+  missingCredential,
   type PathParameters,
   type Scheme,
   type SignedRequest,

@@ -121,6 +121,11 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
           code: "secret_format",
           message: "The signature was made with STRIPE_SECRET without `whsec_`.",
         });
+        const text = await (await fetch(`${receiver.adminOrigin}/metrics`)).text();
+        const counted = (source: string) =>
+          `oncehook_signature_diagnoses_total{source="${source}",code="secret_format"}`;
+        expect(text).toContain(`${counted("stripe")} 1\n`);
+        expect(text).toContain(`${counted("platform")} 0\n`);
       },
       { env: { SOURCES: "stripe", STRIPE_SECRET: SECRET } },
     ));
