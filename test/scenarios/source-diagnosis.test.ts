@@ -74,6 +74,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
           ),
         });
         expect(await find("made-up.example")).toMatchObject({
+          confirmed: false,
           message: "The function `secret` returned none for made-up.example.",
           remedy: expect.stringContaining("If made-up.example is a tenant of yours"),
         });
