@@ -161,7 +161,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await find(`sha256=${base64}`)).toMatchObject({
           code: "encoding",
           confirmed: true,
-          message: "The signature is in base64, expected hexadecimal.",
+          message: "The signature is in base64, expected hexadecimal. The digest itself is correct.",
         });
         expect(await find("sha256=c0ffee")).toMatchObject({
           code: "malformed",
