@@ -74,6 +74,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
           ),
         });
         expect(await find("made-up.example")).toMatchObject({
+          confirmed: false,
           message: "The function `secret` returned none for made-up.example.",
           remedy: expect.stringContaining("If made-up.example is a tenant of yours"),
         });
@@ -165,7 +166,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await find(`sha256=${base64}`)).toMatchObject({
           code: "encoding",
           confirmed: true,
-          message: "The signature is in base64, expected hexadecimal.",
+          message: "The signature is in base64, expected hexadecimal. The digest itself is correct.",
         });
         expect(await find("sha256=c0ffee")).toMatchObject({
           code: "malformed",

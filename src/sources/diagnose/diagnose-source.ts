@@ -112,7 +112,8 @@ export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
 function unknownTenant(code: DiagnosisCode, tenant: string, title: string): Diagnosis {
   const message = `The function \`secret\` returned none for ${tenant}.`;
   const remedy = `If ${tenant} is a tenant of yours, let the function return what ${title} shows for it. Otherwise ignore this.`;
-  return diagnosisOf([{ code, message }], true, { [code]: remedy });
+  // A stranger can name any tenant.
+  return diagnosisOf([{ code, message }], false, { [code]: remedy });
 }
 
 /** @param tenant empty for a source whose path has no parameters */
