@@ -137,6 +137,37 @@ describe("the time of an event", () => {
   });
 });
 
+describe("a time that does not count", () => {
+  const timeAt = (at: string, isSigned?: boolean) => {
+    const timestamp = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
+    const request = requestOf(
+      { id: "1", type: "t", at: RECEIVED - 60 },
+      { headers: { "X-Time": String(RECEIVED - 60) }, target: `/?at=${RECEIVED - 60}` },
+    );
+    return eventsOf(contractOf({ ...SIMPLE, timestamp }), request)[0]!.json.timestamp;
+  };
+
+  it.each([["header.X-Time"], ["query.at"]])("a time at %s counts only where it is signed", (at) => {
+    expect(timeAt(at)).toBe(RECEIVED);
+    expect(timeAt(at, true)).toBe(RECEIVED - 60);
+  });
+
+  it("a time in the body counts unless the body's own time is not signed", () => {
+    expect(timeAt("body.at")).toBe(RECEIVED - 60);
+    expect(timeAt("body.at", false)).toBe(RECEIVED);
+  });
+
+  it("a time that is more than five minutes ahead is the time of receipt", () => {
+    const of = (at: number) =>
+      eventsOf(
+        contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "seconds" } }),
+        requestOf({ id: "1", type: "t", at }),
+      )[0]!.json.timestamp;
+    expect(of(RECEIVED + 300)).toBe(RECEIVED + 300);
+    for (const at of [RECEIVED + 302, 253_402_300_799]) expect(of(at)).toBe(RECEIVED);
+  });
+});
+
 describe("an event that lacks something", () => {
   it("without an id is refused, and the message names the platform's place", () => {
     expect(contractOf(SIMPLE).read(requestOf({ type: "t" }))).toMatchObject({
