@@ -11,7 +11,6 @@ import type { SignedRequest } from "../schemes/scheme.ts";
 import { type BatchData, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
-import { idFault } from "./event-id.ts";
 import { compileTimestamp, type TimestampData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
@@ -204,29 +203,15 @@ class Envelope implements EventContent {
 }
 
 /**
- * Each event of a batch once. An item that stands twice is one event. Different items under one id are different
- * events: the first has the id, each other one the id and its own hash. A batch that is sent again has the same order,
- * and so the same ids.
+ * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. What an event's id is must
+ * not depend on what else a batch holds, or a stranger could repeat a signed item with an unsigned field changed.
  */
 function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
-  const hashesOfIds = new Map<string, Set<string>>();
-  const events: EventContent[] = [];
+  const events = new Map<string, EventContent>();
   for (const [index, item] of items.entries()) {
     const event = readEvent(item, `event ${index} of the batch: `);
     if (isRefused(event)) return event;
-    const hashes = hashesOfIds.get(event.eventId);
-    if (hashes === undefined) hashesOfIds.set(event.eventId, new Set([event.bodySha256]));
-    else if (hashes.has(event.bodySha256)) continue;
-    else {
-      hashes.add(event.bodySha256);
-      event.json.event_id = idWithHash(event.eventId, event.bodySha256);
-    }
-    events.push(event);
+    if (!events.has(event.eventId)) events.set(event.eventId, event);
   }
-  return { kind: "batch", events };
-}
-
-function idWithHash(id: string, sha256: string): string {
-  const longer = `${id}#${sha256}`;
-  return idFault(longer) === undefined ? longer : sha256;
+  return { kind: "batch", events: [...events.values()] };
 }

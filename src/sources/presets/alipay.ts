@@ -71,7 +71,9 @@ export function alipay(options: AlipayOptions): SourceDefinition {
     preset: "alipay",
     facts: FACTS,
     settings: options,
-    ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme({ keys, plain: PLAIN })),
+    ...secretParts("alipay", options.publicKey, use, (keys) =>
+      createFormSignatureScheme({ keys, plain: PLAIN }),
+    ),
     secrets: [],
     contract: CONTRACT,
   });

@@ -27,7 +27,7 @@ describe("a callback of Mailgun", () => {
   it("a callback of Mailgun that is signed like the documentation's sample has its token as the id", async () => {
     const body = { signature: signatureBy(KEY), "event-data": EVENT };
     const [event] = await verifiedEvents(mailgun({ secret: KEY }), requestOf(body));
-    expect(event?.json).toMatchObject({ event_id: TOKEN, event_type: "opened", timestamp: 1_529_006_854 });
+    expect(event?.json).toMatchObject({ event_id: TOKEN, event_type: "opened" });
     expect(event?.json.data).toMatchObject({ id: EVENT.id });
     expect(openPreset(mailgun({ secret: KEY })).contract.isIdSigned).toBe(true);
   });
