@@ -20,6 +20,7 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
     docs: "https://cloudinary.com/documentation/notifications",
     proof: "documented",
   },
+  own: { algorithm: true },
   scheme({ algorithm = "sha1" }) {
     assertOneOf("cloudinary", "algorithm", algorithm, ["sha1", "sha256"]);
     return {

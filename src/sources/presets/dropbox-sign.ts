@@ -3,6 +3,7 @@ import { createDropboxSignScheme, DROPBOX_SIGN_BODY } from "../schemes/dropbox-s
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const RECEIVED = "Hello API Event Received";
 const SUCCESS = { body: RECEIVED };
@@ -47,6 +48,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function dropboxSign(options: PresetOptions): SourceDefinition {
+  assertOptionNames("dropbox-sign", options, { secret: true });
   return defineSource({
     preset: "dropbox-sign",
     facts: FACTS,

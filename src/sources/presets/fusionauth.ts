@@ -6,6 +6,7 @@ import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
 import { assertOneOf } from "./own-source.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface FusionAuthOptions extends SourceSettings {
   /** The secret of an HMAC key, for HS256. */
@@ -38,6 +39,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function fusionauth(options: FusionAuthOptions): SourceDefinition {
+  assertOptionNames("fusionauth", options, { secret: true, publicKey: true, algorithm: true });
   const { publicKey, algorithm = "RS256" } = options;
   const isShared = publicKey === undefined;
   const secrets = isShared ? secretsOf("fusionauth", options.secret) : [];

@@ -124,6 +124,7 @@ export const PRESETS_WITH_OPTIONS: Readonly<Record<string, string>> = {
   token: "token",
   "wechat-pay": "wechatPay",
   whatsapp: "whatsapp",
+  wix: "wix",
 };
 
 /** What to do about a name, in either spelling, that needs more than a secret; undefined for any other name. */

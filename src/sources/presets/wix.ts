@@ -5,6 +5,7 @@ import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
 import { defineSource, type SecretOption } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface WixOptions extends SourceSettings {
   /** In PEM, as the app's dashboard shows it; several while it is rotated, the current one first. */
@@ -39,6 +40,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function wix(options: WixOptions): SourceDefinition {
+  assertOptionNames("wix", options, { publicKey: true });
   const keys = publicPemKeys("wix", options.publicKey, "RS256");
   return defineSource({
     preset: "wix",

@@ -145,7 +145,7 @@ describe("a standard webhook of Adyen", () => {
     };
     expect(scheme.verify(posted({ NotificationRequestItem: moved }))).toMatchObject({
       code: "signature_malformed",
-      detail: "merchantReference: holds a colon, which the signed text does not escape",
+      detail: "`merchantReference`: holds a colon, which the signed text does not escape",
     });
   });
 
