@@ -76,6 +76,7 @@ const SOURCE = z.strictObject({
 const HANDLER = z.strictObject({
   source: z.string(),
   event_type: z.string(),
+  name: z.string().nullable().describe("Tells several handlers of one type apart; null where it has none."),
   versions: z.array(z.enum(VERSIONS)),
   has_prepare: z.boolean(),
   time_limit_ms: z.int(),

@@ -116,6 +116,7 @@ export function handlerViews(registry: Registry, timeLimitMs: number): SourcesVi
   return registry.handlers.map((handler) => ({
     source: handler.source,
     event_type: handler.type,
+    name: handler.name ?? null,
     versions: VERSIONS.filter(
       (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,
     ),

@@ -111,17 +111,20 @@ function cost(checks: readonly Check[]): string {
 }
 
 function sourcesText({ items, oauth, handlers }: SourcesView): string {
-  const types = handlers.map(({ source, event_type, versions, has_prepare }) => [
+  const hasNames = handlers.some(({ name }) => name !== null);
+  const types = handlers.map(({ source, event_type, name, versions, has_prepare }) => [
     source,
     event_type,
+    ...(hasNames ? [name ?? ""] : []),
     versions.join(", "),
     has_prepare ? "yes" : "no",
   ]);
+  const head = ["source", "event type", ...(hasNames ? ["name"] : []), "versions", "prepare"];
   const flows =
     oauth === null
       ? ""
       : `OAuth redirect address: ${oauth.redirect_uri}\nflows start at: ${oauth.start_url ?? "nothing here"}\n\n`;
-  return `${items.map(sourceText).join("\n")}\n${flows}${table(["source", "event type", "versions", "prepare"], types)}\n`;
+  return `${items.map(sourceText).join("\n")}\n${flows}${table(head, types)}\n`;
 }
 
 function sourceText(described: SourceView): string {

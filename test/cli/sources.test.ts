@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
 import { hmac } from "../../src/sources/presets/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
@@ -10,7 +12,7 @@ import { until } from "../support/until.ts";
 async function withCommand(
   use: (receiver: TestReceiver, run: (...args: string[]) => Promise<Ended>) => Promise<void>,
   env: Record<string, string> = {},
-  sources: ReceiverOptions["sources"] = {},
+  { sources = {}, handlers = [] }: Pick<ReceiverOptions, "sources" | "handlers"> = {},
 ): Promise<void> {
   // The redirect address of OAuth is the configured one, so that its port must be one.
   const PORT = String(await freePort());
@@ -23,7 +25,7 @@ async function withCommand(
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         }),
       ),
-    { env: { PORT, ...env }, sources },
+    { env: { PORT, ...env }, sources, handlers },
   );
 }
 
@@ -83,7 +85,22 @@ describe("oncehook sources", () => {
         expect((await run("tenants", "platform")).code).toBe(1);
       },
       {},
-      sources,
+      { sources },
+    );
+  });
+
+  it("oncehook sources prints the names of handlers where there are any", () => {
+    const order = { source: "stripe", type: "invoice.*", data: z.looseObject({}), handle: () => ({}) };
+    const handlers = [defineHandler(order), defineHandler({ ...order, name: "audit" })];
+    return withCommand(
+      async (_receiver, run) => {
+        const { stdout } = await run();
+        expect(stdout).toMatch(/^source +event type +name +versions +prepare$/m);
+        expect(stdout).toMatch(/^stripe +invoice\.\* +v1, v2 +no$/m);
+        expect(stdout).toMatch(/^stripe +invoice\.\* +audit +v1, v2 +no$/m);
+      },
+      { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
+      { handlers },
     );
   });
 

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
 import { hmac, stripe } from "../../src/sources/presets/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
@@ -81,5 +83,25 @@ it("the page shows when the secrets of each tenant were used, on request", { tim
       expect(problems).toEqual([]);
     },
     { sources: { shops: hmac({ ...own, path: "/hooks/:shop", secret: () => "the secret of a shop" }) } },
+  );
+});
+
+it("the page tells several handlers of one type apart by their names", { timeout: LIMIT_MS }, () => {
+  const order = { source: "billing", type: "invoice.paid", data: z.looseObject({}), handle: () => ({}) };
+  return withDashboard(
+    async ({ page, problems }) => {
+      await page.goto("/sources");
+      await signIn(page);
+      const table = page.getByRole("region", { name: "Handlers" }).getByRole("table");
+      await expectShown(table.getByRole("columnheader", { name: "Name" }));
+      const named = table.getByRole("row", { name: /invoice\.paid/ });
+      await expectShown(named.getByText("audit"));
+      expect(await named.count()).toBe(2);
+      expect(problems).toEqual([]);
+    },
+    {
+      sources: { billing: BILLING },
+      handlers: [defineHandler(order), defineHandler({ ...order, name: "audit" })],
+    },
   );
 });

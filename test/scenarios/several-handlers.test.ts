@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { conforms } from "../support/openapi.ts";
 import { event, type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
@@ -71,6 +72,24 @@ describe.each(DIALECTS)("several handlers of one type on %s", (dialect) => {
       options([audit, plain]),
     );
   });
+
+  it("the sources list tells them apart by their names", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const answer = await receiver.admin("/api/v1/sources");
+        conforms("/api/v1/sources", "get", answer);
+        const { handlers } = answer.body as {
+          handlers: { source: string; event_type: string; name: unknown }[];
+        };
+        const ofShop = handlers.filter(({ source }) => source === "shop");
+        expect(ofShop.map(({ event_type, name }) => [event_type, name])).toEqual([
+          ["order", null],
+          ["order", "audit"],
+        ]);
+      },
+      options([handlerOf(undefined), handlerOf("audit")]),
+    ));
 
   it("one that fails makes the response a failure, and the next delivery runs it alone", () => {
     let isDown = true;

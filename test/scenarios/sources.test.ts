@@ -76,6 +76,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
           {
             source: "platform",
             event_type: "payment_notify",
+            name: null,
             versions: ["v1", "v2"],
             has_prepare: false,
             time_limit_ms: 10_000,
@@ -83,6 +84,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
           {
             source: "platform",
             event_type: "parcel_shipped",
+            name: null,
             versions: ["v2"],
             has_prepare: true,
             time_limit_ms: 10_000,

@@ -147,9 +147,13 @@ function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oaut
   );
 }
 
-const COLUMNS: readonly Column<HandlerView>[] = [
+const KEY_COLUMNS: readonly Column<HandlerView>[] = [
   { head: "Source", cell: ({ source }) => source },
   { head: "Event type", cell: ({ event_type }) => event_type },
+];
+/** Of several handlers of one type; mostly there are none, and no column. */
+const NAME: Column<HandlerView> = { head: "Name", cell: ({ name }) => name ?? "–" };
+const COLUMNS: readonly Column<HandlerView>[] = [
   { head: "Versions", cell: ({ versions }) => versions.join(", ") },
   { head: "prepare step", cell: ({ has_prepare }) => (has_prepare ? "yes" : "no") },
   { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
@@ -157,6 +161,7 @@ const COLUMNS: readonly Column<HandlerView>[] = [
 
 /** What handles which type; each source says what becomes of the others. */
 function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[] }) {
+  const hasNames = handlers.some(({ name }) => name !== null);
   return (
     <Stack component="section" gap="xs" aria-labelledby="handlers">
       <h2 id="handlers">Handlers</h2>
@@ -167,9 +172,9 @@ function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[
       ) : (
         <Rows
           caption="Handlers"
-          columns={COLUMNS}
+          columns={[...KEY_COLUMNS, ...(hasNames ? [NAME] : []), ...COLUMNS]}
           rows={handlers}
-          keyOf={({ source, event_type }) => `${source} ${event_type}`}
+          keyOf={({ source, event_type, name }) => `${source} ${event_type} ${name ?? ""}`}
         />
       )}
     </Stack>
