@@ -49,7 +49,8 @@ export interface PlatformFacts {
 export interface SourceSettings {
   /**
    * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such as
-   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own.
+   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own. It needs a secret
+   * for each tenant, or a signature that covers the path.
    */
   readonly path?: string;
   /**

@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
@@ -55,6 +56,7 @@ export function antom(options: AntomOptions): SourceDefinition {
     secrets: [],
     scheme: ({ clock }) => createPublicKeyScheme(SCHEME, { keys, clock }),
     contract: CONTRACT,
+    signsPath: coversPath(SCHEME.signed),
   });
 }
 

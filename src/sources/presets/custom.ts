@@ -31,5 +31,7 @@ export function custom(options: CustomSourceOptions): SourceDefinition {
     secrets: [secret].flat().filter((text) => typeof text === "string" && text !== "") as string[],
     scheme: ({ origin }) => createCustomScheme({ verify, origin }),
     contract: contractOf(options, OWN),
+    // The function gets the address, and says whether it fits.
+    signsPath: true,
   });
 }

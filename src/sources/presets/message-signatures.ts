@@ -18,6 +18,8 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
   readonly tag?: string;
 }
 
+/** The components that hold the path (RFC 9421 §2.2). */
+const PATHS = ["@path", "@target-uri", "@request-target"];
 const OWN = ["keys", "toleranceSeconds", "required", "tag"];
 const ALGORITHMS = [
   "ed25519",
@@ -49,6 +51,7 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
         ...(tag !== undefined && { tag }),
       }),
     contract: contractOf(options, OWN),
+    signsPath: (required ?? ["@path"]).some((name) => PATHS.includes(name)),
   });
 }
 

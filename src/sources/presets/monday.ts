@@ -68,6 +68,7 @@ export function monday(options: MondayOptions): SourceDefinition {
     secrets,
     scheme: (environment) => createAddressedScheme(token, environment, audience),
     contract: CONTRACT,
+    signsPath: audience === undefined,
   });
 }
 

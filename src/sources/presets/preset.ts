@@ -9,6 +9,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
@@ -51,6 +52,8 @@ interface SourceParts
   readonly isUsable?: (secret: string) => boolean;
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample | undefined;
+  /** What is signed holds the request's path, so that a callback of one tenant is no callback of another. */
+  readonly signsPath?: boolean;
 }
 
 const NOTHING: readonly string[] = [];
@@ -65,6 +68,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
   const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
+  assertTenantsApart(parts, settings);
   const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   scheme(NOWHERE);
@@ -128,10 +132,10 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
   function create(options: Options): SourceDefinition {
     const { secret } = options;
-    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
+    const ofTenants = tenantSecrets(data, options, contract);
     const isLearning = learns(contract);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
@@ -152,6 +156,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       },
       contract,
       ...(ofTenants !== undefined && { hasTenantSecrets: true }),
+      signsPath: coversPath(scheme.signed),
       hmac: scheme,
       sample: data.sample,
       credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
@@ -170,11 +175,61 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   return create;
 }
 
-/** @throws TypeError where no path tells the tenants apart */
-function tenantSecrets(preset: string, secret: TenantSecrets, { path }: SourceSettings): TenantSecrets {
-  if (path?.includes("/:")) return secret;
+const hasParameters = (path: string | undefined) => path?.includes("/:") === true;
+
+/**
+ * The function that gives each tenant's secrets, where there is one.
+ * @throws TypeError where no path tells the tenants apart, or the platform's handshakes need one secret for all
+ */
+function tenantSecrets(
+  { preset, facts: { title } }: Pick<HmacPreset<LearningOptions>, "preset" | "facts">,
+  { secret, path }: LearningOptions,
+  contract: ContractData,
+): TenantSecrets | undefined {
+  const isFunction = typeof secret === "function";
+  const got = isFunction ? `${preset}: \`secret\`: got a function` : `${preset}: \`path\`: got ${path}`;
+  if (learns(contract) && (isFunction || hasParameters(path)))
+    throw new TypeError(
+      `${got}; ${title} sends its secret itself, unsigned, so that a stranger could set it for every tenant: ` +
+        "expected a source for each tenant, with a path without parameters",
+    );
+  if (!isFunction) return undefined;
+  if (!hasParameters(path))
+    throw new TypeError(`${got}, expected \`path\` beside it with a parameter, such as /hooks/:tenant`);
+  if (provesSecret(contract))
+    throw new TypeError(
+      `${got}; ${title} asks in a handshake for a proof of one fixed secret: ` +
+        "expected the secret as a text, in a source for each tenant",
+    );
+  return secret;
+}
+
+/** Whether a handshake is answered with a MAC of the source's own secret, which is not there with a function. */
+function provesSecret({ handshakes = [] }: ContractData): boolean {
+  return handshakes.some(
+    ({ reply }) =>
+      reply.kind === "json" &&
+      Object.values(reply.fields).some(
+        (field) => typeof field === "object" && "hmac" in field && field.secret === "",
+      ),
+  );
+}
+
+/**
+ * Where all tenants have one secret, and the path is not signed, a recorded callback is authentic under the name of each
+ * tenant, also of a made-up one, and runs once for each.
+ * @throws TypeError for parameters of the path that nothing proves
+ */
+function assertTenantsApart(
+  { preset, hmac, hasTenantSecrets, signsPath }: SourceParts,
+  settings: SourceSettings,
+) {
+  if (!hasParameters(settings.path) || hasTenantSecrets === true || signsPath === true) return;
+  const own =
+    hmac === undefined ? "" : "`secret` as a function that gives each tenant a secret of its own, or ";
   throw new TypeError(
-    `${preset}: \`secret\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
+    `${preset}: \`path\`: got ${settings.path} with one secret for all tenants; the path is not signed, so that a ` +
+      `recorded callback could be sent to every tenant: expected ${own}a path without parameters`,
   );
 }
 

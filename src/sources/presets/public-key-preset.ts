@@ -1,5 +1,6 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
@@ -32,6 +33,7 @@ export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions>
       secrets: [],
       scheme: ({ clock, origin }) => createPublicKeyScheme(scheme, { keys, clock, origin }),
       contract,
+      signsPath: coversPath(scheme.signed),
     });
   }
   create.describe = describe({ preset, facts, signs: describeSignature(scheme), contract });

@@ -1,5 +1,6 @@
 import { createPublicKeyScheme, type IdentifiedKey, type PublicKeyData } from "../schemes/public-key.ts";
 import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
@@ -34,6 +35,7 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
     secrets: [],
     scheme: ({ clock, origin }) => createPublicKeyScheme(data, { keys, clock, origin }),
     contract: contractOf(options, OWN),
+    signsPath: coversPath(signed),
   });
 }
 

@@ -33,6 +33,7 @@ export function twilioEvents(options: PresetOptions): SourceDefinition {
     secrets: authTokens,
     scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
     contract: CONTRACT,
+    signsPath: true,
   });
 }
 

@@ -52,6 +52,7 @@ export function twilio(options: PresetOptions): SourceDefinition {
     secrets: authTokens,
     scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
     contract: CONTRACT,
+    signsPath: true,
   });
 }
 
