@@ -16,6 +16,8 @@ export interface SourceEnvironment {
   readonly origin: () => string;
   /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
   readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
+  /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
+  readonly warn?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   /** Requests an address that the contract has pinned, without following a redirect. */
   readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }

@@ -82,18 +82,38 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
       dialect,
       async (receiver) => {
         const event = { id: "evt_1", type: "order" };
-        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).status).toBe(200);
-        expect((await deliver(receiver, "us/acme", secretOf("acme"), event)).status).toBe(200);
-        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).body).toEqual({
+        expect((await deliver(receiver, "eu/acme", secretOf("eu/acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "us/acme", secretOf("us/acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "eu/acme", secretOf("eu/acme"), event)).body).toEqual({
           status: "already_processed",
         });
         expect(seen).toEqual(["shops eu/acme", "shops us/acme"]);
         const { body } = await receiver.admin("/api/v1/events/shops%2Feu%2Facme/evt_1");
         expect(body).toMatchObject({ source: "shops/eu/acme", event_id: "evt_1" });
       },
-      { sources: { shops: shops(({ params }) => secretOf(String(params.shop))) }, handlers: [handler] },
+      {
+        sources: { shops: shops(({ params }) => secretOf(`${params.region}/${params.shop}`)) },
+        handlers: [handler],
+      },
     );
   });
+
+  it("a recorded callback is not taken under a second name of its tenant, and the log says why", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const send = (path: string) =>
+          deliver(receiver, path, secretOf("acme"), { id: "evt_1", type: "order" });
+        expect((await send("eu/acme")).status).toBe(200);
+        expect((await send("eu/ACME")).status).toBe(401);
+        expect((await send("us/acme")).status).toBe(401);
+        expect((await send("eu/acme")).body).toEqual({ status: "already_processed" });
+        expect(await receiver.count("oncehook_records")).toBe(1);
+        const logged = receiver.lines.filter(({ msg }) => String(msg).startsWith("two tenants of a source"));
+        expect(logged).toMatchObject([{ source: "shops", level: 40 }]);
+      },
+      { sources: { shops: shops(({ params }) => secretOf(String(params.shop).toLowerCase())) } },
+    ));
 
   it("a tenant that there is not returns 401, and a function that fails 503, so that the platform comes again", () => {
     let isDown = false;

@@ -137,6 +137,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     const contract = contractOf(options, secrets);
     const ofTenants = tenantSecrets(data, options, contract);
     const isLearning = learns(contract);
+    const signsPath = coversPath(scheme.signed);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
@@ -150,13 +151,14 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
-        const { name, learning = NOTHING_LEARNT } = environment;
-        if (ofTenants !== undefined) return createTenantScheme(name, ofTenants, make(environment));
-        return isLearning ? learningScheme(learning, secrets, make(environment)) : make(environment)(secrets);
+        const { name, warn, learning = NOTHING_LEARNT } = environment;
+        const own = { name, warn, make: make(environment) };
+        if (ofTenants !== undefined) return createTenantScheme({ ...own, secretsOf: ofTenants, signsPath });
+        return isLearning ? learningScheme(learning, secrets, own.make) : own.make(secrets);
       },
       contract,
       ...(ofTenants !== undefined && { hasTenantSecrets: true }),
-      signsPath: coversPath(scheme.signed),
+      signsPath,
       hmac: scheme,
       sample: data.sample,
       credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,

@@ -224,7 +224,7 @@ export class FetchedKeys<T extends object> {
 }
 
 /** The one that was used last stands last; the first makes room. */
-function keep<T>(entries: Map<string, T>, id: string, entry: T, most: number): void {
+export function keep<T>(entries: Map<string, T>, id: string, entry: T, most: number): void {
   entries.delete(id);
   const [oldest] = entries.size >= most ? entries.keys() : [];
   if (oldest !== undefined) entries.delete(oldest);
