@@ -1,4 +1,4 @@
-import { type Config, ConfigError, type SourceLimits } from "../config/index.ts";
+import { type Config, ConfigError, type SourceLimits, secretVariables } from "../config/index.ts";
 import {
   type Clock,
   createSparingLog,
@@ -38,10 +38,20 @@ export async function configuredSources({ sources }: Config): Promise<Configured
     try {
       return { name, definition: PRESETS[name]({ secret: secrets }) };
     } catch (cause) {
-      throw new ConfigError([`SOURCES: ${name} cannot be used: ${errorReason(cause)}`]);
+      throw new ConfigError([presetProblem(name, errorReason(cause))]);
     }
   });
   return [...named, ...presets];
+}
+
+/** Begins with the secret among several, in the words of the presets and of their schemes. */
+const OF_SECRET = /^[\w-]+: `?(?:secret|publicKey)`?(?: (\d) of \d)?: (.+)$/s;
+
+/** A preset of SOURCES has its secrets from variables: the one at fault is named. */
+function presetProblem(name: string, reason: string): string {
+  const [, place = "1", fault] = OF_SECRET.exec(reason) ?? [];
+  if (fault === undefined) return `SOURCES: ${name} cannot be used: ${reason}`;
+  return `${secretVariables(name)[Number(place) - 1]}: ${fault}`;
 }
 
 /** The address to register at the platform of a source. @param baseUrl with the base path, without a slash at the end */
@@ -52,7 +62,24 @@ export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: strin
 /** Of the time that a platform waits: the rest is for the network and for what the database is doing. */
 const SHARE_OF_DEADLINE = 2 / 3;
 
-function answerMode({ settings: { answer }, facts: { deadlineSeconds } }: SourceDefinition): AnswerMode {
+/** Sources that respond after their platform has given up. @returns a sentence for each */
+export function answerWarnings(configured: readonly ConfiguredSource[]): string[] {
+  return configured.flatMap(({ name, definition }) => {
+    const { deadlineSeconds, title } = definition.facts;
+    const mode = answerMode(definition);
+    if (typeof mode === "string" || deadlineSeconds === undefined) return [];
+    if (mode.withinMs < deadlineSeconds * 1_000) return [];
+    return [
+      `sources.${name}: answer: got within ${mode.withinMs} ms, but ${title} waits for ${deadlineSeconds} s, and sends slower ` +
+        "callbacks again: leave `answer` out, or set a shorter time",
+    ];
+  });
+}
+
+export function answerMode({
+  settings: { answer },
+  facts: { deadlineSeconds },
+}: SourceDefinition): AnswerMode {
   if (typeof answer === "string") return answer;
   if (answer !== undefined) {
     const { within } = answer;

@@ -144,16 +144,28 @@ function secretsOfSource(
   }));
 }
 
-/** The variable, or the source and the place there where it has several. */
-export function sourceSecretName(
-  { name, definition }: ConfiguredSource,
-  index: number,
-  { sources }: Pick<Config, "sources">,
-): string {
+type SourceSecret = readonly [source: ConfiguredSource, index: number, config: Pick<Config, "sources">];
+
+/** In a sentence: the variable, or which one of the source's. */
+export function sourceSecretPhrase(...secret: SourceSecret): string {
+  const [{ name, definition }, index] = secret;
   const { length } = definition.secrets;
-  if (index >= length) return `${name}, learnt secret`;
-  const variable = secretVariables(name)[Math.min(index, 1)];
-  if (variable !== undefined && sources.presets.some((preset) => preset.name === name)) return variable;
+  if (index >= length) return `the learnt secret of source ${name}`;
+  const which = length === 1 ? "the secret" : `secret ${index + 1} of ${length}`;
+  return secretVariable(...secret) ?? `${which} of source ${name}`;
+}
+
+function secretVariable(...[{ name }, index, { sources }]: SourceSecret): string | undefined {
+  const isInEnvironment = sources.presets.some((preset) => preset.name === name);
+  return isInEnvironment ? secretVariables(name)[Math.min(index, 1)] : undefined;
+}
+
+/** In a list: the variable, or the source and the place there where it has several. */
+function sourceSecretName(...secret: SourceSecret): string {
+  const [{ name, definition }, index] = secret;
+  const { length } = definition.secrets;
+  const variable = secretVariable(...secret);
+  if (variable !== undefined) return variable;
   return length === 1 ? `${name}, secret` : `${name}, secret ${index + 1} of ${length}`;
 }
 

@@ -1,8 +1,14 @@
 import type { SourcesView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import { keySourceOf, latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
+import {
+  endpointPaths,
+  keySourceOf,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  periodStart,
+  VERSIONS,
+} from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
-import { endpointPaths } from "../http/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
 import type { SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store } from "../store/index.ts";

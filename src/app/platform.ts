@@ -1,9 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
-import { type Clock, errorReason } from "../domain/index.ts";
+import { type Clock, endpointPaths, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { endpointPaths } from "../http/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
 import {
   allOf,
@@ -15,6 +14,7 @@ import {
   type JwtAlgorithm,
   type JwtKeys,
   jwksKeys,
+  missingCredential,
   pemKeys,
   platformHmac,
   type Scheme,
@@ -59,7 +59,11 @@ export function startsFlows({ oauth, environment }: Config): boolean {
  * How the platform authenticates, as `AUTH_METHOD` combines it.
  * @throws ConfigError when the file with its public keys cannot be used
  */
-export async function createPlatformScheme({ authentication }: Config, clock: Clock): Promise<Scheme> {
+export async function createPlatformScheme(
+  { authentication, servesPlatform }: Config,
+  clock: Clock,
+): Promise<Scheme> {
+  if (!servesPlatform) return NO_PLATFORM;
   const { methods, signing, token, jwt } = authentication;
   const keys = jwt === null ? undefined : await keysOf(jwt);
   const scheme = (method: AuthMethod): Scheme => {
@@ -73,6 +77,16 @@ export async function createPlatformScheme({ authentication }: Config, clock: Cl
   return anyOf(methods.map((all) => allOf(all.map(scheme))));
 }
 
+/** Redirects are asked whether they are signed, whatever the sources: without a secret none is. */
+const NO_PLATFORM: Scheme = {
+  challenge: 'Signature realm="callbacks"',
+  verify: () => missingCredential("signature_missing"),
+};
+
+/** For the log of the start and for `doctor`. */
+export const WITHOUT_PLATFORM =
+  "SIGNING_SECRET is not set: the source `platform` is not there, and its addresses return 404";
+
 async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
   if (keys.from === "secrets") return secretKeys(keys.secrets);
   if (keys.from === "jwks") return jwksKeys(keys.url);
@@ -81,7 +95,7 @@ async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
 
 export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
   try {
-    return pemKeys(await readFile(file, "utf8"), algorithm);
+    return pemKeys(await readFile(file, "utf8"), algorithm, `JWT_ALGORITHM=${algorithm}`);
   } catch (cause) {
     const got = `got ${JSON.stringify(file)}, which cannot be used: ${errorReason(cause)}`;
     throw new ConfigError([`JWT_PUBLIC_KEY_FILE: ${got}`]);
@@ -109,6 +123,7 @@ export type RegisteredAddress = ReturnType<typeof registeredAddresses>[number];
 
 /** The addresses of callbacks, exactly as the platform registers them (SPEC 1.2). */
 export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
-  const { callbacks } = endpointPaths("", config.redirect.scopePath);
+  const { servesPlatform } = config;
+  const { callbacks } = endpointPaths("", config.redirect.scopePath, { servesPlatform });
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }

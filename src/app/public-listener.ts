@@ -1,7 +1,7 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import { type Clock, createSparingLog, type Log, PLATFORM } from "../domain/index.ts";
+import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
 import {
   type AdmissionSettings,
   type CaptureAccess,
@@ -10,7 +10,6 @@ import {
   createDiagnoser,
   createMemoryCounter,
   createPublicListener,
-  endpointPaths,
   type Listener,
   type Policy,
   type TlsPair,
@@ -42,6 +41,7 @@ export function publicListener(
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, {
       startsFlows: startsFlows(config),
+      servesPlatform: config.servesPlatform,
       sources: sourcePaths,
     }),
     trustProxy: config.listen.trustProxy,

@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxError } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import { endpointPaths, readTlsPair } from "../http/index.ts";
+import { endpointPaths } from "../domain/index.ts";
+import { readTlsPair } from "../http/index.ts";
 import type { Services } from "./services.ts";
 
 /** Where the two listeners of this process can be reached from it; empty until they listen. */

@@ -33,7 +33,7 @@ import {
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
-import { type NoteCredential, sourceSecretName } from "./credential-uses.ts";
+import { type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
@@ -134,18 +134,27 @@ function diagnosesOf(
 ): ReadonlyMap<string, DiagnoseSource> {
   const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
-    const { hmac, facts, secrets: configured } = definition;
+    const { hmac, facts, secrets: configured, preset } = definition;
     const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
-    const secretName = (index: number) => sourceSecretName(source, index, config);
-    const { title } = facts;
-    return [name, createSourceDiagnosis({ title, hmac, secrets, secretName, named, origin })];
+    const secretName = (index: number) => sourceSecretPhrase(source, index, config);
+    const others = configuredSources
+      .filter((other) => other !== source && other.definition.preset === preset)
+      .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
+    const isOwn = facts.proof === "own";
+    const given = { name, title: isOwn ? name : facts.title, isOwn, hmac, secrets, secretName };
+    return [name, createSourceDiagnosis({ ...given, named, others, origin })];
   });
   return new Map(diagnoses);
 }
 
-function metricsOf({ config, store, registry, clock }: Dependencies, concurrency: ConcurrencyLimit): Metrics {
+function metricsOf(
+  { config, store, registry, clock, configuredSources = [] }: Dependencies,
+  concurrency: ConcurrencyLimit,
+): Metrics {
   return createMetrics({
     knownTypes: registry.types,
+    patternOf: registry.patternOf,
+    sources: [PLATFORM, ...configuredSources.map(({ name }) => name)],
     failureCounts: () => store.failures.counts(),
     acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
     deliveryCounts: () => store.outbox.counts(),
@@ -179,7 +188,7 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: De
   const rollupCounts = createRollupCounts();
   const onItem = (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result);
   const onResponse: OnResponse = (result, status, ms, source) => {
-    metrics.callback(result, status, ms / 1_000);
+    metrics.callback(result, status, ms / 1_000, source);
     rollupCounts.note(source ?? "", result.outcome, ms);
     if (source !== undefined) arrivals.note(source, result);
   };

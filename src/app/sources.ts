@@ -1,8 +1,7 @@
 import type { EndpointCheckView, Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
-import { PLATFORM } from "../domain/index.ts";
-import { endpointPaths } from "../http/index.ts";
+import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import { addressesOf, addressViews, describeSource, handlerViews, recentCounts } from "./describe-source.ts";
 import {
@@ -35,7 +34,7 @@ export function createSources(
   const { start } = endpointPaths("", redirect.scopePath, { startsFlows: startsFlows(config) });
 
   function addressesOfSource(name: string): readonly string[] | undefined {
-    if (name === source.name) return addresses().map(({ url }) => url);
+    if (name === source.name && config.servesPlatform) return addresses().map(({ url }) => url);
     if (name === OAUTH && handlesSignIns) return [redirect.uri];
     const known = configured.find((one) => one.name === name);
     return known === undefined ? undefined : addressesOf(known, config, baseUrl()).map(({ url }) => url);
@@ -74,7 +73,7 @@ export function createSources(
       });
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
-        items: [platform, ...others],
+        items: config.servesPlatform ? [platform, ...others] : others,
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: handlerViews(registry, config.handlerTimeoutMs),
       };
@@ -86,7 +85,7 @@ export function createSources(
     },
     async relearn(name, forgets) {
       const found = configured.find((one) => one.name === name);
-      if (found === undefined) return name === PLATFORM ? "fixed" : "absent";
+      if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
       if (!found.definition.learns || learntSecrets === undefined) return "fixed";
       const until = await learntSecrets.relearn(name, forgets);
       return { until: until.toISOString() };

@@ -2,7 +2,8 @@ import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
-import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
+import { answerWarnings } from "./configured-sources.ts";
+import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { bodyLimitWarnings } from "./source-bounds.ts";
 
@@ -13,6 +14,7 @@ export async function logStartupWarnings(
   log: Log,
 ): Promise<void> {
   const { store, registry } = receiver;
+  if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
   await warnUnhandled(store.failures, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
@@ -22,8 +24,8 @@ export async function logStartupWarnings(
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
-  const tooLarge = bodyLimitWarnings(config, configured);
-  for (const warning of [...config.warnings, ...found, ...tooLarge, ...stuck]) log.warn({}, warning);
+  const ofSources = [...bodyLimitWarnings(config, configured), ...answerWarnings(configured)];
+  for (const warning of [...config.warnings, ...found, ...ofSources, ...stuck]) log.warn({}, warning);
 }
 
 /**

@@ -50,7 +50,7 @@ function nextSteps(folder: string): string[] {
     ...installSteps(folder, has("zod") ? "" : " zod"),
     ...(isOwn || has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
     ...(scripts.start === undefined ? [`npm pkg set scripts.start=${shellWord(START)}`] : []),
-    isOwn ? "npm test" : 'node --test "test/**/*.test.ts"',
+    isOwn ? "npm test" : RUN_TESTS,
     isOwn || scripts.start === undefined ? "npm start" : "node_modules/.bin/oncehook serve",
     `${SAMPLE}    # in another terminal`,
   ];
@@ -151,16 +151,19 @@ const OWN = [
   "handlers/parcel-shipped.ts",
   "test/parcel-shipped.test.ts",
   ".env.example",
+  ".env.test",
 ] as const;
 
 /** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
 const START = "exec oncehook serve";
+/** With the made-up secrets of the sources: the real ones in .env are for no test. */
+const RUN_TESTS = 'node --env-file-if-exists=.env.test --test "test/**/*.test.ts"';
 /** Node succeeds where it finds no test at all. */
-const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
+const TEST = `ls test/*.test.ts > /dev/null && ${RUN_TESTS}`;
 
 const IGNORE_FILE = ".gitignore";
 /** Lines without which a secret or a database would end up in version control. */
-const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
+const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example", "!.env.test"] as const;
 
 async function template(path: string): Promise<ProjectFile> {
   return { path, text: await readFile(join(TEMPLATES, path), "utf8") };

@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { Command } from "commander";
-import { type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
+import { ConfigError, type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { readInput, UserError } from "./user-error.ts";
 
@@ -9,11 +10,22 @@ export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();
-  const file = await loadConfigFile(cwd, options.config);
-  const handlers = (file.handlers ?? []) as readonly Handler[];
-  const loaded = await loadEnvironment({ env: process.env, cwd, file, use });
-  return { ...loaded, handlers, migrations: file.migrations ?? [] };
+  try {
+    const file = await loadConfigFile(cwd, options.config);
+    const handlers = (file.handlers ?? []) as readonly Handler[];
+    const loaded = await loadEnvironment({ env: process.env, cwd, file, use });
+    return { ...loaded, handlers, migrations: file.migrations ?? [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError) || options.env !== undefined || !existsSync(ENV_FILE)) throw error;
+    if (!error.problems.some((problem) => UNSET.test(problem))) throw error;
+    throw new ConfigError([...error.problems, UNREAD]);
+  }
 }
+
+const ENV_FILE = ".env";
+/** In the words of the presets, and of the table of variables. */
+const UNSET = /is its variable set\?|: is not set/;
+const UNREAD = `${ENV_FILE}: was not read; pass --env ${ENV_FILE}`;
 
 export interface ConfigurationOptions {
   readonly env?: string;

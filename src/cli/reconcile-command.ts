@@ -54,11 +54,13 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
     throw new UsageError(`--since: got ${options.since}, expected longer ago than --until, ${options.until}`);
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
+  const askedFrom = Date.now() - sinceMs;
   const report = await reconcileOnce(loaded, {
     ...{ source, sinceMs, untilMs, isDryRun, maxPages: options.maxPages, waitMs: options.wait * 1_000 },
     log: LOG,
   });
-  printResult(options, report, () => reportText(report, isDryRun));
+  const shortened = shortenedText(report, options.since, askedFrom);
+  printResult(options, report, () => shortened + reportText(report, isDryRun));
   if (!isWell(report)) process.exitCode = 1;
 }
 
@@ -89,8 +91,19 @@ const STATES = {
   accepted: "durable; no receiver has run it yet",
 };
 
+/** Below it, the difference is the time that the start took. */
+const SHORTENED_MS = 60_000;
+
+function shortenedText({ source, from }: ReconcileReport, since: string, askedFrom: number): string {
+  if (Date.parse(from) - askedFrom < SHORTENED_MS) return "";
+  return `--since ${since}: ${source} lists no events that old; checked from ${from}\n`;
+}
+
 function reportText(report: ReconcileReport, isDryRun: boolean): string {
   const { source, from, to, events, counts, isComplete, stoppedBy } = report;
+  // Its counts would say that nothing is missing.
+  if (!isComplete && events.length === 0 && Object.values(counts).every((count) => count === 0))
+    return `${source}: nothing was checked: ${stoppedBy ?? "the platform did not answer"}\n`;
   const rows = events.map(({ id, type, at, outcome, state, reason }) => {
     if (outcome === "failed") return [id, type, at, `cannot be accepted: ${reason ?? ""}`];
     return [id, type, at, state === undefined ? "missing; would be handled" : STATES[state]];

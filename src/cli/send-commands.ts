@@ -78,12 +78,16 @@ async function send(type: string, options: SendOptions): Promise<void> {
 async function platformCallback(type: string, options: SendOptions, timestamp: number) {
   const data = options.data === undefined ? await sampleOf(type) : dataOf(options.data);
   const { config } = await loadConfiguration(options, { listens: false });
+  if (!config.servesPlatform) throw new UserError(NO_PLATFORM);
   const event = { event_id: options.id ?? `evt_${randomUUID()}`, event_type: type, timestamp, data };
   const body = JSON.stringify(event);
   const { authenticHeaders } = await sandbox();
   const headers = await authenticHeaders(config.authentication, body, type);
   return { address: options.url ?? `${config.baseUrl}/api/platform/callback`, headers, body, event };
 }
+
+const NO_PLATFORM =
+  "SIGNING_SECRET is not set, so that there is no source `platform`: name another one with --source";
 
 async function callbackOf(source: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
   const { sourceCallback } = await import("./send-source.ts");
@@ -160,7 +164,9 @@ export function signCommand(): Command {
     .option(...ENV_OPTION)
     .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await loadConfiguration(options, { listens: false });
-      const [secret = ""] = config.authentication.signing.secrets;
+      const [secret] = config.authentication.signing.secrets;
+      if (secret === undefined)
+        throw new UserError("SIGNING_SECRET is not set: there is nothing to sign with");
       const body = file === undefined ? await buffer(process.stdin) : readInput(file, `the file "${file}"`);
       process.stdout.write(`${signHmac(secret, body)}\n`);
     });

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
-import { type RunningReceiver, start } from "../app/index.ts";
+import { configuredSources, type RunningReceiver, sourceUrl, start } from "../app/index.ts";
 import { withTimeout } from "../domain/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
@@ -34,7 +34,7 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
   handleProcessErrors(logger);
   const running = await start(config, { handlers, migrations, logger });
-  printStartup(loaded, running);
+  await printStartup(loaded, running);
   // In development a debugger may halt this thread for any time.
   if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
     logger.warn({}, UNWATCHED);
@@ -106,10 +106,18 @@ function handleProcessErrors(logger: Logger): void {
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
-function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver): void {
+async function printStartup(
+  loaded: LoadedConfiguration,
+  { adminOrigin, publicOrigin }: RunningReceiver,
+): Promise<void> {
   const { config, handlers, generated, secretsFile } = loaded;
+  const sources = await configuredSources(config);
+  const receives = config.servesPlatform
+    ? `callbacks at ${config.baseUrl}/api/platform/callback`
+    : `callbacks of ${sources.map(({ name }) => name).join(", ")}`;
   const lines = [
-    `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
+    `Oncehook receives ${receives} (listening on ${publicOrigin})`,
+    ...sources.map((source) => `Source ${source.name} at ${sourceUrl(source, config.baseUrl)}`),
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)
@@ -121,7 +129,18 @@ function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }
   const command = process.cwd() === resolve(PACKAGE_FOLDER) ? "npm run oncehook --" : "npx oncehook";
   if (config.environment === "development" && config.builtInHandlers.includes(type) && !isOwn)
     lines.push(`Try it: ${command} send ${type}`);
+  const signable = sources.find(({ definition }) => definition.sign !== undefined);
+  if (config.environment === "development" && signable !== undefined) {
+    const { name } = signable;
+    lines.push(`Try it: ${command} send --source ${name} ${sampleType(name, handlers)}`);
+  }
   process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** A type that one of the source's handlers takes. */
+function sampleType(source: string, handlers: LoadedConfiguration["handlers"]): string {
+  const types = handlers.filter((handler) => handler.source === source).map(({ type }) => type);
+  return types.find((type) => !type.includes("*")) ?? types[0]?.replace("*", "sample") ?? "sample";
 }
 
 const BEAT_MS = 1_000;

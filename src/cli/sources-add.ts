@@ -1,14 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { CONFIG_FILE_NAMES, closestName, secretVariables } from "../config/index.ts";
-import { PRESET_NAMES, type PresetName } from "../sources/index.ts";
+import { CONFIG_FILE_NAMES, secretVariables } from "../config/index.ts";
+import { closestName } from "../domain/index.ts";
+import { moreThanSecret, PRESET_NAMES, type PresetName } from "../sources/index.ts";
 import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
-/** They take more than a secret. */
-const WITH_OPTIONS = ["braintree", "hmac", "meta", "tiktok-shop", "whatsapp", "wix"];
-/** A secret of a form that every preset takes: the preset is made for its facts alone. */
+/** What the tests of a project that init wrote read. */
+const TEST_ENV = ".env.test";
+/** A secret of a form that every preset takes: for tests, and for a preset that is made for its facts alone. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
 /** Adds a source to the project in this folder: twice is the same as once. @throws UsageError for an unknown preset */
@@ -20,17 +21,18 @@ export async function addSource(given: string, { env = ".env" }: { readonly env?
   const done = [
     ...(file === undefined ? [] : [addToConfig(file, code)]),
     addToEnv(env, { [variable]: "", ...(file === undefined && { SOURCES: name }) }),
+    // The configuration is the tests' as well, and without a secret it is refused.
+    ...(existsSync(TEST_ENV) ? [addToEnv(TEST_ENV, { [variable]: PLACEHOLDER })] : []),
   ];
   process.stdout.write(`${done.join("\n")}\n\n${await nextSteps(name, variable, env)}`);
 }
 
 function presetNamed(given: string): PresetName {
-  const name = PRESET_NAMES.find((one) => one === given);
+  // As it is spelt in SOURCES, or in code.
+  const name = PRESET_NAMES.find((one) => one === given || camelCase(one) === given);
   if (name !== undefined) return name;
-  if (WITH_OPTIONS.includes(given))
-    throw new UsageError(
-      `"${given}" takes more than a secret: import { ${camelCase(given)} } from "oncehook/sources" in oncehook.config.ts, and name it in \`sources\``,
-    );
+  const needs = moreThanSecret(given);
+  if (needs !== undefined) throw new UsageError(needs);
   const meant =
     closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
   const hint = meant === undefined ? `there are ${PRESET_NAMES.join(", ")}` : `did you mean ${meant}?`;
@@ -60,7 +62,7 @@ function addToEnv(file: string, variables: Readonly<Record<string, string>>): st
   for (const [name, value] of Object.entries(variables)) {
     const there = present[name];
     if (there === undefined) text += `${name}=${value}\n`;
-    else if (value === "" || there.split(",").some((one) => one.trim() === value)) continue;
+    else if (name !== "SOURCES" || there.split(",").some((one) => one.trim() === value)) continue;
     else text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, "m"), `$1${there},${value}`);
     added.push(name);
   }
@@ -72,16 +74,19 @@ function addToEnv(file: string, variables: Readonly<Record<string, string>>): st
 
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
   const { PRESETS } = await import("../sources/presets/index.ts");
-  const { facts } = PRESETS[name]({ secret: PLACEHOLDER });
+  const { facts, learns } = PRESETS[name]({ secret: PLACEHOLDER });
   const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
   const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;
+  const register = `  register ${url} with ${facts.title} (${facts.docs})`;
+  const start = `  npx oncehook serve --env ${file}`;
+  const steps = learns
+    ? [start, `${register} right after the start: it sends a secret then, which is kept`]
+    : [register, `  set ${variable} in ${file} to the secret that it shows`, start];
   return [
     "Next:",
-    `  register ${url} with ${facts.title} (${facts.docs})`,
-    `  set ${variable} in ${file} to the secret that it shows`,
-    `  oncehook serve --env ${file}`,
-    `  oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
+    ...steps,
+    `  npx oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
     "",
   ].join("\n");
 }

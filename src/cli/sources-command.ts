@@ -126,7 +126,13 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
 
 function sourceText(described: SourceView): string {
   const { source, addresses, authenticated_by, authentication } = described;
-  const rows = addresses.map(({ method, url, version }) => [
+  const [first, ...others] = addresses;
+  // The platform of the specification chooses among versions; to another one they are all the same.
+  const isPlatform = described.about === null;
+  const shown = isPlatform || first === undefined ? addresses : [first];
+  const also =
+    isPlatform || others.length === 0 ? "" : `also served: ${others.map(({ url }) => url).join(" ")}\n`;
+  const rows = shown.map(({ method, url, version }) => [
     `${method} ${url}`,
     version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
@@ -146,7 +152,7 @@ function sourceText(described: SourceView): string {
   const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", "advice"], secrets)}\n`;
   return (
     `source ${source}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
-    `${table(["register one of these", "version"], rows)}\n${uses}`
+    `${table([isPlatform ? "register one of these" : "register this", "version"], rows)}\n${also}${uses}`
   );
 }
 

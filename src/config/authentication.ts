@@ -38,7 +38,8 @@ export const AUTHENTICATION_VARIABLES = {
     schema: text("at least 16 bytes (32 in production) without white space around it"),
     secret: "own",
     generated: true,
-    meaning: "hmac: the secret shared with the platform",
+    meaning:
+      "hmac: the secret shared with the platform; in production without it, other sources are served alone",
   },
   SIGNING_SECRET_PREVIOUS: {
     schema: text("at least 16 bytes without white space around it"),
@@ -111,11 +112,32 @@ export const AUTHENTICATION_VARIABLES = {
 
 type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
 
+/** What else is configured, by which it is told whether the specification's platform is wanted. */
+export interface BesideAuthentication {
+  /** How many sources there are beside the platform. */
+  readonly sourceCount: number;
+  /** The types of the platform's handlers that were asked for, without OAuth's. */
+  readonly handledTypes: readonly string[];
+}
+
+/**
+ * Whether the specification's platform is a source here. Production without anything of its own serves the other sources
+ * alone: it would demand a secret that no platform has.
+ */
+export function isPlatformServed(
+  { isProduction, isSet, problems }: AuthenticationReading,
+  { sourceCount, handledTypes }: BesideAuthentication,
+): boolean {
+  const own = ["AUTH_METHOD", "SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
+  const isAskedFor = own.some((name) => isSet(name) || problems.has(name)) || handledTypes.length > 0;
+  return !isProduction || isAskedFor || sourceCount === 0;
+}
+
 /** How callbacks are authenticated; what is missing for a chosen method becomes a problem. */
-export function authenticationOf(reading: AuthenticationReading) {
+export function authenticationOf(reading: AuthenticationReading, beside: BesideAuthentication) {
   const { values } = reading;
   checkSecrets(reading);
-  checkMethods(reading);
+  if (isPlatformServed(reading, beside)) checkMethods(reading, beside);
   return {
     /** One of these combinations must succeed, with all of its methods. */
     methods: values.AUTH_METHOD,
@@ -147,7 +169,7 @@ function checkSecrets({ values, isProduction, problems }: AuthenticationReading)
   }
 }
 
-function checkMethods(reading: AuthenticationReading): void {
+function checkMethods(reading: AuthenticationReading, beside: BesideAuthentication): void {
   const { values, isProduction, problems } = reading;
   const { AUTH_METHOD: choices, CALLBACK_TOKEN_HEADER: tokenHeader, JWT_HEADER: jwtHeader } = values;
   const got = JSON.stringify(choices.map((all) => all.join("+")).join(","));
@@ -165,14 +187,23 @@ function checkMethods(reading: AuthenticationReading): void {
   }
   const chosen = new Set(choices.flat());
   if (chosen.has("hmac") && isProduction && values.SIGNING_SECRET === undefined) {
-    const needs = "is not set; production needs the secret shared with the platform";
-    problems.add(["SIGNING_SECRET"], needs, ["AUTH_METHOD"]);
+    problems.add(["SIGNING_SECRET"], neededSecret(reading, beside), ["AUTH_METHOD"]);
   }
   if (chosen.has("hmac")) requireFor("hmac", ["SIGNING_SECRET"], reading);
   if (chosen.has("token")) requireFor("token", ["CALLBACK_TOKEN"], reading);
   if (!chosen.has("jwt")) return;
   requireFor("jwt", ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"], reading);
   checkKeySource(reading);
+}
+
+function neededSecret(
+  { isSet }: AuthenticationReading,
+  { sourceCount, handledTypes }: BesideAuthentication,
+): string {
+  const needs = "is not set; production needs the secret shared with the platform";
+  if (isSet("AUTH_METHOD") || isSet("SIGNING_SECRET_PREVIOUS")) return needs;
+  if (sourceCount > 0) return `${needs}, which the handlers of ${handledTypes.join(", ")} are for`;
+  return `${needs}, or other sources in its place (SOURCES, or \`sources\` in oncehook.config.ts)`;
 }
 
 function requireFor(

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PLATFORM } from "../domain/index.ts";
+import { closestName, PLATFORM } from "../domain/index.ts";
 import type { SourceDefinition } from "../sources/index.ts";
 import type { Migration } from "../store/index.ts";
-import { ConfigError, closestName } from "./read-variables.ts";
+import { ConfigError } from "./read-variables.ts";
 import { sourceProblems } from "./sources.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
@@ -20,6 +20,8 @@ export interface ConfigFile {
 /** The shape of what `defineHandler` returns, as far as configuration looks at it. */
 export interface ConfiguredHandler {
   readonly type: string;
+  /** The specification's platform when left out. */
+  readonly source?: string;
   readonly handle: (context: never) => unknown;
 }
 

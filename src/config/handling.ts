@@ -6,7 +6,8 @@ export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_mes
 export const HANDLING_VARIABLES = {
   HANDLERS: {
     schema: someOf(BUILT_IN_TYPES, "none"),
-    defaultText: "all three; none where oncehook.config.ts has handlers of its own",
+    defaultText:
+      "all three; none where oncehook.config.ts has handlers of its own, or the platform is not there",
     meaning: "The built-in handlers that are on; empty means the default",
   },
   HANDLER_TIMEOUT_MS: {
@@ -71,13 +72,13 @@ export const LOG_VARIABLES = {
 type HandlingReading = Reading<typeof HANDLING_VARIABLES & typeof LOG_VARIABLES>;
 
 /**
- * @param hasOwnHandlers switches off the built-in handlers that HANDLERS does not name
+ * @param hasDefaults false switches off the built-in handlers that HANDLERS does not name
  * @param requestTimeoutMs a handler must end before it
  * @param credentialHeaders are masked whatever their names
  */
 export function handlingOf(
   { values, problems }: HandlingReading,
-  hasOwnHandlers: boolean,
+  hasDefaults: boolean,
   requestTimeoutMs: number,
   credentialHeaders: readonly string[],
 ) {
@@ -86,7 +87,7 @@ export function handlingOf(
     const message = `got ${handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${requestTimeoutMs})`;
     problems.add(["HANDLER_TIMEOUT_MS"], message, ["REQUEST_TIMEOUT_MS"]);
   }
-  const usual: readonly string[] = hasOwnHandlers ? [] : BUILT_IN_TYPES;
+  const usual: readonly string[] = hasDefaults ? BUILT_IN_TYPES : [];
   return {
     builtInHandlers: [...(values.HANDLERS ?? usual)],
     handlerTimeoutMs,

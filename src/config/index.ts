@@ -5,7 +5,7 @@ export { BUILT_IN_TYPES } from "./handling.ts";
 export { type Config, type ConfigUse, type JwtConfig, loadConfig } from "./load-config.ts";
 export { loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";
-export { ConfigError, closestName } from "./read-variables.ts";
+export { ConfigError } from "./read-variables.ts";
 export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
 export type { NamedSource } from "./sources.ts";
 export { type SourceLimits, secretVariables } from "./sources.ts";

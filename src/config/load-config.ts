@@ -1,5 +1,6 @@
+import { PLATFORM } from "../domain/index.ts";
 import { adminOf } from "./admin.ts";
-import { authenticationOf } from "./authentication.ts";
+import { authenticationOf, type BesideAuthentication, isPlatformServed } from "./authentication.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
 import { checkExposure } from "./exposure.ts";
@@ -27,8 +28,8 @@ export interface ConfigUse {
 }
 
 /**
- * The configuration in these variables. `SIGNING_SECRET`, `ENCRYPTION_KEY` and `ADMIN_TOKEN` must be among them;
- * `loadEnvironment` generates them outside production.
+ * The configuration in these variables. `ENCRYPTION_KEY`, `ADMIN_TOKEN` and, for the specification's platform,
+ * `SIGNING_SECRET` must be among them; `loadEnvironment` generates them outside production.
  * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
  */
@@ -45,9 +46,11 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
   const { values, problems, isSet } = reading;
   const server = serverOf(reading, listens);
   const headers = (["CALLBACK_TOKEN_HEADER", "JWT_HEADER"] as const).filter((name) => isSet(name));
+  const beside = besideAuthentication(reading, file);
+  const servesPlatform = isPlatformServed(reading, beside);
   const handling = handlingOf(
     reading,
-    (file.handlers ?? []).length > 0,
+    servesPlatform && (file.handlers ?? []).length === 0,
     server.requestTimeoutMs,
     headers.map((name) => values[name]),
   );
@@ -60,7 +63,9 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     ...server,
     ...handling,
     database: databaseOf(reading, env),
-    authentication: authenticationOf(reading),
+    /** Whether the specification's platform is a source: production without its secret may have others alone. */
+    servesPlatform,
+    authentication: authenticationOf(reading, beside),
     /** Beside the specification's platform. */
     sources: sourcesOf(reading, env, file.sources),
     /** Null: the sandbox platform. */
@@ -84,13 +89,26 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
   };
 }
 
+/** The handler of sign-ins serves redirects, which their state authenticates. */
+const SIGN_IN = "user_authorized";
+
+function besideAuthentication(
+  { values }: Reading<typeof VARIABLES>,
+  { handlers = [], sources = {} }: Pick<ConfigFile, "handlers" | "sources">,
+): BesideAuthentication {
+  const own = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);
+  const types = [...own, ...(values.HANDLERS ?? [])].filter((type) => type !== SIGN_IN);
+  const sourceCount = values.SOURCES.length + Object.keys(sources).length;
+  return { sourceCount, handledTypes: [...new Set(types)] };
+}
+
 function checkUserAuthorized(
   { values, isProduction, problems }: Reading<typeof VARIABLES>,
   handlers: readonly string[],
 ): void {
   const isServerSet = values.OAUTH_ISSUER !== undefined || values.OAUTH_TOKEN_URL !== undefined;
-  if (!isProduction || isServerSet || !handlers.includes("user_authorized")) return;
-  const others = handlers.filter((type) => type !== "user_authorized").join(",");
+  if (!isProduction || isServerSet || !handlers.includes(SIGN_IN)) return;
+  const others = handlers.filter((type) => type !== SIGN_IN).join(",");
   problems.add(
     ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],
     "neither is set, but the handler user_authorized is on; set one of them, " +

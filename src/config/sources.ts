@@ -1,7 +1,14 @@
 import type { z } from "zod";
-import { OAUTH, PLATFORM } from "../domain/index.ts";
-import { LEARNING_PRESETS, PRESET_NAMES, type PresetName, type SourceDefinition } from "../sources/index.ts";
-import { closestName, type Environment, type Problems, type Reading } from "./read-variables.ts";
+import { closestName, endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
+import {
+  LEARNING_PRESETS,
+  moreThanSecret,
+  PRESET_NAMES,
+  type PresetName,
+  type SourceDefinition,
+} from "../sources/index.ts";
+import type { OAUTH_VARIABLES } from "./oauth.ts";
+import type { Environment, Problems, Reading } from "./read-variables.ts";
 import type { LIMIT_VARIABLES } from "./server.ts";
 import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
@@ -36,7 +43,11 @@ export interface SourceLimits {
   readonly addresses?: readonly string[];
 }
 
-type SourceReading = Reading<typeof SOURCE_VARIABLES & Pick<typeof LIMIT_VARIABLES, "MAX_UNVERIFIED_BYTES">>;
+type SourceReading = Reading<
+  typeof SOURCE_VARIABLES &
+    Pick<typeof LIMIT_VARIABLES, "MAX_UNVERIFIED_BYTES"> &
+    Pick<typeof OAUTH_VARIABLES, "OAUTH_SCOPE_PATH">
+>;
 
 /** The sources beside the specification's platform. */
 export function sourcesOf(
@@ -48,13 +59,16 @@ export function sourcesOf(
     return { name, definition, limits: limitsOf(name, definition, problems) };
   });
   const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));
-  for (const { name } of presets) {
+  for (const [at, { name }] of presets.entries()) {
+    if (presets.findIndex((other) => other.name === name) < at)
+      problems.add(["SOURCES"], `names ${name} twice`);
     if (named.some((other) => other.name === name))
       problems.add(
         ["SOURCES"],
         `names ${name}, which oncehook.config.ts configures already; leave it out here`,
       );
   }
+  checkAddresses([...named, ...presets], values.OAUTH_SCOPE_PATH, problems);
   const { MAX_UNVERIFIED_BYTES: all } = values;
   for (const { name, definition } of named) {
     const { maxBodyBytes = 0 } = definition.settings;
@@ -64,6 +78,33 @@ export function sourcesOf(
     problems.add(["MAX_UNVERIFIED_BYTES"], message);
   }
   return { named, presets };
+}
+
+/** Of two sources at one address, one would get the callbacks of both and refuse those of the other. */
+function checkAddresses(
+  sources: readonly (PresetSource | NamedSource)[],
+  oauthScopePath: string,
+  problems: Problems,
+): void {
+  const paths = sources.map((one) => ({
+    source: one.name,
+    path: "definition" in one ? one.definition.settings.path : undefined,
+  }));
+  const { callbacks, ...own } = endpointPaths("", oauthScopePath, { sources: paths });
+  const others = Object.values(own).map((path) => ({ source: undefined, path }));
+  for (const [at, { source, path }] of paths.entries()) {
+    if (path === undefined) continue;
+    // Of two chosen paths the later one is reported, once.
+    const later = new Set(paths.slice(at).flatMap((one) => (one.path === undefined ? [] : [one.source])));
+    const taken = [...callbacks, ...others].find(
+      (other) => !(other.source && later.has(other.source)) && pathsOverlap(path, other.path),
+    );
+    if (taken === undefined) continue;
+    const whose = taken.source === undefined ? "Oncehook itself" : `the source ${taken.source}`;
+    const how =
+      taken.path === path ? `is an address of ${whose} as well` : `overlaps ${taken.path} of ${whose}`;
+    problems.add([`sources.${source}.path`], `${path} ${how}; choose another path`);
+  }
 }
 
 function limitsOf(name: string, { settings }: SourceDefinition, problems: Problems): SourceLimits {
@@ -86,6 +127,11 @@ const someCidrs = cidrs.refine(({ length }) => length > 0).describe(cidrs.descri
 
 function presetSource(name: string, env: Environment, problems: Problems): PresetSource[] {
   if (!isPresetName(name)) {
+    const needs = moreThanSecret(name);
+    if (needs !== undefined) {
+      problems.add(["SOURCES"], needs);
+      return [];
+    }
     const meant = closestName(name, PRESET_NAMES);
     const hint = meant === undefined ? "docs/platforms.md lists them" : `did you mean ${meant}?`;
     problems.add(["SOURCES"], `got ${JSON.stringify(name)}, for which there is no preset; ${hint}`);
@@ -117,7 +163,6 @@ export function sourceProblems(sources: unknown): string[] {
   if (sources === undefined) return [];
   if (typeof sources !== "object" || sources === null || Array.isArray(sources))
     return ["sources: expected an object, such as { billing: stripe({ secret }) }"];
-  const paths = new Map<string, string>();
   return Object.entries(sources).flatMap(([name, definition]: [string, unknown]) => {
     if (!NAME.test(name))
       return [
@@ -130,13 +175,9 @@ export function sourceProblems(sources: unknown): string[] {
         `sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`,
       ];
     const { path } = settings;
-    if (path === undefined) return [];
-    const other = paths.get(path);
-    paths.set(path, name);
-    if (!PATH.test(path))
-      return [
-        `sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe or /hooks/:shop`,
-      ];
-    return other === undefined ? [] : [`sources.${name}: path: ${path} is the path of ${other} as well`];
+    if (path === undefined || PATH.test(path)) return [];
+    return [
+      `sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe or /hooks/:shop`,
+    ];
   });
 }

@@ -56,6 +56,12 @@ export function tenantOf({ source }: Pick<EventKey, "source">): string | undefin
   return source.slice(start + 1, end === -1 ? undefined : end);
 }
 
+/** The source of a key without the name of a handler: `stripe` of `stripe#audit`. */
+export function withoutHandler(source: string): string {
+  const end = source.indexOf(NAME_SEPARATOR);
+  return end === -1 ? source : source.slice(0, end);
+}
+
 /** The source of a key without its tenant: the handlers are the same for all tenants. */
 export function withoutTenant(source: string): string {
   return source.includes("/") ? source.replace(/\/[^#]*/, "") : source;

@@ -75,12 +75,15 @@ export class DeadlineList<T> {
 
   add(value: T): DeadlineEntry<T> {
     if (this.#timer === undefined) this.#checkAfter(this.#ms);
+    else if (this.#keepsProcess && this.#waiting.first === undefined) this.#timer.ref();
     return this.#waiting.add({ value, endsAt: performance.now() + this.#ms });
   }
 
   /** May be called again. */
   remove(entry: DeadlineEntry<T>): void {
     this.#waiting.remove(entry);
+    // With nothing to wait for, the timer would only delay the end of the process.
+    if (this.#waiting.first === undefined) this.#timer?.unref();
   }
 
   #checkAfter(ms: number): void {

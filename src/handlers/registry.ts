@@ -69,6 +69,11 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
         source,
         ...(namedBySource.get(withoutTenant(source)) ?? []).map((name) => keySourceOf({ source, name })),
       ].filter((keySource) => find(keySource, version, type) !== undefined),
+    /** The pattern by which a handler of a source takes a type; undefined where none does. @param source of a key, or its name */
+    patternOf: (source: string, type: string): string | undefined =>
+      patterns.find(
+        ({ handler }) => handler.source === withoutTenant(source) && fitsTypePattern(handler.type, type),
+      )?.handler.type,
     /** Every type and pattern that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],
     handlers,

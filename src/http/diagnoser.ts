@@ -6,7 +6,9 @@ import {
   type DiagnosisCode,
   type Log,
   type Outcome,
+  PLATFORM,
   type Refused,
+  sourceOf,
 } from "../domain/index.ts";
 import { type DiagnoseSource, diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
 import { TokenBucket } from "./admission.ts";
@@ -34,7 +36,7 @@ export function createDiagnoser(deps: {
   readonly sources?: ReadonlyMap<string, DiagnoseSource>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly diagnosed: (code: DiagnosisCode) => void;
+  readonly diagnosed: (source: string, code: DiagnosisCode) => void;
 }) {
   const { expected, sources, clock, log, diagnosed } = deps;
   const budget = new TokenBucket(BYTES_PER_SECOND);
@@ -43,8 +45,12 @@ export function createDiagnoser(deps: {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Warns of each code once a minute. */
-  function report({ code, message, remedy }: Diagnosis, { requestId, address }: RequestContext): void {
-    diagnosed(code);
+  function report(
+    { code, message, remedy }: Diagnosis,
+    { requestId, address }: RequestContext,
+    source: string,
+  ): void {
+    diagnosed(source, code);
     const warning = warnings.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
     warnings.set(code, warning);
     warning.count += 1;
@@ -55,8 +61,8 @@ export function createDiagnoser(deps: {
   }
 
   function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
-    const { method, url: target, message, body } = context;
-    const request = { method, target, headers: message.headersDistinct, body };
+    const { method, url: target, message, body, params } = context;
+    const request = { method, target, headers: message.headersDistinct, body, params };
     const ofSource = sources?.get(source ?? "");
     if (ofSource !== undefined) return ofSource(refusal, request);
     return diagnose({ refusal, request, expected, now: clock.now() });
@@ -70,7 +76,8 @@ export function createDiagnoser(deps: {
       await before;
       await nextTurn();
       const diagnosis = explain(context, refusal, source);
-      if (diagnosis !== undefined) report(diagnosis, context);
+      // An OAuth redirect may be signed like the specification's platform signs.
+      if (diagnosis !== undefined) report(diagnosis, context, sourceOf({ source: source ?? PLATFORM }));
       return diagnosis;
     } catch (error) {
       log.error({ err: error, request_id: context.requestId }, "a refused callback could not be diagnosed");

@@ -18,5 +18,5 @@ export {
 } from "./rate-limit.ts";
 export { createAllowList, rateKey } from "./remote-address.ts";
 export { createReadOrigin } from "./request-context.ts";
-export { endpointPaths, type SourceBounds } from "./routes.ts";
+export type { SourceBounds } from "./routes.ts";
 export { readTlsPair, reloadOnChange, type TlsFiles, type TlsPair, TlsUnusable } from "./tls.ts";

@@ -1,4 +1,4 @@
-import { PLATFORM, type Version } from "../domain/index.ts";
+import type { EndpointPaths, Version } from "../domain/index.ts";
 import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
@@ -162,51 +162,6 @@ function callbackRoute(
     };
     processCallback(callback, receiver);
   });
-}
-
-export interface CallbackPath {
-  /** The source's name. */
-  readonly source: string;
-  readonly path: string;
-  readonly version: Version | "by_header";
-}
-
-/** A source other than the platform, and the path that was chosen for it. */
-export type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
-
-/** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
-export interface EndpointPaths {
-  readonly callbacks: readonly CallbackPath[];
-  readonly redirect: string;
-  /** Absent where the platform has no address at which a flow could start. */
-  readonly start?: string;
-  readonly done: string;
-  /** Where listeners get the captured callbacks; served only with CAPTURE=on. */
-  readonly capture: string;
-}
-
-export function endpointPaths(
-  basePath: string,
-  oauthScopePath: string,
-  { startsFlows = true, sources = [] }: { startsFlows?: boolean; sources?: readonly SourcePath[] } = {},
-): EndpointPaths {
-  const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
-  return {
-    callbacks: [{ source: PLATFORM }, ...sources].flatMap((one) => callbackPaths(basePath, one)),
-    redirect: `${oauth}callback`,
-    done: `${oauth}done`,
-    capture: `${basePath}/_oncehook/captured`,
-    ...(startsFlows ? { start: `${oauth}start` } : {}),
-  };
-}
-
-function callbackPaths(basePath: string, { source, path }: SourcePath): CallbackPath[] {
-  if (path !== undefined) return [{ source, path: `${basePath}${path}`, version: "by_header" }];
-  return [
-    { source, path: `${basePath}/api/${source}/callback`, version: "by_header" },
-    { source, path: `${basePath}/api/v1/${source}/callback`, version: "v1" },
-    { source, path: `${basePath}/api/v2/${source}/callback`, version: "v2" },
-  ];
 }
 
 /** SPEC 9.2: the value `v2` selects version 2, anything else or nothing version 1. */

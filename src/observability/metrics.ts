@@ -18,8 +18,11 @@ import {
 export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */
   readonly knownTypes: readonly string[];
-  /** These are asked at each scrape. */
-  /** Seconds since the oldest accepted event arrived whose first attempt has not ended; 0 where there is none. */
+  /** The pattern of a source's handlers that takes a type: the label, so that a platform's types make none. */
+  readonly patternOf: (source: string, eventType: string) => string | undefined;
+  /** The names of the configured sources, the only ones that a label may take. */
+  readonly sources: readonly string[];
+  /** Seconds since the oldest accepted event arrived; 0 where there is none. Asked at each scrape, as those below. */
   readonly acceptedAge: () => Promise<number>;
   readonly failureCounts: () => Promise<Record<"accepted" | "waiting" | "exhausted", number>>;
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
@@ -46,7 +49,7 @@ const HELP = {
   oncehook_credentials_used_total:
     "Authentic callbacks, by source, how they were and whether the current or a previous secret did it.",
   oncehook_signature_diagnoses_total:
-    "Callbacks that were not authentic and were looked into, by what was found.",
+    "Callbacks that were not authentic and were looked into, by source and by what was found.",
   oncehook_body_mismatch_total: "Duplicates whose body was not the first one's.",
   oncehook_stale_events_total: "Events that were not run, since a newer one of their orderBy had run.",
   oncehook_type_mismatch_total: "Callbacks whose header and body named different types.",
@@ -61,12 +64,16 @@ const UNKNOWN = "unknown";
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
-export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
+export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: MetricsOptions) {
   const registry = new Registry();
   const types = new Set(knownTypes);
   collectDefaultMetrics({ register: registry });
   const duration = new Histogram({ ...described("callback_duration_seconds", registry), buckets: BUCKETS });
-  const counters = createCounters(registry);
+  const counters = createCounters(registry, sources);
+  const labelOf = (type: string | undefined, source = ""): string => {
+    if (type === undefined || types.has(type)) return type ?? UNKNOWN;
+    return patternOf(source, type) ?? UNKNOWN;
+  };
   registerGauges(registry, gauges);
   return {
     inFlight: new Gauge(described("oncehook_in_flight", registry)),
@@ -75,9 +82,9 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
       { outcome, eventType }: { outcome: Outcome; eventType?: string | undefined },
       status: number,
       seconds: number,
+      source?: string,
     ): void {
-      const event_type = eventType !== undefined && types.has(eventType) ? eventType : UNKNOWN;
-      counters.requests(event_type, String(status));
+      counters.requests(labelOf(eventType, source), String(status));
       duration.observe(seconds);
       counters.outcomes(outcomeName(outcome));
     },
@@ -104,20 +111,22 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
   return { name, help: HELP[name], registers: [registry], labelNames };
 }
 
-const LOGGED_DROPS: readonly DropReason[] = [
+const CODES = Object.keys(DIAGNOSES) as DiagnosisCode[];
+
+const LOGGED_DROPS = [
   "rejected_bound",
   "buffer_full",
   "row_refused",
   "body_bound",
   "unknown_address",
-];
+] as const;
 
 /** Each counts one more under the values of its labels, in the order of their names. */
-function createCounters(registry: Registry) {
+function createCounters(registry: Registry, sources: readonly string[]) {
   const counter = <Values extends string[]>(
     name: keyof typeof HELP,
     labelNames: string[] = [],
-    known: readonly string[] = [],
+    known: readonly Values[] = [],
   ) => createBatchedCounter<Values>(described(name, registry, labelNames), known);
   return {
     requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
@@ -131,10 +140,10 @@ function createCounters(registry: Registry) {
       "oncehook_delivery_attempts_total",
       ["channel", "outcome"],
     ),
-    diagnoses: counter<[DiagnosisCode]>(
+    diagnoses: counter<[source: string, code: DiagnosisCode]>(
       "oncehook_signature_diagnoses_total",
-      ["code"],
-      Object.keys(DIAGNOSES),
+      ["source", "code"],
+      sources.flatMap((source) => CODES.map((code): [string, DiagnosisCode] => [source, code])),
     ),
     reconciled: counter<[source: string, outcome: string]>("oncehook_reconciled_total", [
       "source",
@@ -144,10 +153,14 @@ function createCounters(registry: Registry) {
       "source",
       "outcome",
     ]),
-    bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [""]),
-    staleEvent: counter<[]>("oncehook_stale_events_total", [], [""]),
-    typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [""]),
-    dropped: counter<[DropReason]>("oncehook_callback_log_dropped_total", ["reason"], LOGGED_DROPS),
+    bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [[]]),
+    staleEvent: counter<[]>("oncehook_stale_events_total", [], [[]]),
+    typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [[]]),
+    dropped: counter<[DropReason]>(
+      "oncehook_callback_log_dropped_total",
+      ["reason"],
+      LOGGED_DROPS.map((reason): [DropReason] => [reason]),
+    ),
   };
 }
 
@@ -169,7 +182,7 @@ function registerGauges(
     acceptedAge,
     deliveryCounts,
     probes,
-  }: Omit<MetricsOptions, "knownTypes">,
+  }: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">,
 ): void {
   const gauge = (
     name: keyof typeof HELP,
@@ -224,7 +237,7 @@ export async function undefinedIfSlow<T>(work: () => Promise<T>): Promise<T | un
  */
 function createBatchedCounter<Values extends string[]>(
   options: Readonly<CounterConfiguration<string>>,
-  known: readonly string[],
+  known: readonly Values[],
 ): (...values: Values) => void {
   const { labelNames = [] } = options;
   const counts = new Map<string, { readonly labels: Record<string, string>; count: number }>();
@@ -241,7 +254,7 @@ function createBatchedCounter<Values extends string[]>(
     counts.set(key, entry);
     return entry;
   };
-  for (const value of known) entryOf([value], value);
+  for (const values of known) entryOf(values, values.join("\n"));
   return (...values) => {
     const key = values.join("\n");
     const entry = counts.get(key) ?? entryOf(values, key);

@@ -1,5 +1,6 @@
 import { type AttemptOutcome, isRefused, type Outcome } from "../domain/index.ts";
 import type { EventContent } from "../sources/index.ts";
+import { claimBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
 import type { Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
@@ -30,6 +31,8 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   if (isRefused(eventType)) return eventType;
   try {
     if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
+    const ofOther = await claimBytes(delivery, receiver);
+    if (ofOther !== undefined) return ofOther;
     await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
   } catch (error) {
     return faultOutcome(error);

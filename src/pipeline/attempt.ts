@@ -18,11 +18,13 @@ import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
-  claimSignedBytes,
+  causesOf,
   type Deadline,
+  type EventOrder,
   type NewRecord,
   type OnceResult,
   type OnceScope,
+  OrderKeyLocked,
   type PendingEvent,
   runHandler,
   StoreError,
@@ -108,11 +110,6 @@ class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }
 
-/** The signed bytes of an event whose id is not signed have a record under another id. */
-class BytesAlreadyProcessed extends Error {
-  override readonly name = "BytesAlreadyProcessed";
-}
-
 /** Why a trace shows a handler that ran, and no effect of it. */
 class TransactionLost extends Error {
   override readonly name = "TransactionLost";
@@ -187,7 +184,7 @@ class Attempt implements PendingEvent {
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
     const { handler, prepared, input } = this.#validated;
-    const { key, version, kind, dryRun, isIdSigned } = input;
+    const { key, version, kind, dryRun } = input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
     const context = {
@@ -204,22 +201,15 @@ class Attempt implements PendingEvent {
       notify: notifier(scope, dryRun),
     };
     const handle = () => handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
-    if (isIdSigned && this.#validated.order === undefined) return handle();
-    return this.#mayRun(scope, context.now).then((mayRun) => (mayRun ? handle() : STALE));
+    const { order } = this.#validated;
+    if (order === undefined) return handle();
+    return this.#isNewest(order, scope, context.now).then((isNewest) => (isNewest ? handle() : STALE));
   }
 
-  /** What is claimed or locked at the start of the transaction. */
-  async #mayRun(scope: OnceScope, now: Date): Promise<boolean> {
-    const { input, order } = this.#validated;
-    if (!input.isIdSigned) await this.#claimBytes(scope, now);
-    this.#isStale = order !== undefined && (await takeOrder(scope.tx, order, now));
+  /** Its order is locked at the start of the transaction. */
+  async #isNewest(order: EventOrder, { tx }: OnceScope, now: Date): Promise<boolean> {
+    this.#isStale = await takeOrder(tx, order, now);
     return !this.#isStale;
-  }
-
-  /** A body that was captured and comes under another id must not be handled twice. */
-  async #claimBytes({ tx }: OnceScope, now: Date): Promise<void> {
-    const { key, content } = this.#validated.input;
-    if (!(await claimSignedBytes(tx, key, content.bodySha256, now))) throw new BytesAlreadyProcessed();
   }
 
   complete(returned: unknown): Completion {
@@ -277,11 +267,12 @@ function storableResult(result: unknown): JsonObject {
 }
 
 function outcomeOf(error: unknown): AttemptOutcome {
-  if (error instanceof BytesAlreadyProcessed)
-    return { kind: "already_processed", result: null, isSameBody: true };
   if (isRejected(error)) return refused("rejected", { message: error.message });
   if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
   if (error instanceof ResultInvalid) return failed("result_invalid", error);
+  // The same as for events of one process.
+  if (error instanceof StoreError && causesOf(error).some((one) => one instanceof OrderKeyLocked))
+    return failed("handler_busy", error);
   if (error instanceof StoreError) return failed(FAULT_CODES[error.reason], error);
   return failed("handler_failed", error);
 }

@@ -164,8 +164,6 @@ export type AttemptContent = Pick<EventContent, "json" | "body" | "bodySha256">;
 export interface AttemptInput {
   readonly key: EventKey;
   readonly content: AttemptContent;
-  /** False where the same signed bytes may come again under another id. */
-  readonly isIdSigned: boolean;
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;

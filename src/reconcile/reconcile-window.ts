@@ -133,9 +133,13 @@ async function reconcileEvent(
   if (typeof content === "string") return failed(content);
   if (isDryRun) return ended("missing");
   await warnOfOtherBytes(callback, key, parts);
-  const bodySha256 = source.contract.isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
+  const { isIdSigned } = source.contract;
+  const now = parts.clock.now();
+  if (!isIdSigned && (await parts.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
+    return ended("already_received");
+  const bodySha256 = isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
   const event = { key, version, content: { body: content.body, bodySha256 } };
-  await acceptEvent(event, type, parts.clock.now(), parts);
+  await acceptEvent(event, type, now, parts);
   return ended("accepted", { callback });
 }
 

@@ -6,7 +6,6 @@ import {
   isRefused,
   keyText,
   nextAttemptAt,
-  sourceOf,
   type Version,
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
@@ -75,8 +74,7 @@ export async function runStored(
       const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
-      const isIdSigned = receiver.sourcesByName.get(sourceOf(key))?.contract.isIdSigned ?? true;
-      const event = { key, content, isIdSigned, version, eventType, deadline };
+      const event = { key, content, version, eventType, deadline };
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });

@@ -19,7 +19,7 @@ export type { Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
-export { LEARNING_PRESETS, PRESET_NAMES, type PresetName } from "./presets/names.ts";
+export { LEARNING_PRESETS, moreThanSecret, PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export { ApiError } from "./reconcile/api-client.ts";
 export {
   durationMs,
@@ -81,6 +81,7 @@ export {
   type DistinctHeaders,
   type HeldBody,
   isCredentialMissing,
+  missingCredential,
   type PathParameters,
   type Scheme,
   type SignedRequest,

@@ -42,9 +42,15 @@ export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";
 export type * from "./rollups.ts";
-export { claimSignedBytes } from "./signed-bytes.ts";
 export type * from "./source-secrets.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
-export { MaintenanceError, MigrationError, StoreError, type StoreErrorReason } from "./store-errors.ts";
+export {
+  causesOf,
+  MaintenanceError,
+  MigrationError,
+  OrderKeyLocked,
+  StoreError,
+  type StoreErrorReason,
+} from "./store-errors.ts";
 export type * from "./tenant-secret-uses.ts";
 export type * from "./transaction.ts";

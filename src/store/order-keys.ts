@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { insert, run } from "./database.ts";
+import { beforeHandler, OrderKeyLocked } from "./store-errors.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The place of an event among those of its key. */
@@ -17,7 +18,7 @@ export interface EventOrder {
 
 /**
  * Waits until no other transaction works on an event of this key, and keeps others from it until this one ends.
- * @returns whether a newer event has run
+ * @returns whether a newer event has run @throws OrderKeyLocked where the other one lasts for longer than the lock timeout
  */
 export async function takeOrder(
   { query }: Transaction,
@@ -25,16 +26,17 @@ export async function takeOrder(
   now: Date,
 ): Promise<boolean> {
   const row = { source, orderKey, latestAt: at, latestSequence: sequence, touchedAt: now };
-  const { rows } = await run<{ isStale: number }>(
-    query,
-    sql`${insert("oncehook_order_keys", row)} ON CONFLICT (order_key, source) DO UPDATE SET
+  const statement = sql`${insert("oncehook_order_keys", row)} ON CONFLICT (order_key, source) DO UPDATE SET
       latest_at = CASE WHEN oncehook_order_keys.latest_at > excluded.latest_at
         THEN oncehook_order_keys.latest_at ELSE excluded.latest_at END,
       latest_sequence = CASE WHEN excluded.latest_sequence IS NULL
           OR oncehook_order_keys.latest_sequence > excluded.latest_sequence
         THEN oncehook_order_keys.latest_sequence ELSE excluded.latest_sequence END,
       touched_at = excluded.touched_at
-    RETURNING ${isStale(at, sequence, staleBy)} AS is_stale`,
+    RETURNING ${isStale(at, sequence, staleBy)} AS is_stale`;
+  const { rows } = await beforeHandler(
+    () => run<{ isStale: number }>(query, statement),
+    (cause) => new OrderKeyLocked("an earlier event of the same key holds it", { cause }),
   );
   return rows[0]?.isStale === 1;
 }

@@ -32,6 +32,34 @@ export class DatabaseErrorInHandler extends Error {
   }
 }
 
+/** What an event locks before its handler is held by another delivery or event until the lock timeout: it has not run. */
+export class EventLocked extends Error {
+  override readonly name: string = "EventLocked";
+}
+
+/** Held by an earlier event of the same key. */
+export class OrderKeyLocked extends EventLocked {
+  override readonly name = "OrderKeyLocked";
+}
+
+/** PostgreSQL's SQLSTATE of a lock timeout; SQLite has one writer, so that no row is held there. */
+export const LOCK_NOT_AVAILABLE = "55P03";
+
+/** Runs a statement that locks rows before the handler. @param locked the error where another transaction holds them */
+export async function beforeHandler<T>(
+  work: () => Promise<T>,
+  locked: (cause: unknown) => EventLocked,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const isLocked = causesOf(cause).some(
+      (one) => one instanceof Error && "code" in one && one.code === LOCK_NOT_AVAILABLE,
+    );
+    throw isLocked ? locked(cause) : cause;
+  }
+}
+
 const MAX_CAUSES = 8;
 
 /** An error and what caused it, outermost first. */

@@ -86,7 +86,11 @@ export function createSend(sender: Sender) {
     return { ...answer, event, failure: reportFailure(sender, event.event_type, answer) };
   }
 
-  async function sendCallback(given: TestCallback, sending: SendOptions = {}): Promise<SentCallback> {
+  async function sendCallback(
+    given: TestCallback,
+    sending: SendOptions = {},
+    isForged = false,
+  ): Promise<SentCallback> {
     const id = `evt_${randomUUID().replaceAll("-", "")}`;
     const event = { id, timestamp: seconds(), data: {}, ...given };
     const source = sourceNamed(sender.sources, event.source);
@@ -97,17 +101,33 @@ export function createSend(sender: Sender) {
       ...{ now: clock.now(), url: at, origin: sender.origin, headers: headersOf(sending) },
       raw: sending.raw === undefined ? undefined : Buffer.from(sending.raw),
     });
-    const answer = await postSigned(at, signed);
+    const headers = isForged ? forged(signed.headers) : signed.headers;
+    const answer = await postSigned(at, { ...signed, headers });
     return { ...answer, event, failure: reportFailure(sender, event.type, answer) };
   }
 
   const send = (given: TestEvent | TestCallback, sending?: SendOptions) =>
     "source" in given ? sendCallback(given, sending) : sendEvent(signingSecret, given, sending);
-  return {
-    send: send as Send,
-    sendForged: (event: TestEvent, sending?: SendOptions) =>
-      sendEvent(randomBytes(32).toString("base64url"), event, sending),
-  };
+  const sendForged = (given: TestEvent | TestCallback, sending?: SendOptions) =>
+    "source" in given
+      ? sendCallback(given, sending, true)
+      : sendEvent(randomBytes(32).toString("base64url"), given, sending);
+  return { send: send as Send, sendForged: sendForged as Send };
+}
+
+/** Shorter runs are times. */
+const CREDENTIAL = /[A-Za-z0-9+/_-]{16,}/g;
+
+/** Each signature or token with another first character. @throws TypeError where there is none of 16 characters */
+function forged(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const other = (run: string) => (run.startsWith("0") ? "1" : "0") + run.slice(1);
+  const { "Content-Type": type, ...rest } = headers;
+  const changed = Object.entries(rest).map(([name, value]) => [name, value.replace(CREDENTIAL, other)]);
+  if (changed.every(([name = "", value]) => rest[name] === value))
+    throw new TypeError(
+      "sendForged: got a callback whose headers hold no signature or token of 16 characters",
+    );
+  return { ...Object.fromEntries(changed), ...(type !== undefined && { "Content-Type": type }) };
 }
 
 function headersOf({ version, headers }: SendOptions): Record<string, string> {

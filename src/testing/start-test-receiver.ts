@@ -11,7 +11,7 @@ import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { keepCallSites } from "../store/index.ts";
 import { capturedLog, type LogLine } from "./captured-log.ts";
-import { createSend, type Send, type SendOptions, type SentResponse, type TestEvent } from "./send.ts";
+import { createSend, type Send } from "./send.ts";
 import { dueWork, readStoredData, type StoredData } from "./stored-data.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
@@ -49,8 +49,8 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
    * @throws SampleError where only the source's platform can make such a callback
    */
   readonly send: Send;
-  /** Sends it signed with a secret that is not the platform's. */
-  sendForged(event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
+  /** Sends it with a signature or token that is not the platform's, as a stranger would. */
+  readonly sendForged: Send;
   /** Stops it and takes its temporary database away. Callable more than once. */
   close(): Promise<void>;
 }

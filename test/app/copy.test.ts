@@ -196,12 +196,12 @@ describe("oncehook copy", () => {
     await expect(copyTo(target, { config: testConfig(target, other) })).rejects.toThrow(
       "ENCRYPTION_KEY: this database was last used with another key",
     );
-    await inChanged("UPDATE oncehook_schema SET number = 999 WHERE number = 21", (from) =>
+    await inChanged(`UPDATE oncehook_schema SET number = 999 WHERE number = ${NEWEST_SCHEMA}`, (from) =>
       expect(copyTo(target, { from })).rejects.toThrow(
         `has schema 999, and this version of Oncehook copies schema ${NEWEST_SCHEMA}. Copy with the version that wrote it`,
       ),
     );
-    await inChanged("UPDATE oncehook_schema SET number = number - 8", (from) =>
+    await inChanged(`UPDATE oncehook_schema SET number = number - ${NEWEST_SCHEMA - 13}`, (from) =>
       expect(copyTo(target, { from })).rejects.toThrow(
         "the database has schema 13, of a development version before the first release",
       ),

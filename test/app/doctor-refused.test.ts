@@ -4,6 +4,7 @@ import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
 import { DIAGNOSES } from "../../src/domain/index.ts";
 import { signHmac } from "../../src/sources/index.ts";
+import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
@@ -60,7 +61,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
     withDatabase(dialect, async (target) => {
       await (await startReceiver(target)).stop();
       await execute(target, "ALTER TABLE oncehook_callbacks DROP COLUMN diagnosis");
-      await execute(target, "UPDATE oncehook_schema SET number = number - 8");
+      await execute(target, `UPDATE oncehook_schema SET number = number - ${NEWEST_SCHEMA - 13}`);
       const findings = await checkDatabase(testConfig(target), [], new Date());
       expect(findings).toEqual([
         {

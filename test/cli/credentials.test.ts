@@ -187,7 +187,8 @@ describe("oncehook doctor", () => {
       const env = { ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_PUBLIC_KEY_FILE: "key.pem" };
       const variables = { PATH: process.env.PATH, APP_ENV: "test", NO_COLOR: "1", ...env };
       const problem =
-        'JWT_PUBLIC_KEY_FILE: got "key.pem", which cannot be used: block 1: got ed25519, expected an RSA key';
+        'JWT_PUBLIC_KEY_FILE: got "key.pem", which cannot be used: block 1: got ed25519, ' +
+        "expected an RSA key of at least 2048 bits for JWT_ALGORITHM=RS256";
       const doctor = await runCommandLine(["doctor"], variables, folder);
       expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(problem)]);
       const serve = await runCommandLine(["serve"], variables, folder);

@@ -16,6 +16,7 @@ const OWN = [
   "handlers/parcel-shipped.ts",
   "test/parcel-shipped.test.ts",
   ".env.example",
+  ".env.test",
 ];
 
 const init = (cwd: string, ...args: string[]): Promise<Ended> =>
@@ -67,6 +68,8 @@ describe("oncehook init", () => {
               NODE_OPTIONS: "--conditions=oncehook-source",
             },
           });
+        expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
+        await runCommandLine(["sources", "add", "stripe"], { PATH: process.env.PATH }, folder);
         expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
         const handler = join(folder, "handlers/parcel-shipped.ts");
         const text = await readFile(handler, "utf8");
@@ -179,7 +182,7 @@ describe("oncehook init", () => {
       await writeFile(join(folder, ".gitignore"), "*.log\ndata/");
       await init(folder);
       expect(await readFile(join(folder, ".gitignore"), "utf8")).toBe(
-        "*.log\ndata/\nnode_modules/\n.env\n.env.*\n!.env.example\n",
+        "*.log\ndata/\nnode_modules/\n.env\n.env.*\n!.env.example\n!.env.test\n",
       );
     }));
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { runCommandLine } from "../support/command.ts";
+import { PRODUCTION } from "../support/configuration.ts";
 import { withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { startServer } from "../support/process.ts";
@@ -46,3 +47,19 @@ it.each([
     await server.ended;
   }),
 );
+
+it.each([
+  [["send", "payment_notify"], "name another one with --source"],
+  [["sign", "-"], "there is nothing to sign with"],
+])("without SIGNING_SECRET nothing is signed for the platform: %j", async (args, reason) => {
+  const { code, stdout, stderr } = await runCommandLine(args, {
+    ...PRODUCTION,
+    PATH: process.env.PATH,
+    SIGNING_SECRET: "",
+    SOURCES: "stripe",
+    STRIPE_SECRET: "whsec_of-this-endpoint",
+    HANDLERS: "none",
+  });
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(reason);
+});

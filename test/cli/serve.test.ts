@@ -92,6 +92,23 @@ process.once("SIGTERM", () => {
 export default {};
 `;
 
+describe("the first lines of a start", () => {
+  it("the start prints the address of each source, and a command that sends to one", () =>
+    withDatabase("sqlite", async (target) => {
+      const sources = {
+        SOURCES: "stripe,github",
+        STRIPE_SECRET: "whsec_of_a_test",
+        GITHUB_SECRET: "a-secret",
+      };
+      const server = await startServer(target, { APP_ENV: "development", ...sources });
+      expect(server.stderr()).toMatch(/^Source stripe at http:\/\/\S+\/api\/stripe\/callback$/m);
+      expect(server.stderr()).toMatch(/^Source github at http:\/\/\S+\/api\/github\/callback$/m);
+      expect(server.stderr()).toMatch(/^Try it: .+ send --source stripe \S+$/m);
+      server.child.kill("SIGTERM");
+      await server.ended;
+    }));
+});
+
 describe("a stop that fails", () => {
   it("a receiver whose store does not close logs why, and exits with 1 before the drain's time limit", () =>
     withDatabase("sqlite", async (target) => {

@@ -40,9 +40,17 @@ describe("oncehook sources add", () => {
         expect(stdout).toContain(
           "register https://a.example/base/api/stripe/callback with Stripe (https://docs.stripe",
         );
-        expect(stdout).toContain("oncehook send --source stripe <type> --env .env");
+        expect(stdout).toContain("  npx oncehook serve --env .env\n");
+        expect(stdout).toContain("npx oncehook send --source stripe <type> --env .env");
       },
     ));
+
+  it("a platform that chooses its secret is registered right after the start", () =>
+    inFolder({ "oncehook.config.ts": TEMPLATE }, async (add) => {
+      const { stdout } = await add("notion");
+      expect(stdout).toMatch(/npx oncehook serve .*\n {2}register .* right after the start/);
+      expect(stdout).not.toContain("to the secret that it shows");
+    }));
 
   it("changes nothing the second time, and keeps a secret that was set", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE, ".env": "STRIPE_SECRET=whsec_1\n" }, async (add, read) => {
@@ -52,6 +60,14 @@ describe("oncehook sources add", () => {
       expect([code, read("oncehook.config.ts")]).toEqual([0, before]);
       expect(stdout).toContain("has stripe() already");
       expect(read(".env")).toBe("STRIPE_SECRET=whsec_1\n");
+    }));
+
+  it("gives the tests a made-up secret of the source, where the project has values for its tests", () =>
+    inFolder({ "oncehook.config.ts": TEMPLATE, ".env.test": "# ours\n" }, async (add, read) => {
+      await add("stripe");
+      await add("stripe");
+      expect(read(".env.test")).toMatch(/^# ours\nSTRIPE_SECRET=\w{32,}\n$/);
+      expect(read(".env")).toBe("STRIPE_SECRET=\n");
     }));
 
   it("adds a second source beside the first", () =>
@@ -98,12 +114,36 @@ describe("oncehook sources add", () => {
     ["strip", "did you mean stripe?"],
     ["githbu", "did you mean github?"],
     ["nobody", "there are adyen, adyen-platform"],
-    ["meta", '"meta" takes more than a secret'],
+    ["meta", "meta needs more than a secret: import { meta }"],
+    ["wechatPay", "wechatPay needs more than a secret: import { wechatPay }"],
   ])("refuses %s with a suggestion, and writes nothing", (given, hint) =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
       const { code, stderr } = await add(given);
       expect([code, read("oncehook.config.ts"), read(".env")]).toEqual([2, TEMPLATE, ""]);
       expect(stderr).toContain(hint);
+    }),
+  );
+});
+
+describe("a secret that is missing", () => {
+  const presets = join(process.cwd(), "src/sources/presets/index.ts");
+  const config = `import { stripe } from ${JSON.stringify(presets)};
+export default { sources: { billing: stripe({ secret: process.env.STRIPE_SECRET }) } };
+`;
+  const hint = /\n {2}\.env: was not read; pass --env \.env\n$/;
+
+  it.each([
+    ["in SOURCES", {}, { SOURCES: "stripe" }],
+    ["in the configuration", { "oncehook.config.mjs": config }, {}],
+  ])("is reported with the option that reads .env, where there is one: %s", (_where, files, env) =>
+    withFolder(async (folder) => {
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+      const run = (...args: string[]) =>
+        runCommandLine(["sources", ...args], { PATH: process.env.PATH, ...env }, folder);
+      expect((await run()).stderr).not.toMatch(hint);
+      writeFileSync(join(folder, ".env"), "STRIPE_SECRET=whsec_of_a_test\n");
+      expect((await run()).stderr).toMatch(hint);
+      expect((await run("--env", ".env")).stderr).not.toContain("STRIPE");
     }),
   );
 });

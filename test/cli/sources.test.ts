@@ -58,6 +58,8 @@ describe("oncehook sources", () => {
   event types     *; others: ignore
   last 24 hours   no callback
 `);
+        const versions = ["v1", "v2"].map((one) => `${receiver.publicOrigin}/api/${one}/stripe/callback`);
+        expect(stdout).toContain(`also served: ${versions.join(" ")}\n`);
       },
       { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
     ));

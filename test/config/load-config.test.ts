@@ -253,7 +253,7 @@ describe("production", () => {
   });
 
   it.each([
-    ["SIGNING_SECRET", "is not set; production needs the secret shared with the platform"],
+    ["SIGNING_SECRET", "is not set; production needs the secret shared with the platform, or other sources"],
     ["ENCRYPTION_KEY", "is not set; production needs 32 bytes as base64"],
     ["ADMIN_TOKEN", "is not set; production needs at least 16 characters"],
     ["CALLBACK_BASE_URL", "is not set; production needs the https address"],

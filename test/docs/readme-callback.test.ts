@@ -3,7 +3,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
+import { countOf } from "../support/effects.ts";
 import { startServer } from "../support/process.ts";
 import { SECRET } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -40,5 +42,29 @@ it("takes the callback that the README sends by hand, and signs as openssl does"
       server.child.kill("SIGTERM");
       await server.ended;
       await rm(folder, { recursive: true, force: true });
+    }
+  }));
+
+it("the README's SOURCES and secret are all that a first callback of Stripe needs", () =>
+  withDatabase("sqlite", async (target) => {
+    const [[variables = "", start, send = ""] = []] = shellBlocks(await readFile("README.md", "utf8")).filter(
+      ([first]) => first?.startsWith("export "),
+    );
+    const [, ...pairs] = variables.replace(/#.*/, "").trim().split(" ");
+    const env = Object.fromEntries(pairs.map((pair) => pair.split("=")));
+    expect([start?.split(" #")[0]?.trim(), Object.keys(env)]).toEqual([
+      "npm start",
+      ["SOURCES", "STRIPE_SECRET"],
+    ]);
+    const server = await startServer(target, env);
+    try {
+      const [, command = ""] = /^npm run oncehook -- ([^#]*)/.exec(send) ?? [];
+      const given = { ...CHILD_ENVIRONMENT, ...env, CALLBACK_BASE_URL: server.url };
+      const { stdout } = await runCommandLine(command.trim().split(" "), given);
+      expect(stdout).toMatch(/200\n.*"status": ?"success"/s);
+      expect(await countOf(target, "events")).toBe(1);
+    } finally {
+      server.child.kill("SIGTERM");
+      await server.ended;
     }
   }));

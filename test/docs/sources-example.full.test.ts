@@ -33,6 +33,7 @@ const ENVIRONMENT = {
   LEGACY_SECRET: SECRET,
   MAIL_SECRET: SECRET,
   META_APP_SECRET: SECRET,
+  SLACK_SECRET: SECRET,
   META_VERIFY_TOKEN: "verify-token",
 };
 
@@ -151,6 +152,15 @@ describe(`the examples of ${PAGE}`, () => {
     expect(handlers.map(({ type }) => type)).toEqual(["invoice.*", "issues"]);
   });
 
+  it("each answer mode is shown once", async () => {
+    const { sources = {} } = await configOf("answers");
+    expect(Object.values(sources).map(({ settings }) => settings.answer)).toEqual([
+      "inline",
+      "after",
+      { within: "2s" },
+    ]);
+  });
+
   it("the source of one's own takes fewer than 20 lines", () => {
     expect(BLOCKS.get("acme")?.trim().split("\n").length).toBeLessThan(20);
   });
@@ -172,7 +182,7 @@ describe(`the examples of ${PAGE}`, () => {
     const named = [...BLOCKS].map(
       ([name, text]) => [name === "acme" ? "oncehook.config.ts" : `${name}.ts`, text] as const,
     );
-    expect(named).toHaveLength(9);
+    expect(named).toHaveLength(10);
     return withFiles(named, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" }));
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LinkedList } from "../../src/domain/index.ts";
+import { DeadlineList, LinkedList } from "../../src/domain/index.ts";
 
 describe("a list of what lives as long as a request", () => {
   it("values stand in order of arrival, without those that have left", () => {
@@ -35,5 +35,31 @@ describe("a list of what lives as long as a request", () => {
     expect(list.first).toBeUndefined();
     list.add("next");
     expect([...list]).toEqual(["next"]);
+  });
+});
+
+/** How many timers keep this process. */
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+describe("a list of deadlines", () => {
+  it("keeps the process only while something waits in it", () => {
+    const before = timers();
+    const list = new DeadlineList<string>(60_000, () => {}, true);
+    const entry = list.add("first");
+    const waiting = timers();
+    list.remove(entry);
+    const empty = timers();
+    const second = list.add("second");
+    const again = timers();
+    list.remove(second);
+    expect([waiting, empty, again, timers()].map((count) => count - before)).toEqual([1, 0, 1, 0]);
+  });
+
+  it("passes on what comes after the list was empty, although its timer was released", async () => {
+    const late = Promise.withResolvers<string>();
+    const list = new DeadlineList<string>(20, late.resolve, true);
+    list.remove(list.add("in time"));
+    list.add("late");
+    expect(await late.promise).toBe("late");
   });
 });

@@ -52,7 +52,8 @@ describe("the diagnoser", () => {
       expected: EXPECTED,
       clock: { now: () => new Date(clock.seconds * 1_000) },
       log,
-      diagnosed(code) {
+      diagnosed(source, code) {
+        expect(source).toBe("platform");
         codes.push(code);
         onDiagnosed(code);
       },

@@ -14,6 +14,8 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
   const metrics = createMetrics({
     knownTypes: [],
     failureCounts: async () => ({ accepted: 0, waiting: 0, exhausted: 0 }),
+    patternOf: () => undefined,
+    sources: ["platform"],
     acceptedAge: async () => 0,
     deliveryCounts: async () => ({ waiting: 0, dead: 0 }),
     waitingCallbacks: () => 0,

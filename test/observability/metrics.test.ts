@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failed, refused, success } from "../../src/domain/index.ts";
+import { DIAGNOSES, failed, refused, success } from "../../src/domain/index.ts";
 import { createMetrics, type MetricsOptions } from "../../src/observability/index.ts";
 
 const none = { accepted: 0, waiting: 0, exhausted: 0 };
@@ -8,6 +8,11 @@ function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none
   const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
   return createMetrics({
     knownTypes: ["payment_notify"],
+    sources: ["platform", "stripe"],
+    patternOf(source, type) {
+      if (source === "all") return "*";
+      return source === "stripe" && type.startsWith("invoice.") ? "invoice.*" : undefined;
+    },
     failureCounts,
     acceptedAge: async () => 3,
     deliveryCounts,
@@ -48,6 +53,34 @@ describe("the metrics", () => {
       'callback_requests_total{event_type="unknown",status="400"} 3',
       'callback_requests_total{event_type="unknown",status="401"} 1',
     ]);
+  });
+
+  it("count a type that a pattern takes under its pattern, at its source alone", async () => {
+    const metrics = setUp();
+    for (const eventType of ["invoice.paid", "invoice.made-up", "customer.created"])
+      metrics.callback({ outcome: success({}), eventType }, 200, 0, "stripe");
+    metrics.callback(
+      { outcome: refused("event_type_unknown"), eventType: "invoice.paid" },
+      400,
+      0,
+      "platform",
+    );
+    metrics.callback({ outcome: refused("signature_missing") }, 401, 0, "all");
+    expect(await samples(metrics, "callback_requests_total")).toEqual([
+      'callback_requests_total{event_type="invoice.*",status="200"} 2',
+      'callback_requests_total{event_type="unknown",status="200"} 1',
+      'callback_requests_total{event_type="unknown",status="400"} 1',
+      'callback_requests_total{event_type="unknown",status="401"} 1',
+    ]);
+  });
+
+  it("count diagnoses by source, each of them from 0 on, so that Prometheus sees the first increase", async () => {
+    const metrics = setUp();
+    metrics.diagnosed("stripe", "unknown");
+    const found = await samples(metrics, "oncehook_signature_diagnoses_total");
+    expect(found).toContain('oncehook_signature_diagnoses_total{source="stripe",code="unknown"} 1');
+    expect(found).toContain('oncehook_signature_diagnoses_total{source="platform",code="unknown"} 0');
+    expect(found).toHaveLength(2 * Object.keys(DIAGNOSES).length);
   });
 
   it("measure the processing time in a histogram without labels of its own", async () => {

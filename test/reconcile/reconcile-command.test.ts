@@ -215,6 +215,28 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     );
   });
 
+  it("a run that the platform refuses at once says that nothing was checked", () => {
+    const api = stripeApi([stripeEvent()], 1);
+    api.interfere = (_request, _count, response) => {
+      response.writeHead(400).end();
+      return true;
+    };
+    return withPlatform(dialect, api, async (platform) => {
+      const { code, stdout } = await platform.reconcile("stripe", "--dry-run");
+      expect(stdout).toMatch(/^stripe: nothing was checked: GET \/v1\/events of \S+ was answered 400/);
+      expect(code).toBe(1);
+    });
+  });
+
+  it("a run that asks for older events than the platform lists says from when it checked", () =>
+    withPlatform(dialect, stripeApi([stripeEvent()]), async (platform) => {
+      const { stdout } = await platform.reconcile("stripe", "--since", "40d", "--dry-run");
+      expect(stdout).toMatch(/^--since 40d: stripe lists no events that old; checked from \S+Z\n/);
+      expect((await platform.reconcile("stripe", "--since", "2d", "--dry-run")).stdout).not.toContain(
+        "--since",
+      );
+    }));
+
   it("a run that reaches --max-pages has the exit code 1", () =>
     withPlatform(dialect, stripeApi([stripeEvent(), stripeEvent()], 1), async (platform) => {
       const { code, stdout } = await platform.reconcile("stripe", "--max-pages", "1", "--dry-run");

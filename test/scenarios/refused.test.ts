@@ -30,7 +30,9 @@ async function rows(receiver: TestReceiver): Promise<Row[]> {
 async function diagnosed(receiver: TestReceiver, code: string): Promise<number> {
   const { text } = (await receiver.admin("/metrics")).body as { text: string };
   const [, count] =
-    new RegExp(`^oncehook_signature_diagnoses_total\\{code="${code}"\\} (\\d+)$`, "m").exec(text) ?? [];
+    new RegExp(`^oncehook_signature_diagnoses_total\\{source="platform",code="${code}"\\} (\\d+)$`, "m").exec(
+      text,
+    ) ?? [];
   return Number(count);
 }
 

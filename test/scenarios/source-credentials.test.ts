@@ -86,6 +86,8 @@ describe.each(DIALECTS)("the secrets of sources on %s", (dialect: Dialect) => {
           'source="platform",method="hmac",secret="current"',
         ])
           expect(text).toContain(`oncehook_credentials_used_total{${labels}} 1`);
+        // Without a handler of its own, a source has one for every type.
+        expect(text).toContain('callback_requests_total{event_type="*",status="200"} 2');
       },
       { sources: { stripe: stripe({ secret: [CURRENT, PREVIOUS] }) } },
     ));

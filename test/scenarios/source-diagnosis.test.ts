@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { github, hmac, stripe } from "../../src/sources/presets/index.ts";
+import { github, hmac, shopify, stripe } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -24,9 +24,9 @@ const signed = (secret: string, over: Buffer = body, now = NOW()): Headers =>
 async function diagnosisOf(
   receiver: TestReceiver,
   headers: Headers,
-  { sent = body, source = "stripe" } = {},
+  { sent = body, source = "stripe", path = "" } = {},
 ): Promise<Found> {
-  const url = `${receiver.publicOrigin}/api/${source}/callback`;
+  const url = `${receiver.publicOrigin}${path === "" ? `/api/${source}/callback` : path}`;
   const response = await fetch(url, { method: "POST", body: sent, headers });
   expect(response.status).toBe(401);
   const id = response.headers.get("x-request-id");
@@ -42,7 +42,11 @@ async function diagnosisOf(
   return found[0] as Found;
 }
 
+const SHOPS: Readonly<Record<string, string>> = { "acme.example": "the secret of this shop" };
+
 const sources = {
+  shops: shopify({ path: "/hooks/:shop", secret: ({ params: { shop = "" } }) => SHOPS[shop] }),
+  us: stripe({ secret: "whsec_of_the_other_account" }),
   stripe: stripe({ secret: SECRET }),
   github: github({ secret: "a secret that GitHub was given" }),
   webhooks: hmac({
@@ -56,6 +60,44 @@ const sources = {
 };
 
 describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialect) => {
+  it("a refusal of a tenant names the tenant, and the function that gives its secret", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const headers = (secret: string) => shopify({ secret }).sign?.({ body, now: NOW() }) ?? {};
+        const find = (shop: string) =>
+          diagnosisOf(receiver, headers("another secret"), { source: "shops", path: `/hooks/${shop}` });
+        expect(await find("acme.example")).toMatchObject({
+          code: "unknown",
+          remedy: expect.stringContaining(
+            "Compare the secret that the function `secret` returned for acme.example with the one that Shopify shows",
+          ),
+        });
+        expect(await find("made-up.example")).toMatchObject({
+          confirmed: false,
+          message: "The function `secret` returned none for made-up.example.",
+          remedy: expect.stringContaining("If made-up.example is a tenant of yours"),
+        });
+      },
+      { sources },
+    ));
+
+  it("a callback with the secret of another account's source is explained by that source", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await diagnosisOf(receiver, signed("whsec_of_the_other_account"))).toMatchObject({
+          message: "The signature was made with the secret of source us: are the addresses swapped?",
+        });
+        expect(await diagnosisOf(receiver, signed("whsec_of_nobody"))).toMatchObject({
+          remedy: expect.stringContaining(
+            "Compare the secret of source stripe with the one that Stripe shows",
+          ),
+        });
+      },
+      { sources },
+    ));
+
   it("a signature of Stripe is explained in Stripe's words", () =>
     withReceiver(
       dialect,
@@ -80,6 +122,11 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
           code: "secret_format",
           message: "The signature was made with STRIPE_SECRET without `whsec_`.",
         });
+        const text = await (await fetch(`${receiver.adminOrigin}/metrics`)).text();
+        const counted = (source: string) =>
+          `oncehook_signature_diagnoses_total{source="${source}",code="secret_format"}`;
+        expect(text).toContain(`${counted("stripe")} 1\n`);
+        expect(text).toContain(`${counted("platform")} 0\n`);
       },
       { env: { SOURCES: "stripe", STRIPE_SECRET: SECRET } },
     ));
@@ -91,7 +138,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         const found = await diagnosisOf(receiver, signed(SECRET, body, new Date(Date.now() - 900_000)));
         expect(found).toMatchObject({ code: "timestamp", confirmed: true });
         expect(found.message).toMatch(
-          /^The timestamp was refused: Stripe-Signature: `t`: 90\d s ago, expected at most 300 s\.$/,
+          /^The timestamp was refused: `Stripe-Signature`: `t`: 90\d s ago, expected at most 300 s\.$/,
         );
       },
       { sources },
@@ -109,7 +156,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await find(right)).toMatchObject({
           code: "prefix",
           confirmed: true,
-          message: "The signature does not begin with `sha256=`.",
+          message: "The signature does not begin with `sha256=`. The digest itself is correct.",
         });
         expect(await find(`sha256=${right.toUpperCase()}`)).toMatchObject({
           code: "encoding",
@@ -119,11 +166,11 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await find(`sha256=${base64}`)).toMatchObject({
           code: "encoding",
           confirmed: true,
-          message: "The signature is in base64, expected hexadecimal.",
+          message: "The signature is in base64, expected hexadecimal. The digest itself is correct.",
         });
         expect(await find("sha256=c0ffee")).toMatchObject({
           code: "malformed",
-          message: "X-Hub-Signature-256: expected `sha256=` and 64 lowercase hexadecimal digits.",
+          message: "`X-Hub-Signature-256`: expected `sha256=` and 64 lowercase hexadecimal digits.",
         });
         const other = await diagnosisOf(receiver, signed(SECRET), { source: "github" });
         expect(other).toMatchObject({
@@ -153,7 +200,8 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await diagnosisOf(receiver, { "x-own-signature": raw }, { source: "webhooks" })).toMatchObject(
           {
             code: "secret_format",
-            message: "The signature was made with webhooks, secret as it is, without decoding it.",
+            message:
+              "The signature was made with the secret of source webhooks as it is, without decoding it.",
           },
         );
       },

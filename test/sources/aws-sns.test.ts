@@ -135,7 +135,7 @@ describe("a message of Amazon SNS", () => {
       expect(await post({ ...genuine, SigningCertURL })).toHaveProperty("verified");
       expect(await post({ ...forged, SigningCertURL })).toMatchObject({
         code: "signature_malformed",
-        detail: "Subject: holds a line break",
+        detail: "`Subject`: holds a line break",
       });
     }));
 
@@ -144,7 +144,7 @@ describe("a message of Amazon SNS", () => {
       const TopicArn = "arn:aws:sns:us-east-1:666666666666:orders";
       expect(await send({ ...NOTIFICATION, TopicArn })).toMatchObject({
         code: "signature_mismatch",
-        detail: "TopicArn: none of the configured topics",
+        detail: "`TopicArn`: none of the configured topics",
       });
       expect(asked).toEqual([]);
     }));
@@ -154,7 +154,7 @@ describe("a message of Amazon SNS", () => {
       const message = signed(NOTIFICATION, "2", stranger);
       expect(await post({ ...message, SigningCertURL: `${origin}/evil.pem` })).toMatchObject({
         code: "signature_mismatch",
-        detail: "SigningCertURL: its certificate is for another host, expected sns.amazonaws.com",
+        detail: "`SigningCertURL`: its certificate is for another host, expected sns.amazonaws.com",
       });
       for (const SigningCertURL of [
         `${origin}/evil.pem?a`,
@@ -163,7 +163,7 @@ describe("a message of Amazon SNS", () => {
         1,
       ])
         expect(await post({ ...message, SigningCertURL })).toMatchObject({
-          detail: "SigningCertURL: its address is not one of the platform's",
+          detail: "`SigningCertURL`: its address is not one of the platform's",
         });
       expect(asked).toEqual(["/evil.pem"]);
     }));
@@ -179,7 +179,7 @@ describe("a message of Amazon SNS", () => {
     const body = Buffer.from(JSON.stringify({ ...signed(NOTIFICATION), SigningCertURL }));
     expect(await scheme.verify({ ...POSTED, headers: {}, body })).toMatchObject({
       code: "signature_mismatch",
-      detail: "SigningCertURL: its address is not one of the platform's",
+      detail: "`SigningCertURL`: its address is not one of the platform's",
     });
   });
 

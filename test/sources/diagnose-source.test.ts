@@ -23,9 +23,15 @@ const data: HmacData = {
 };
 const body = Buffer.from('{"id":1,"amount":12.50}');
 
-function diagnosisWith(hmac: HmacData | undefined, { secrets = [SECRET], named = 0 } = {}) {
+function diagnosisWith(
+  hmac: HmacData | undefined,
+  { secrets = [SECRET], named = 0, isOwn = false, others = 0 } = {},
+) {
   return createSourceDiagnosis({
+    name: "acme",
     title: "Acme",
+    isOwn,
+    others: Array.from({ length: others }, (_, at) => ({ name: `acme-${at}`, secret: `other-secret-${at}` })),
     hmac,
     secrets: () => secrets,
     secretName: (index) => `acme, secret ${index + 1}`,
@@ -55,6 +61,35 @@ describe("the diagnosis of a source's signature", () => {
       confirmed: true,
       message: "The signature was made with the secret `test-2` of DIAGNOSE_SECRETS_FILE.",
       remedy: "At Acme, give each environment an address and a secret of its own.",
+    });
+  });
+
+  it("a secret of another source of the same platform is recognized, up to the sixteenth", () => {
+    const diagnose = diagnosisWith(data, { others: 20 });
+    expect(diagnose(mismatch, request(signed("other-secret-15")))).toMatchObject({
+      code: "other_environment",
+      confirmed: true,
+      message: "The signature was made with the secret of source acme-15: are the addresses swapped?",
+      remedy: expect.stringContaining("At Acme, compare the addresses of both sources"),
+    });
+    expect(diagnose(mismatch, request(signed("other-secret-16")))).toMatchObject({ confirmed: false });
+  });
+
+  it("a prefix that a source of one's own does not expect is named as its option, beside a correct digest", () => {
+    const right = signed(SECRET);
+    const [digest = ""] = right["x-acme-signature"] ?? [];
+    const prefixed = request({ ...right, "x-acme-signature": [`sha256=${digest}`] });
+    expect(diagnosisWith(data, { isOwn: true })(mismatch, prefixed)).toEqual({
+      code: "prefix",
+      confirmed: true,
+      message: "`sha256=` precedes the signature. The digest itself is correct.",
+      remedy: 'Set `prefix: "sha256="` in the `signature` of source acme.',
+    });
+    const upper = request({ ...right, "x-acme-signature": [digest.toUpperCase()] });
+    expect(diagnosisWith(data, { isOwn: true })(mismatch, upper)).toMatchObject({
+      code: "encoding",
+      message: expect.stringContaining("The digest itself is correct."),
+      remedy: "Set `encoding` in the `signature` of source acme to that of its sender.",
     });
   });
 

@@ -161,7 +161,7 @@ describe("keys that are fetched by their ids", () => {
         expect(await server.get("a")).toEqual({ text: "key" });
       }
       server.clock = 24 * HOUR;
-      await expect(server.get("a")).rejects.toThrow("A platform: the keys cannot be fetched");
+      await expect(server.get("a")).rejects.toThrow("the keys of A platform cannot be fetched");
       server.state = "up";
       server.clock += FAILURE;
       expect(await server.get("a")).toEqual({ text: "key" });
@@ -319,7 +319,9 @@ describe("a certificate by its address", () => {
       async (origin) => {
         const pin = { host: /^127\.0\.0\.1:\d+$/, path: /^\/a\.pem$/ };
         const keys = certificateKeys({ name: "A platform", pin, clock: { now: () => NOW } });
-        await expect(keys.keyAt(`${origin}/a.pem`)).rejects.toThrow("A platform: the keys cannot be fetched");
+        await expect(keys.keyAt(`${origin}/a.pem`)).rejects.toThrow(
+          "the keys of A platform cannot be fetched",
+        );
       },
       { isBelieved: false },
     );

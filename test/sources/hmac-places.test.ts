@@ -36,11 +36,11 @@ describe("a timestamp in one of several headers", () => {
   it("a timestamp in one of several headers is refused where it stands twice, and where it stands in none, with all their names", () => {
     expect(verify(DATA, { ...signature, "x-new-time": ["", SECONDS] })).toMatchObject({
       code: "timestamp_missing",
-      detail: "X-New-Time: stands 2 times, expected once",
+      detail: "`X-New-Time`: stands 2 times, expected once",
     });
     expect(verify(DATA, signature)).toMatchObject({
       code: "timestamp_missing",
-      detail: expect.stringContaining("X-New-Time or X-Time: missing"),
+      detail: expect.stringContaining("`X-New-Time` or `X-Time`: missing"),
     });
   });
 
@@ -109,7 +109,7 @@ describe("a placeholder of the platform's own", () => {
   it("refuses a request that lacks it", () => {
     expect(verify(DATA, headers)).toMatchObject({
       code: "signature_malformed",
-      detail: expect.stringContaining("shop: missing"),
+      detail: expect.stringContaining("`shop`: missing"),
     });
   });
 

@@ -48,7 +48,7 @@ describe("several signatures in one header", () => {
     expect(stripe(many(16))).toEqual(CURRENT);
     expect(stripe(many(17))).toMatchObject({
       code: "signature_malformed",
-      detail: "Stripe-Signature: more than 16 signatures",
+      detail: "`Stripe-Signature`: more than 16 signatures",
     });
   });
 
@@ -56,7 +56,7 @@ describe("several signatures in one header", () => {
     const long = `t=${NOW},v1=${RIGHT},`.padEnd(16_384, "x=,");
     expect(stripe(long)).toMatchObject({
       code: "signature_malformed",
-      detail: "Stripe-Signature: longer than 4096 characters",
+      detail: "`Stripe-Signature`: longer than 4096 characters",
     });
   });
 
@@ -72,67 +72,67 @@ describe("several signatures in one header", () => {
 
 describe("a refusal of a platform's signature", () => {
   it.each([
-    [[], "signature_missing", "Stripe-Signature: missing; expected a signature"],
-    [[""], "signature_missing", "Stripe-Signature: missing; expected a signature"],
-    [["a", "b"], "signature_repeated", "Stripe-Signature: stands 2 times, expected once"],
-    [[`t=${NOW}`], "signature_malformed", "Stripe-Signature: holds no field `v1`"],
+    [[], "signature_missing", "`Stripe-Signature`: missing; expected a signature"],
+    [[""], "signature_missing", "`Stripe-Signature`: missing; expected a signature"],
+    [["a", "b"], "signature_repeated", "`Stripe-Signature`: stands 2 times, expected once"],
+    [[`t=${NOW}`], "signature_malformed", "`Stripe-Signature`: holds no field `v1`"],
     [
       [`t=${NOW},v1=${RIGHT.toUpperCase()}`],
       "signature_malformed",
-      "Stripe-Signature: expected 64 lowercase hexadecimal digits in `v1`",
+      "`Stripe-Signature`: expected 64 lowercase hexadecimal digits in `v1`",
     ],
     [
       [`t=${NOW},v1=${WRONG}`],
       "signature_mismatch",
-      "Stripe-Signature: made with another secret, or over other than {timestamp}.{body}",
+      "`Stripe-Signature`: made with another secret, or over other than {timestamp}.{body}",
     ],
     [
       [`v1=${RIGHT}`],
       "timestamp_missing",
-      "Stripe-Signature: `t`: missing, or not whole seconds since the epoch",
+      "`Stripe-Signature`: `t`: missing, or not whole seconds since the epoch",
     ],
-    [[`t=${NOW},t=${NOW},v1=${RIGHT}`], "timestamp_missing", "Stripe-Signature: `t` stands more than once"],
+    [[`t=${NOW},t=${NOW},v1=${RIGHT}`], "timestamp_missing", "`Stripe-Signature`: `t` stands more than once"],
     [
       [`t=${NOW - 301},v1=${mac(`${NOW - 301}.{"a":1}`)}`],
       "timestamp_stale",
-      "Stripe-Signature: `t`: 301 s ago, expected at most 300 s",
+      "`Stripe-Signature`: `t`: 301 s ago, expected at most 300 s",
     ],
   ])("a refusal of a platform's signature of %j is %s and names the header", (values, code, detail) => {
     expect(stripe(...values)).toMatchObject({ kind: "refused", code, detail });
   });
 
   it.each([
-    [{}, "/hook?id=1", "signature_malformed", "X-Id: missing, and the signature covers it"],
-    [{ "x-id": ["a", "b"] }, "/hook?id=1", "signature_repeated", "X-Id: stands 2 times, and is signed"],
+    [{}, "/hook?id=1", "signature_malformed", "`X-Id`: missing, and the signature covers it"],
+    [{ "x-id": ["a", "b"] }, "/hook?id=1", "signature_repeated", "`X-Id`: stands 2 times, and is signed"],
     [
       { "x-id": ["\u0161"] },
       "/hook?id=1",
       "signature_malformed",
-      "X-Id: not a text of at most 2048 characters",
+      "`X-Id`: not a text of at most 2048 characters",
     ],
     [
       { "x-id": ["a".repeat(2049)] },
       "/hook?id=1",
       "signature_malformed",
-      "X-Id: not a text of at most 2048 characters",
+      "`X-Id`: not a text of at most 2048 characters",
     ],
     [
       { "x-id": ["a"] },
       "/hook",
       "signature_malformed",
-      "query parameter id: missing, and the signature covers it",
+      "query parameter `id`: missing, and the signature covers it",
     ],
     [
       { "x-id": ["a"] },
       "/hook?id=1&id=1",
       "signature_malformed",
-      "query parameter id: stands more than once, and is signed",
+      "query parameter `id`: stands more than once, and is signed",
     ],
     [
       { "x-id": ["a"] },
       "/hook?id=%ff",
       "signature_malformed",
-      "query parameter id: not UTF-8 of at most 2048 characters",
+      "query parameter `id`: not UTF-8 of at most 2048 characters",
     ],
   ])(
     "a refusal of a platform's signature of the signed parts %j in %s is %s",
@@ -264,7 +264,7 @@ describe("a scheme that cannot be right", () => {
   const data = (key: KeyFormat): HmacData => ({ ...STRIPE, key });
   it.each([
     [data("text"), [], "secret: got none, expected at least one"],
-    [data("text"), [""], "secret: got an empty text"],
+    [data("text"), [""], "secret: got an empty text, expected what the platform shows"],
     [data("text"), [Buffer.of()], "secret: got an empty key"],
     [data("whsec"), ["whsec_"], "secret: got an empty key"],
     [data("text"), ["good", "bad\n"], "secret 2 of 2: got a text with white space or a newline around it"],

@@ -182,7 +182,7 @@ describe("an HTTP message signature of RFC 9421", () => {
     for (const body of [Buffer.from('{"hello": "World"}'), Buffer.of(), RFC_BODY.subarray(1)])
       expect(await schemeFor(vector).verify({ ...request(vector), body })).toMatchObject({
         code: "signature_mismatch",
-        detail: "Content-Digest: its sha-512 is not the body's",
+        detail: "`Content-Digest`: its sha-512 is not the body's",
       });
   });
 
@@ -362,7 +362,7 @@ describe("a message signature", () => {
 
   it("a message signature must cover the required components", async () => {
     expect(await withHeaders({}, { fields: ["@method", "content-digest"] })).toMatchObject({
-      detail: "sig: does not cover @path",
+      detail: "`sig`: does not cover @path",
     });
   });
 
@@ -381,7 +381,7 @@ describe("a message signature", () => {
       );
     expect(await expiring(10)).toHaveProperty("verified");
     expect(await expiring(-4)).toHaveProperty("verified");
-    expect(await expiring(-6)).toMatchObject({ code: "timestamp_stale", detail: "sig: expired 6 s ago" });
+    expect(await expiring(-6)).toMatchObject({ code: "timestamp_stale", detail: "`sig`: expired 6 s ago" });
   });
 
   it("a message signature of another tag is not looked at where a tag is configured", async () => {

@@ -1,4 +1,4 @@
-import { sign } from "node:crypto";
+import { createHash, sign } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createPayPalScheme, type PayPalOptions } from "../../src/sources/index.ts";
@@ -61,9 +61,18 @@ describe("a callback of PayPal", () => {
 
   it("a callback of PayPal is accepted for each configured webhook, and its place is named", () =>
     withPayPal(async ({ headers, verify }) => {
-      expect(await verify(headers())).toEqual({ verified: [{ method: "public_key", index: 0 }] });
-      expect(await verify(headers(PREVIOUS))).toEqual({ verified: [{ method: "public_key", index: 1 }] });
+      expect(await verify(headers())).toMatchObject({ verified: [{ method: "public_key", index: 0 }] });
+      expect(await verify(headers(PREVIOUS))).toMatchObject({
+        verified: [{ method: "public_key", index: 1 }],
+      });
       expect(await verify(headers("9ZZ000000Z0000000"))).toMatchObject({ code: "signature_mismatch" });
+    }));
+
+  it("the second key of a callback of PayPal is of the signed text, since other bodies have its checksum", () =>
+    withPayPal(async ({ headers, verify }) => {
+      const { signedSha256 } = (await verify(headers())) as { signedSha256: string };
+      const signed = `${ID}|${TIME}|${CURRENT}|${crc32(BODY)}`;
+      expect(signedSha256).toBe(createHash("sha256").update(signed).digest("hex"));
     }));
 
   it("a callback of PayPal with another body, id or time is refused", () =>
@@ -112,7 +121,7 @@ describe("a callback of PayPal", () => {
       const request = { ...POSTED, body: BODY, headers: headers(CURRENT, { "paypal-cert-url": [url] }) };
       expect(await scheme.verify(request)).toMatchObject({
         code: "signature_mismatch",
-        detail: "PayPal-Cert-Url: its address is not one of the platform's",
+        detail: "`PayPal-Cert-Url`: its address is not one of the platform's",
       });
     });
   });

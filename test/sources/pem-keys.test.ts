@@ -25,7 +25,7 @@ describe("keys in PEM", () => {
     ["RS256", ED25519, "block 1: got ed25519, expected an RSA key of at least 2048 bits"],
     ["RS256", SHORT, "block 1: got rsa 1024 bits, expected an RSA key of at least 2048 bits"],
     ["PS256", PSS, "block 1: got rsa-pss 2048 bits, expected an RSA key of at least 2048 bits"],
-    ["ES256", RSA, "block 1: got rsa 2048 bits, expected an EC key on P-256 for JWT_ALGORITHM=ES256"],
+    ["ES256", RSA, "block 1: got rsa 2048 bits, expected an EC key on P-256 for ES256"],
     ["ES256", P384, "block 1: got ec secp384r1, expected an EC key on P-256"],
     ["EdDSA", ED448, "block 1: got ed448, expected an Ed25519 key"],
     ["EdDSA", `${ED25519}${RSA}`, "block 2: got rsa 2048 bits, expected an Ed25519 key"],
@@ -35,6 +35,10 @@ describe("keys in PEM", () => {
       expect(() => pemKeys(text, algorithm)).toThrow(problem);
     },
   );
+
+  it("a PEM key that does not fit is reported with the setting that chose the algorithm", () => {
+    expect(() => pemKeys(RSA, "ES256", "`mode: 1`")).toThrow("expected an EC key on P-256 for `mode: 1`");
+  });
 
   it.each([
     ["no block", "no key", "holds no PEM block"],

@@ -1,7 +1,16 @@
 import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { SignJWT } from "jose";
 import { type SignedRequest, type SourceDefinition, signSample } from "../../src/sources/index.ts";
-import { antom, gitlab, meta, PRESETS, whatsapp } from "../../src/sources/presets/index.ts";
+import {
+  antom,
+  flutterwave,
+  fusionauth,
+  gitlab,
+  meta,
+  PRESETS,
+  revenuecat,
+  whatsapp,
+} from "../../src/sources/presets/index.ts";
 import { requestOf } from "./contract.ts";
 import { PRESET_NOW, PRESET_ORIGIN } from "./preset.ts";
 
@@ -12,8 +21,8 @@ export interface PresetSender {
   readonly secrets: readonly string[];
   /** Signed with the secret at that place. */
   readonly callback: (place: number) => SignedRequest | Promise<SignedRequest>;
-  /** The same over any bytes; left out where the platform signs no bytes of a body. */
-  readonly bytes?: (place: number, body: Uint8Array) => SignedRequest;
+  /** The same over any bytes, or why another body has the same signature. */
+  readonly bytes: string | ((place: number, body: Uint8Array) => SignedRequest | Promise<SignedRequest>);
   /** False for public keys: a PEM text ends in a newline. */
   readonly isText?: false;
 }
@@ -33,10 +42,26 @@ const digest = (algorithm: string, key: string | Buffer, text: string) =>
 /** What Lark signs beside the body. */
 const HEADERS = { "X-Lark-Request-Timestamp": SECONDS, "X-Lark-Request-Nonce": "nonce" };
 
-/** One whose preset can sign any bytes as the platform does. */
+type PresetName = keyof typeof PRESETS;
+
+/** As the preset describes itself; those that are a public key's wrapper do not. */
+function signs(name: PresetName): string {
+  const preset = PRESETS[name];
+  return "describe" in preset ? preset.describe().signs : "";
+}
+
+/** Where a token says who sent a callback, the preset says so of itself. */
+function unsignedReason(name: PresetName): string | undefined {
+  return signs(name).startsWith("nothing:") ? `the platform signs ${signs(name)}` : undefined;
+}
+
+/**
+ * One whose preset can sign any bytes as the platform does.
+ * @param unsigned why a token that it sends says nothing of the bytes
+ */
 function signing(
   preset: (secret: string | readonly string[]) => SourceDefinition,
-  secrets = TEXTS,
+  { secrets = TEXTS, unsigned }: { secrets?: readonly string[]; unsigned?: string | undefined } = {},
 ): PresetSender {
   const bytes = (place: number, raw: Uint8Array) => {
     const at = {
@@ -49,7 +74,7 @@ function signing(
     const { headers, body } = signSample(preset(secrets[place] as string), { ...at, raw, headers: HEADERS });
     return requestOf(body, { headers, target: PATH });
   };
-  return { source: preset, secrets, callback: (place) => bytes(place, BODY), bytes };
+  return { source: preset, secrets, callback: (place) => bytes(place, BODY), bytes: unsigned ?? bytes };
 }
 
 interface Pairs {
@@ -93,21 +118,46 @@ function adyenItem(key: string): object {
   return { ...item, additionalData: { hmacSignature } };
 }
 
-const byName = (name: keyof typeof PRESETS) => (secret: string | readonly string[]) =>
-  PRESETS[name]({ secret });
+const byName = (name: PresetName) => (secret: string | readonly string[]) => PRESETS[name]({ secret });
 const secretAt = (place: number, secrets: readonly string[] = TEXTS) => secrets[place] as string;
+
+/** One that signs a part of the body, or shows its secret in it. */
+function partly(
+  name: PresetName,
+  callback: (secret: string) => SignedRequest | Promise<SignedRequest>,
+  secrets = TEXTS,
+): PresetSender {
+  const bytes = `the platform signs ${signs(name)}`;
+  return { source: byName(name), secrets, callback: (place) => callback(secretAt(place, secrets)), bytes };
+}
+
+const stated = (clientState: string) => requestOf({ value: [{ clientState, changeType: "updated" }] });
+
+const FUSIONAUTH_HEADER = "X-FusionAuth-Signature-JWT";
+const bodyClaim = (body: Uint8Array) => ({
+  request_body_sha256: createHash("sha256").update(body).digest("base64"),
+});
+
+async function fusionauthBytes(place: number, body: Uint8Array): Promise<SignedRequest> {
+  const token = new SignJWT(bodyClaim(body)).setProtectedHeader({ alg: "HS256" });
+  return requestOf(body, {
+    headers: { [FUSIONAUTH_HEADER]: await token.sign(Buffer.from(secretAt(place))) },
+  });
+}
+
+const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /** Those of which only the platform can make a callback, by the samples of its documentation. */
 const OTHERS = {
-  adyen: {
-    source: byName("adyen"),
-    secrets: HEX,
-    callback: (place) =>
+  adyen: partly(
+    "adyen",
+    (secret) =>
       requestOf({
         live: "false",
-        notificationItems: [{ NotificationRequestItem: adyenItem(secretAt(place, HEX)) }],
+        notificationItems: [{ NotificationRequestItem: adyenItem(secret) }],
       } as never),
-  },
+    HEX,
+  ),
   discord: ofPairs({
     pair: ed25519,
     shown: (key) => spki(key).subarray(-32).toString("hex"),
@@ -118,39 +168,39 @@ const OTHERS = {
       "X-Signature-Ed25519": by(Buffer.concat([Buffer.from(SECONDS), body])).toString("hex"),
     }),
   }),
-  gitlab: {
-    source: byName("gitlab"),
+  "dropbox-sign": partly("dropbox-sign", (secret) => {
+    const signed = { event_time: SECONDS, event_type: "signature_request_sent" };
+    const event_hash = digest("sha256", secret, signed.event_time + signed.event_type).digest("hex");
+    return requestOf({ event: { ...signed, event_hash } });
+  }),
+  figma: partly("figma", (passcode) => requestOf({ event_type: "FILE_UPDATE", passcode })),
+  fusionauth: {
+    source: byName("fusionauth"),
     secrets: TEXTS,
-    callback: (place) => requestOf(BODY, { headers: { "X-Gitlab-Token": secretAt(place) } }),
+    callback: (place) => fusionauthBytes(place, BODY),
+    bytes: fusionauthBytes,
   },
-  mailgun: {
-    source: byName("mailgun"),
-    secrets: TEXTS,
-    callback(place) {
-      const token = "a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0";
-      const signature = digest("sha256", secretAt(place), SECONDS + token).digest("hex");
-      return requestOf({ signature: { timestamp: SECONDS, token, signature } });
+  "fusionauth with a public key": ofPairs({
+    pair: rsa,
+    shown: pem,
+    source: (publicKey) => fusionauth({ publicKey }),
+    hash: "sha256",
+    headers(body, by) {
+      const signed = `${base64url({ alg: "RS256" })}.${base64url(bodyClaim(body))}`;
+      return { [FUSIONAUTH_HEADER]: `${signed}.${by(signed).toString("base64url")}` };
     },
-  },
-  "microsoft-graph": {
-    source: byName("microsoft-graph"),
-    secrets: TEXTS,
-    callback: (place) => requestOf({ value: [{ clientState: secretAt(place), changeType: "updated" }] }),
-  },
-  monday: {
-    source: byName("monday"),
-    secrets: TEXTS,
-    async callback(place) {
-      const claims = new SignJWT({ aud: ADDRESS, exp: PRESET_NOW.getTime() / 1_000 + 300 });
-      const token = await claims.setProtectedHeader({ alg: "HS256" }).sign(Buffer.from(secretAt(place)));
-      return requestOf({}, { headers: { Authorization: token }, target: PATH });
-    },
-  },
-  okta: {
-    source: byName("okta"),
-    secrets: TEXTS,
-    callback: (place) => requestOf({}, { headers: { Authorization: secretAt(place) } }),
-  },
+  }),
+  mailgun: partly("mailgun", (secret) => {
+    const token = "a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0";
+    const signature = digest("sha256", secret, SECONDS + token).digest("hex");
+    return requestOf({ signature: { timestamp: SECONDS, token, signature } });
+  }),
+  "microsoft-graph": partly("microsoft-graph", stated),
+  monday: partly("monday", async (secret) => {
+    const claims = new SignJWT({ aud: ADDRESS, exp: PRESET_NOW.getTime() / 1_000 + 300 });
+    const token = await claims.setProtectedHeader({ alg: "HS256" }).sign(Buffer.from(secret));
+    return requestOf({}, { headers: { Authorization: token }, target: PATH });
+  }),
   sendgrid: ofPairs({
     pair: p256,
     shown: (key) => spki(key).toString("base64"),
@@ -163,6 +213,7 @@ const OTHERS = {
       ),
     }),
   }),
+  sharepoint: partly("sharepoint", stated),
   telnyx: ofPairs({
     pair: ed25519,
     shown: (key) => spki(key).subarray(-32).toString("base64"),
@@ -209,19 +260,26 @@ function twilioSender(name: "twilio" | "twilio-events"): PresetSender {
   return { source: byName(name), secrets: TEXTS, callback: (place) => bytes(place, BODY), bytes };
 }
 
-const ofEnvironment = (Object.keys(PRESETS) as (keyof typeof PRESETS)[])
+const ofEnvironment = (Object.keys(PRESETS) as PresetName[])
   .filter((name) => !(name in OTHERS))
-  .map((name): [string, PresetSender] => [
-    name,
-    signing(byName(name), name === "adyen-platform" ? HEX : TEXTS),
-  ]);
+  .map((name): [string, PresetSender] => {
+    const secrets = name === "adyen-platform" ? HEX : TEXTS;
+    return [name, signing(byName(name), { secrets, unsigned: unsignedReason(name) })];
+  });
 const verifyToken = "a verify token";
 
 /** Every preset whose secret is a text. interop/ has those that need more: keys with ids, certificates, addresses. */
 export const PRESET_SENDERS: readonly (readonly [string, PresetSender])[] = [
   ...ofEnvironment,
   ...Object.entries(OTHERS),
+  [
+    "flutterwave with a token",
+    signing((secret) => flutterwave({ secret, verify: "token" }), {
+      unsigned: "the platform signs nothing: a fixed token in `verif-hash`",
+    }),
+  ],
   ["gitlab with a signing token", signing((secret) => gitlab({ secret, verify: "signature" }))],
   ["meta", signing((secret) => meta({ secret, verifyToken }))],
+  ["revenuecat with signing enabled", signing((secret) => revenuecat({ secret, verify: "signature" }))],
   ["whatsapp", signing((secret) => whatsapp({ secret, verifyToken }))],
 ];

@@ -25,9 +25,13 @@ export interface ShopEvent {
 }
 
 /** Delivers an event of the shop as its platform would. */
-export async function deliverToShop({ publicOrigin }: Pick<TestReceiver, "publicOrigin">, event: ShopEvent) {
+export async function deliverToShop(
+  { publicOrigin }: Pick<TestReceiver, "publicOrigin">,
+  event: ShopEvent,
+  unsigned: Readonly<Record<string, string>> = { "X-Event-Id": event.id },
+) {
   const body = Buffer.from(JSON.stringify({ type: "order", ...event }));
-  const headers = SIGNER.sign?.({ body, now: new Date() }) ?? {};
+  const headers = { ...unsigned, ...SIGNER.sign?.({ body, now: new Date() }) };
   const response = await fetch(`${publicOrigin}/api/shop/callback`, { method: "POST", body, headers });
   const text = (await response.json()) as { status?: string; data?: unknown; error?: string };
   return { status: response.status, body: text };

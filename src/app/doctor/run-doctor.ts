@@ -10,6 +10,8 @@ import { boundedFetch } from "../../http-client/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
 import { createAllowedAddresses } from "../../outbox/index.ts";
 import { providerPlatform } from "../admin-access.ts";
+import { configuredSources } from "../configured-sources.ts";
+import { addressesOf } from "../describe-source.ts";
 import { readDiagnosisSecrets } from "../diagnosis-secrets.ts";
 import { configuredChannelNames, trustedCertificates } from "../notification-channels.ts";
 import {
@@ -20,9 +22,11 @@ import {
   startsFlows,
   unhandledSignIn,
   unsignedBodyWarning,
+  WITHOUT_PLATFORM,
 } from "../platform.ts";
 import { checkDatabase } from "./check-database.ts";
 import { type Finding, failure, ok, problemsOf, warning } from "./check-secrets.ts";
+import { checkSources } from "./check-sources.ts";
 
 export async function runDoctor(
   config: Config,
@@ -36,12 +40,13 @@ export async function runDoctor(
     ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
+    ...(await checkSources(config)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config, handlers)),
     ...(await checkAccess(config)),
     ...(await checkNotifications(config)),
-    ...checkAddress(config, registered, handlers),
+    ...(await checkAddress(config, registered, handlers)),
     ...checkEnvironments(files),
   ];
 }
@@ -71,14 +76,27 @@ export async function checkAccess({ admin, environment }: Config): Promise<Findi
  * OAuth is in use where a handler receives what redirects bring.
  * @param registered what the platform's allow list holds; without it the check lists the addresses to register
  */
-function checkAddress(config: Config, registered: readonly string[], handlers: readonly Handler[]) {
+async function checkAddress(config: Config, registered: readonly string[], handlers: readonly Handler[]) {
   const about = "address";
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
-  const served = [...callbacks, ...redirects];
+  const sources: { readonly name: string; readonly urls: readonly string[] }[] = [];
+  const problems = await problemsOf(
+    configuredSources(config).then((all) => {
+      for (const one of all)
+        sources.push({
+          name: one.name,
+          urls: addressesOf(one, config, config.baseUrl).map(({ url }) => url),
+        });
+    }),
+  );
+  if (problems.length > 0) return problems.map((problem) => failure("sources", problem));
+  const served = [...callbacks, ...sources.flatMap(({ urls }) => urls), ...redirects];
+  const ofPlatform = `register one of these for callbacks with the platform: ${callbacks.join(" ")}`;
   if (registered.length === 0)
     return [
-      ok(about, `register one of these for callbacks with the platform: ${callbacks.join(" ")}`),
+      ...(config.servesPlatform ? [ok(about, ofPlatform)] : []),
+      ...sources.map(({ name, urls: [url] }) => ok(about, `register this for callbacks of ${name}: ${url}`)),
       ...redirects.map((url) => ok(about, `register this as the redirect address of OAuth: ${url}`)),
     ];
   return registered.map((address) =>
@@ -90,6 +108,7 @@ function checkAddress(config: Config, registered: readonly string[], handlers: r
 
 export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
+  if (!config.servesPlatform) return [ok(about, WITHOUT_PLATFORM)];
   const files = createPlatformScheme(config, systemClock).then(() => readDiagnosisSecrets(config));
   const problems = await problemsOf(files);
   if (problems.length > 0) return [failure(about, problems.join("; "))];

@@ -12,7 +12,7 @@ import {
   refused,
 } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
-import { malformedBody, parseForm } from "./form.ts";
+import { isForm, malformedBody, parseForm } from "./form.ts";
 import { parseMultipart } from "./multipart.ts";
 import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
 
@@ -22,6 +22,8 @@ export type BodyFormat =
   | "json"
   /** application/x-www-form-urlencoded: its fields as an object of texts. */
   | "form"
+  /** Either of both, by its first byte: what is signed says how it is read, and not a header that is not signed. */
+  | "json-or-form"
   /** multipart/form-data: its text fields as an object of texts. */
   | "multipart"
   /** A compact JWS (RFC 7515 §3.1) whose payload is JSON. The scheme has verified it. */
@@ -42,7 +44,10 @@ export interface InnerText {
 }
 
 export interface BodyData {
-  /** By the media type of `Content-Type`, where a platform sends several; `*` is for any other. */
+  /**
+   * By the media type of `Content-Type`, where a platform sends several; `*` is for any other. A stranger can change that
+   * header where it is not signed: see `json-or-form`.
+   */
   readonly body?: BodyFormat | { readonly byContentType: Readonly<Record<string, BodyFormat>> };
   /**
    * Texts to decode, one after the other. One that is not what it should be stays a text: a platform's user may put
@@ -127,6 +132,8 @@ function decodeAs(
       return parseJsonBody(bytes, { keepsDigits: true, maxNesting: MAX_BODY_NESTING });
     case "form":
       return parseForm(bytes);
+    case "json-or-form":
+      return decodeAs(isForm(bytes) ? "form" : "json", bytes, { headers });
     case "multipart":
       return parseMultipart(bytes, contentType(headers));
     case "jws":

@@ -18,8 +18,10 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 of what was signed, lowercase hex: of the body, or of one item's text in a batch; scoped where it must be. */
+  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; scoped where it must be. */
   readonly bodySha256: string;
+  /** The second key where the id is not signed: SHA-256 of what was. The body's when left out. */
+  readonly signedSha256?: string;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;
 }
@@ -44,7 +46,7 @@ export interface Contract {
   readonly methods: readonly string[];
   /** An event type without a handler: 400, or success that is counted and listed. */
   readonly unhandled: "refuse" | "ignore";
-  /** False where the id stands in an unsigned header: the hash of the signed bytes is a second key then. */
+  /** False where the id stands in an unsigned header: the hash of what was signed is a second key then. */
   readonly isIdSigned: boolean;
   /** Whether the envelope's timestamp is the event's own, under the signature. */
   readonly hasSignedTime: boolean;
@@ -61,8 +63,11 @@ export interface Contract {
    * @returns undefined for a request that has to be verified
    */
   readonly challenge?: (request: SignedRequest) => HandshakeResponse | undefined;
-  /** Reads a verified request. It throws nothing. */
-  readonly read: (request: SignedRequest) => ReadCallback | Refused;
+  /**
+   * Reads a verified request. It throws nothing.
+   * @param signedSha256 of what was signed, where that is not the body
+   */
+  readonly read: (request: SignedRequest, signedSha256?: string) => ReadCallback | Refused;
   /**
    * The response that the platform wants for an outcome; undefined where the common one will do. Its headers are added
    * to those of the common one.

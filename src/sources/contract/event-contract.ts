@@ -11,7 +11,6 @@ import type { SignedRequest } from "../schemes/scheme.ts";
 import { type BatchData, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
-import { idFault } from "./event-id.ts";
 import { compileTimestamp, type TimestampData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
@@ -33,8 +32,10 @@ export interface ContractData extends BodyData {
   readonly data?: string | readonly string[];
   /** Headers that handlers see as `event.headers`, by their names in lower case. */
   readonly headers?: readonly string[];
-  /** Default: whether all places of the id lie in the signed bytes. */
+  /** Default: whether all places of the id lie in what is signed. */
   readonly isIdSigned?: boolean;
+  /** What is signed beside the body: `header.x-id`, `query.id`, or `query` for all of it. */
+  readonly signs?: readonly string[];
   /**
    * Where the id is not signed, callbacks of the same bytes are one event. What tells apart those that are not: Shopify
    * sends one body for several topics.
@@ -56,7 +57,7 @@ export interface ContractEnvironment extends HandshakeEnvironment {
 export function createEventContract(data: ContractData, environment: ContractEnvironment): Contract {
   const { responses, unhandled = "ignore", handshakes = [], batch } = data;
   const decode = createBodyDecoder(data);
-  const id = compileText(data.id);
+  const id = idOf(data);
   const readEvent = compileEvent(data, id, environment.clock);
   const readItems = batch === undefined ? undefined : compileBatch(batch);
   const compiled = handshakes.map((handshake) => compileHandshake(handshake, data, environment));
@@ -64,14 +65,15 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);
 
-  function read(request: SignedRequest): ReadCallback | Refused {
-    const reading = new CallbackReading(request, decode, environment.origin);
+  function read(request: SignedRequest, signedSha256?: string): ReadCallback | Refused {
+    const reading = new CallbackReading(request, decode, environment.origin, signedSha256);
     const answer = matchHandshake(signed, request, reading);
     if (answer !== undefined) return { kind: "handshake", respond: answer };
     if (isRefused(reading.decoded)) return reading.decoded;
     if (readItems === undefined) {
       const event = readEvent(reading, "");
-      return isRefused(event) ? event : { kind: "event", event };
+      if (isRefused(event)) return event;
+      return { kind: "event", event: signedSha256 === undefined ? event : event.signedAs(signedSha256) };
     }
     const items = readItems(reading);
     if (isRefused(items)) return items;
@@ -96,6 +98,11 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   };
 }
 
+/** Where the id stands, and whether that is signed. @throws TypeError for a place that is none */
+export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
+  return compileText(id, (place) => signs.includes(place));
+}
+
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
@@ -103,7 +110,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
   const type = compileText(data.type);
   const timestamp = compileTimestamp(data.timestamp, clock);
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = [data.data ?? fallback].flat().map(compileLocation);
+  const payloads = [data.data ?? fallback].flat().map((text) => compileLocation(text));
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
   const hashBytes = compileBytesHash(data.bytesScope);
   return (reading, at) => {
@@ -129,11 +136,12 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
 }
 
 function compileBytesHash(scope: ContractData["bytesScope"]): (reading: Readable) => string {
-  if (scope === undefined) return (reading) => reading.sha256();
+  if (scope === undefined) return (reading) => reading.bodySha256();
   const location = compileText(scope);
   return (reading) => {
     const found = location.read(reading);
-    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${reading.sha256()}`)) : reading.sha256();
+    const body = reading.bodySha256();
+    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${body}`)) : body;
   };
 }
 
@@ -169,11 +177,17 @@ function selectHeaders(names: readonly string[], reading: Readable): JsonObject 
 class Envelope implements EventContent {
   readonly json: JsonObject;
   readonly bodySha256: string;
+  signedSha256?: string;
   #body: Uint8Array | undefined;
 
   constructor(json: JsonObject, bodySha256: string) {
     this.json = json;
     this.bodySha256 = bodySha256;
+  }
+
+  signedAs(sha256: string): this {
+    this.signedSha256 = sha256;
+    return this;
   }
 
   get eventId(): string {
@@ -189,29 +203,15 @@ class Envelope implements EventContent {
 }
 
 /**
- * Each event of a batch once. An item that stands twice is one event. Different items under one id are different
- * events: the first has the id, each other one the id and its own hash. A batch that is sent again has the same order,
- * and so the same ids.
+ * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. What an event's id is must
+ * not depend on what else a batch holds, or a stranger could repeat a signed item with an unsigned field changed.
  */
 function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
-  const hashesOfIds = new Map<string, Set<string>>();
-  const events: EventContent[] = [];
+  const events = new Map<string, EventContent>();
   for (const [index, item] of items.entries()) {
     const event = readEvent(item, `event ${index} of the batch: `);
     if (isRefused(event)) return event;
-    const hashes = hashesOfIds.get(event.eventId);
-    if (hashes === undefined) hashesOfIds.set(event.eventId, new Set([event.bodySha256]));
-    else if (hashes.has(event.bodySha256)) continue;
-    else {
-      hashes.add(event.bodySha256);
-      event.json.event_id = idWithHash(event.eventId, event.bodySha256);
-    }
-    events.push(event);
+    if (!events.has(event.eventId)) events.set(event.eventId, event);
   }
-  return { kind: "batch", events };
-}
-
-function idWithHash(id: string, sha256: string): string {
-  const longer = `${id}#${sha256}`;
-  return idFault(longer) === undefined ? longer : sha256;
+  return { kind: "batch", events: [...events.values()] };
 }

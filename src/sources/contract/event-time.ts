@@ -6,21 +6,29 @@ export interface TimestampData {
   readonly at: string;
   /** `seconds` may have a fraction; `iso` is RFC 3339 with its offset. */
   readonly unit: "seconds" | "milliseconds" | "iso";
+  /** Default: whether its place lies in the body, or an item of it. One that is not signed is not read. */
+  readonly isSigned?: boolean;
 }
 
 const NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:([Zz])|([+-]\d\d):?(\d\d))$/;
-/** The end of the year 9999. */
-const LATEST_SECONDS = 253_402_300_799;
+/** How far a platform's clock may be ahead. */
+const MAX_AHEAD_SECONDS = 300;
 
-/** @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none */
+/**
+ * A time that is not signed does not count: it would feed `dropStale`, and a stranger with recorded bytes could make all
+ * later events of a key stale. One far ahead would do so for good, and is no event's time either.
+ * @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none
+ */
 export function compileTimestamp(data: TimestampData | undefined, clock: Clock): (from: Readable) => number {
   const now = () => Math.floor(clock.now().getTime() / 1000);
   if (data === undefined) return now;
   const location = compileLocation(data.at);
+  if (!(data.isSigned ?? location.isSigned)) return now;
   return (from) => {
     const seconds = secondsOf(location.read(from), data.unit);
-    return seconds >= 0 && seconds <= LATEST_SECONDS ? Math.floor(seconds) : now();
+    const received = now();
+    return seconds >= 0 && seconds <= received + MAX_AHEAD_SECONDS ? Math.floor(seconds) : received;
   };
 }
 

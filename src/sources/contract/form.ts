@@ -2,7 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { type JsonObject, type JsonValue, type Refused, refused } from "../../domain/index.ts";
 
 const MAX_FIELDS = 1_000;
-const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+/** All that a form's serializer leaves unescaped (URL Standard), and no JSON object, array or text begins with. */
+const FORM_BYTE = /[\w*.%+&=-]/;
+const [AMPERSAND, EQUALS, PERCENT, PLUS, SPACE] = [0x26, 0x3d, 0x25, 0x2b, 0x20];
 
 /**
  * A form of names and values (URL Standard, application/x-www-form-urlencoded), read strictly: what `URLSearchParams`
@@ -11,37 +13,60 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
  */
 export function parseForm(form: Uint8Array): { readonly value: JsonObject } | Refused {
   if (!isUtf8(form)) return refused("body_not_utf8");
-  const text = Buffer.from(form.buffer, form.byteOffset, form.byteLength).toString("latin1");
+  const bytes = Buffer.from(form.buffer, form.byteOffset, form.byteLength);
   const fields = new FieldCollector();
-  for (let start = 0; start < text.length; ) {
-    const next = text.indexOf("&", start);
-    const end = next === -1 ? text.length : next;
-    if (end > start) {
-      const fault = addPair(fields, text.slice(start, end));
-      if (fault !== undefined) return fault;
+  for (let start = 0; start < bytes.length; ) {
+    if (bytes[start] === AMPERSAND) {
+      start += 1;
+      continue;
     }
+    const next = bytes.indexOf(AMPERSAND, start);
+    const end = next === -1 ? bytes.length : next;
+    const fault = addPair(fields, bytes.subarray(start, end));
+    if (fault !== undefined) return fault;
     start = end + 1;
   }
   return { value: fields.object };
 }
 
-function addPair(fields: FieldCollector, pair: string): Refused | undefined {
-  const equals = pair.indexOf("=");
-  const name = decode(equals === -1 ? pair : pair.slice(0, equals));
-  const value = decode(equals === -1 ? "" : pair.slice(equals + 1));
+function addPair(fields: FieldCollector, pair: Buffer): Refused | undefined {
+  const equals = pair.indexOf(EQUALS);
+  const name = decode(equals === -1 ? pair : pair.subarray(0, equals));
+  const value = decode(equals === -1 ? pair.subarray(pair.length) : pair.subarray(equals + 1));
   if (typeof name !== "string") return name;
   if (typeof value !== "string") return value;
   return fields.add(name, value);
 }
 
-/** @param part the bytes of a name or value, each as one character */
-function decode(part: string): string | Refused {
-  if (BAD_ESCAPE.test(part)) return malformedBody("form: `%` without two hexadecimal digits");
-  const bytes = part.replaceAll("+", " ").replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => {
-    return String.fromCharCode(Number.parseInt(digits, 16));
-  });
-  const decoded = Buffer.from(bytes, "latin1");
-  return isUtf8(decoded) ? decoded.toString("utf8") : refused("body_not_utf8");
+/** A stranger's form is decoded before it is verified: in one pass over its bytes, without a call for each escape. */
+function decode(part: Buffer): string | Refused {
+  const decoded = Buffer.allocUnsafe(part.length);
+  let length = 0;
+  for (let index = 0; index < part.length; index += 1) {
+    let byte = part[index] as number;
+    if (byte === PLUS) byte = SPACE;
+    else if (byte === PERCENT) {
+      byte = hexDigit(part[index + 1]) * 16 + hexDigit(part[index + 2]);
+      if (Number.isNaN(byte)) return malformedBody("form: `%` without two hexadecimal digits");
+      index += 2;
+    }
+    decoded[length] = byte;
+    length += 1;
+  }
+  const text = decoded.subarray(0, length);
+  return isUtf8(text) ? text.toString("utf8") : refused("body_not_utf8");
+}
+
+/** NaN for a byte that is no hexadecimal digit, and for none. */
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
+}
+
+/** Whether a body that is a form or JSON is a form, by its first byte: Content-Type is not signed. */
+export function isForm(body: Uint8Array): boolean {
+  return body[0] === undefined || FORM_BYTE.test(String.fromCharCode(body[0]));
 }
 
 /** Fields of a form, bounded in number. */

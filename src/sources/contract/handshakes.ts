@@ -99,10 +99,11 @@ function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]
   const indexOf = tokenMatcher(values);
   return (reading: CallbackReading): Refused | undefined => {
     const found = location.read(reading);
-    if ("fault" in found) return refused("token_mismatch", { detail: `${location.name}: ${found.fault}` });
+    if ("fault" in found)
+      return refused("token_mismatch", { detail: `\`${location.name}\`: ${found.fault}` });
     return indexOf(found.text) !== -1
       ? undefined
-      : refused("token_mismatch", { detail: `${location.name} is not the configured verify token` });
+      : refused("token_mismatch", { detail: `\`${location.name}\` is not the configured verify token` });
   };
 }
 

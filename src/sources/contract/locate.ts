@@ -34,8 +34,13 @@ export interface TextLocation {
 const MISSING = "missing; expected a text or an integer";
 const EXPECTED = "expected a text or an integer";
 
+/** Whether a header (`header.x-id`) or the `query` is signed beside the body. */
+export type IsSignedPlace = (place: string) => boolean;
+
+const bodyAlone: IsSignedPlace = () => false;
+
 /** @throws TypeError for a text that names no place, when the source is created */
-export function compileLocation(text: string): Location {
+export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlone): Location {
   const { root, rest } = splitRoot(text);
   switch (root) {
     case "sha256":
@@ -55,9 +60,9 @@ export function compileLocation(text: string): Location {
     case "query": {
       const name = rest.slice(1);
       if (name === "" || !rest.startsWith(".")) break;
-      return root === "query"
-        ? { name: `the query parameter ${name}`, isSigned: false, read: (from) => from.query(name) }
-        : headerLocation(name);
+      if (root === "header") return headerLocation(name, isSigned);
+      const signed = isSigned("query") || isSigned(`query.${name}`);
+      return { name: `the query parameter ${name}`, isSigned: signed, read: (from) => from.query(name) };
     }
   }
   throw new TypeError(`"${text}" is no place such as body.id, item.id, header.X-Id, query.id or sha256`);
@@ -68,9 +73,13 @@ function splitRoot(text: string): { root: string; rest: string } {
   return end === -1 ? { root: text, rest: "" } : { root: text.slice(0, end), rest: text.slice(end) };
 }
 
-function headerLocation(name: string): Location {
+function headerLocation(name: string, isSigned: IsSignedPlace): Location {
   const key = name.toLowerCase();
-  return { name: `the ${name} header`, isSigned: false, read: (from) => from.header(key) };
+  return {
+    name: `the ${name} header`,
+    isSigned: isSigned(`header.${key}`),
+    read: (from) => from.header(key),
+  };
 }
 
 function pathName(root: "body" | "item" | "parent", rest: string): string {
@@ -80,8 +89,11 @@ function pathName(root: "body" | "item" | "parent", rest: string): string {
 }
 
 /** @throws TypeError for a text that names no place, when the source is created */
-export function compileText(places: TextPlace | readonly TextPlace[]): TextLocation {
-  const list = (typeof places === "object" ? places : [places]).map(compileOne);
+export function compileText(
+  places: TextPlace | readonly TextPlace[],
+  signed: IsSignedPlace = bodyAlone,
+): TextLocation {
+  const list = (typeof places === "object" ? places : [places]).map((place) => compileOne(place, signed));
   const [only] = list;
   if (only === undefined) throw new TypeError("expected at least one place");
   if (list.length === 1) return only;
@@ -98,13 +110,13 @@ export function compileText(places: TextPlace | readonly TextPlace[]): TextLocat
   };
 }
 
-function compileOne(place: TextPlace): TextLocation {
+function compileOne(place: TextPlace, signed: IsSignedPlace): TextLocation {
   if (typeof place === "function") {
     return { name: "what its preset reads", isSigned: false, read: (from) => textOf(place(from)) };
   }
   if (place.startsWith("=")) return constant(place.slice(1));
-  if (place.includes("{")) return compileTemplate(place);
-  const { name, isSigned, read } = compileLocation(place);
+  if (place.includes("{")) return compileTemplate(place, signed);
+  const { name, isSigned, read } = compileLocation(place, signed);
   return { name, isSigned, read: (from) => textOf(read(from)) };
 }
 
@@ -113,12 +125,12 @@ function constant(text: string): TextLocation {
 }
 
 /** Split by braces: the parts at odd places are locations. */
-function compileTemplate(template: string): TextLocation {
+function compileTemplate(template: string, signed: IsSignedPlace): TextLocation {
   const texts = template.split(/[{}]/);
   if (texts.map((text, index) => (index % 2 === 0 ? text : `{${text}}`)).join("") !== template) {
     throw new TypeError(`"${template}" is no template such as {body.type}.{body.action}`);
   }
-  const parts = texts.map((text, index) => (index % 2 === 0 ? constant(text) : compileOne(text)));
+  const parts = texts.map((text, index) => (index % 2 === 0 ? constant(text) : compileOne(text, signed)));
   const locations = parts.filter((_, index) => index % 2 === 1);
   return {
     name: locations.map(({ name }) => name).join(" and "),

@@ -11,7 +11,8 @@ const FILE = /; *filename\*?=/i;
 const PLAIN_ENCODINGS = ["7bit", "8bit", "binary"];
 
 /**
- * The text fields of a form (RFC 7578). A file is refused, since an event has none.
+ * The text fields of a form (RFC 7578). A file is refused, since an event has none. A text before the first boundary is
+ * refused too: the header is not signed, and with another boundary a value's own text would be fields.
  * @param contentType the request's header, which names the boundary
  */
 export function parseMultipart(
@@ -23,10 +24,11 @@ export function parseMultipart(
   const boundary = match?.[1] ?? match?.[2];
   if (boundary === undefined) return malformedBody("multipart: the Content-Type header names no boundary");
   const fields = new FieldCollector();
-  // A delimiter begins a line; the first one may begin the body.
+  // A delimiter begins a line; the first one begins the body.
   const bytes = Buffer.concat([Buffer.from("\r\n"), body]);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   let at = bytes.indexOf(delimiter);
+  if (at !== 0) return malformedBody("multipart: the body does not begin with its boundary");
   while (at !== -1) {
     const start = at + delimiter.length;
     const mark = bytes.toString("latin1", start, start + 2);

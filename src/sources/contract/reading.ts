@@ -13,8 +13,10 @@ export interface Readable {
   /** @param name in lower case; @returns an array where the header is repeated */
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
-  /** Of the bytes that were signed, or of one item's text in a batch. */
+  /** Of what was signed, mostly the body; of one item's text in a batch. */
   sha256(): string;
+  /** Of the body, or of one item's text in a batch. */
+  bodySha256(): string;
   /** The address as the platform has registered it: never from `Host`, and without the query. */
   url(): string;
 }
@@ -26,12 +28,15 @@ export class CallbackReading implements Readable {
   readonly #origin: () => string;
   #decoded: Decoded | undefined;
   #query: Readonly<Record<string, JsonValue>> | undefined;
-  #sha256: string | undefined;
+  readonly #signedSha256: string | undefined;
+  #bodySha256: string | undefined;
 
-  constructor(request: SignedRequest, decode: DecodeBody, origin: () => string) {
+  /** @param signedSha256 where other bodies fit the signature */
+  constructor(request: SignedRequest, decode: DecodeBody, origin: () => string, signedSha256?: string) {
     this.#request = request;
     this.#decode = decode;
     this.#origin = origin;
+    this.#signedSha256 = signedSha256;
   }
 
   get decoded(): Decoded {
@@ -55,8 +60,12 @@ export class CallbackReading implements Readable {
   }
 
   sha256(): string {
-    this.#sha256 ??= sha256Hex(this.#request.body);
-    return this.#sha256;
+    return this.#signedSha256 ?? this.bodySha256();
+  }
+
+  bodySha256(): string {
+    this.#bodySha256 ??= sha256Hex(this.#request.body);
+    return this.#bodySha256;
   }
 
   url(): string {
@@ -69,7 +78,7 @@ export class ItemReading implements Readable {
   readonly item: JsonValue;
   readonly parent: JsonValue | undefined;
   readonly #callback: Readable;
-  #sha256: string | undefined;
+  #bodySha256: string | undefined;
 
   constructor(callback: Readable, { item, parent }: { item: JsonValue; parent?: JsonValue | undefined }) {
     this.#callback = callback;
@@ -90,8 +99,12 @@ export class ItemReading implements Readable {
   }
 
   sha256(): string {
-    this.#sha256 ??= sha256Hex(Buffer.from(JSON.stringify(this.item)));
-    return this.#sha256;
+    return this.bodySha256();
+  }
+
+  bodySha256(): string {
+    this.#bodySha256 ??= sha256Hex(Buffer.from(JSON.stringify(this.item)));
+    return this.#bodySha256;
   }
 
   url(): string {

@@ -49,6 +49,10 @@ export class SampleDraft implements Readable {
     return "";
   }
 
+  bodySha256(): string {
+    return "";
+  }
+
   url(): string {
     return "";
   }

@@ -131,13 +131,14 @@ function encoded(draft: SampleDraft, { body = "json", decode = [], encrypt }: Co
   return { headers: { "Content-Type": type, ...draft.headers }, body: Buffer.from(text) };
 }
 
+const FORM = "application/x-www-form-urlencoded";
+
 function formatOf(body: NonNullable<ContractData["body"]>, draft: SampleDraft): BodyFormat {
-  if (typeof body === "string" || !("byContentType" in body)) return body;
   const type = draft.header("content-type") ?? "application/json";
+  if (body === "json-or-form") return type === FORM ? "form" : "json";
+  if (typeof body === "string" || !("byContentType" in body)) return body;
   return body.byContentType[type] ?? body.byContentType["*"] ?? "json";
 }
-
-const FORM = "application/x-www-form-urlencoded";
 
 function encode(format: BodyFormat, content: JsonValue): [contentType: string, text: string] {
   if (format === "json") return ["application/json", JSON.stringify(content)];

@@ -51,7 +51,8 @@ export function diagnoseSignature(request: SignedBody, secrets: KnownSecrets): D
   for (const candidate of candidatesFor(request, secrets, claims)) {
     const right = digestOf(candidate);
     const claim = claims.find(({ digest }) => timingSafeEqual(right, digest));
-    if (claim !== undefined) return confirmed([...findings, ...claim.findings], candidate.findings);
+    if (claim !== undefined)
+      return diagnosisOf(confirmedFindings([...findings, ...claim.findings], candidate.findings), true);
   }
   return diagnosisOf([...findings, ...first.findings, guessFrom(request.body)]);
 }
@@ -62,11 +63,14 @@ export function digestOf({ key, parts }: Pick<Candidate, "key" | "parts">): Uint
   return hmac.digest();
 }
 
-function confirmed(format: readonly Finding[], signed: readonly Finding[]): Diagnosis {
+/** What a digest that fits shows: of its form, which is all that is wrong with it where nothing else is. */
+export function confirmedFindings(
+  format: readonly Finding[],
+  signed: readonly Finding[],
+): readonly Finding[] {
   const last = format.at(-1);
-  if (signed.length > 0 || last === undefined) return diagnosisOf([...format, ...signed], true);
-  const message = `${last.message} The digest itself is correct.`;
-  return diagnosisOf(format.with(-1, { ...last, message }), true);
+  if (signed.length > 0 || last === undefined) return [...format, ...signed];
+  return format.with(-1, { ...last, message: `${last.message} The digest itself is correct.` });
 }
 
 /** What the body alone shows, where no digest matches. */

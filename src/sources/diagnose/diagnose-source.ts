@@ -15,8 +15,10 @@ import { type Content, createDigester } from "../schemes/keyed-digest.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import { compileContent } from "../schemes/signed-content.ts";
+import { tenantIn } from "../schemes/tenant-scheme.ts";
 import {
   anotherSecret,
+  confirmedFindings,
   covers,
   firstValue,
   guessFrom,
@@ -29,8 +31,12 @@ import {
 import { compileOffered } from "./offered-to-source.ts";
 
 export interface DiagnosedSource {
-  /** The platform's name, such as `Stripe`. */
+  /** As it is configured. */
+  readonly name: string;
+  /** The platform's name, such as `Stripe`; that of a source of one's own. */
   readonly title: string;
+  /** Described in the configuration: its options may be wrong, and not only what the sender sends. */
+  readonly isOwn: boolean;
   /** Undefined where it does not sign by HMAC: the refusal's own words are all there is then. */
   readonly hmac: HmacData | undefined;
   /** Those that are accepted now, the current one first. */
@@ -38,6 +44,8 @@ export interface DiagnosedSource {
   /** What an operator calls one of them. */
   readonly secretName: (index: number) => string;
   readonly named: readonly NamedSecret[];
+  /** Those of other sources of the same platform, by the names of these sources. */
+  readonly others: readonly NamedSecret[];
   readonly origin: () => string;
 }
 
@@ -47,10 +55,13 @@ interface Candidate {
   readonly key: Uint8Array;
   readonly content: Content;
   readonly findings: readonly Finding[];
+  readonly remedy?: Remedies;
 }
 
 /** As many digests as a diagnosis of the specification's platform costs at most. */
 const MAX_CANDIDATES = 76;
+/** A platform may have a source for each of many accounts. */
+const MAX_OTHERS = 16;
 /** With more secrets the others are tried as they are, and with no changes. */
 const MAX_VARIED_SECRETS = 2;
 
@@ -82,13 +93,15 @@ const CODES: Partial<Record<FaultCode, DiagnosisCode>> = {
 /** Explains the refusals of one source in its platform's words: its headers, its secrets, and what it signs. */
 export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
   const { title, hmac } = source;
-  const remedies = remediesOf(source);
-  const bySignature = hmac === undefined ? undefined : createSignatureDiagnosis(hmac, source, remedies);
+  const bySignature = hmac === undefined ? undefined : createSignatureDiagnosis(hmac, source);
   return (refusal, request) => {
     const { code, detail, message } = refusal;
     const found = CODES[code];
     if (found === undefined) return undefined;
-    if (code.startsWith("signature_") && bySignature !== undefined) return bySignature(request);
+    const tenant = tenantIn(request);
+    if ("isTenantUnknown" in refusal) return unknownTenant(found, tenant, title);
+    const remedies = remediesOf(source, tenant);
+    if (code.startsWith("signature_") && bySignature !== undefined) return bySignature(request, remedies);
     const said = found === "timestamp" ? "The timestamp was refused" : `${title} was not recognized`;
     // A stale timestamp is looked at once the signature has fitted, and a claim once a key has.
     const confirmed = code === "timestamp_stale" || code === "jwt_claims";
@@ -96,12 +109,24 @@ export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
   };
 }
 
-function remediesOf({ title, hmac, secretName }: DiagnosedSource): Remedies {
-  const secret = secretName(0);
+function unknownTenant(code: DiagnosisCode, tenant: string, title: string): Diagnosis {
+  const message = `The function \`secret\` returned none for ${tenant}.`;
+  const remedy = `If ${tenant} is a tenant of yours, let the function return what ${title} shows for it. Otherwise ignore this.`;
+  // A stranger can name any tenant.
+  return diagnosisOf([{ code, message }], false, { [code]: remedy });
+}
+
+/** @param tenant empty for a source whose path has no parameters */
+function remediesOf(source: DiagnosedSource, tenant: string): Remedies {
+  const { title, hmac, secrets, secretName, name, isOwn } = source;
+  const isOfTenant = tenant !== "" && secrets().length === 0;
+  const secret = isOfTenant
+    ? `the secret that the function \`secret\` returned for ${tenant}`
+    : secretName(0);
   const compare = `Compare ${secret} with the one that ${title} shows for this address, and this environment.`;
   const headers = [hmac?.signature.header ?? []].flat().join(", ");
   const where = headers === "" ? "its signature" : `\`${headers}\``;
-  return {
+  const remedies: Remedies = {
     other_content: `${title} signs ${hmac?.signed ?? "something else"}: check that the sender is ${title}, and CALLBACK_BASE_URL where the address is signed.`,
     previous_secret: `Set the former secret beside ${secret} for a rotation, or enter the new one at ${title}.`,
     other_environment: `At ${title}, give each environment an address and a secret of its own.`,
@@ -118,17 +143,31 @@ function remediesOf({ title, hmac, secretName }: DiagnosedSource): Remedies {
     jwt_signature: `Compare the keys of this source with those of ${title}.`,
     jwt_claims: `Compare the options of this source with what is set at ${title}; set this machine's clock (NTP).`,
   };
+  if (!isOwn) return remedies;
+  const option = `the \`signature\` of source ${name}`;
+  return {
+    ...remedies,
+    other_content: `Set \`signed\` of source ${name} to what its sender signs; it is ${hmac?.signed}.`,
+    other_header: `Set \`header\` in ${option} to the one that its sender sends.`,
+    prefix: `Set \`prefix\` in ${option} to what its sender puts before the digest.`,
+    encoding: `Set \`encoding\` in ${option} to that of its sender.`,
+    malformed: `Compare \`algorithm\`, and \`encoding\` and \`prefix\` in ${option}, with what its sender sends.`,
+    secret_format: `Set \`key\` of source ${name}, or ${secret}, so that both sides have the same bytes.`,
+  };
 }
 
-function createSignatureDiagnosis(data: HmacData, source: DiagnosedSource, remedies: Remedies) {
+function createSignatureDiagnosis(data: HmacData, source: DiagnosedSource) {
   const readOffered = compileOffered(data);
   const { algorithm = "sha256" } = data;
   const candidatesFor = compileCandidates(data, source);
-  return (request: SignedRequest): Diagnosis => {
-    const { digests, findings, timestamp } = readOffered(request.headers);
+  const { name, isOwn } = source;
+  return (request: SignedRequest, common: Remedies): Diagnosis => {
+    const { digests, findings, prefix, timestamp } = readOffered(request.headers);
+    const own = `Set \`prefix: "${prefix}"\` in the \`signature\` of source ${name}.`;
+    const remedies = isOwn && prefix !== undefined ? { ...common, prefix: own } : common;
     const known = timestamp ?? firstValue(request.headers, TIMESTAMPS);
     let left = digests.length === 0 ? 0 : MAX_CANDIDATES;
-    for (const { key, content, findings: how } of candidatesFor(request, known)) {
+    for (const { key, content, findings: how, remedy } of candidatesFor(request, known)) {
       if (left === 0) break;
       left -= 1;
       const right = createDigester(algorithm, key)(content);
@@ -137,8 +176,8 @@ function createSignatureDiagnosis(data: HmacData, source: DiagnosedSource, remed
         return claimed !== undefined && length === right.length && timingSafeEqual(right, claimed);
       });
       if (!isRight) continue;
-      const all = [...findings, ...how];
-      return diagnosisOf(all.length === 0 ? [RIGHT_NOW] : all, true, remedies);
+      const all = confirmedFindings(findings, how);
+      return diagnosisOf(all.length === 0 ? [RIGHT_NOW] : all, true, { ...remedies, ...remedy });
     }
     // Another platform's header says enough: its secret is not expected here.
     const isOther = findings.some(({ code }) => code === "other_header");
@@ -151,11 +190,13 @@ function createSignatureDiagnosis(data: HmacData, source: DiagnosedSource, remed
 const RIGHT_NOW: Finding = { code: "unknown", message: "The signature is correct by now." };
 
 /** Everything that is tried, the likeliest first. */
-function compileCandidates(data: HmacData, { secrets, secretName, named, origin }: DiagnosedSource) {
+function compileCandidates(data: HmacData, source: DiagnosedSource) {
+  const { name: sourceName, title, secrets, secretName, named, origin } = source;
+  const others = source.others.slice(0, MAX_OTHERS);
   const options = { origin, refuse: refusalsOf({}), parts: data.parts };
   const own = compileContent(data.signed, options);
   const template = data.signed;
-  const others = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)
+  const otherContents = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)
     .filter(([other]) => other !== template)
     .map(([other, what]) => ({ what, content: compileContent(other, options) }));
   const readFrom = (content: typeof own, request: SignedRequest, time: string | undefined) => {
@@ -165,6 +206,12 @@ function compileCandidates(data: HmacData, { secrets, secretName, named, origin 
       ? undefined
       : (bytes as Content);
   };
+
+  function ofOtherSource(name: string): Required<Pick<Candidate, "findings" | "remedy">> {
+    const message = `The signature was made with the secret of source ${name}: are the addresses swapped?`;
+    const remedy = `At ${title}, compare the addresses of both sources, and the one that it shows for ${sourceName} with ${secretName(0)}.`;
+    return { findings: [{ code: "other_environment", message }], remedy: { other_environment: remedy } };
+  }
 
   function* variedSecrets(content: Content): Generator<Candidate> {
     for (const [index, secret] of secrets().slice(0, MAX_VARIED_SECRETS).entries()) {
@@ -183,11 +230,13 @@ function compileCandidates(data: HmacData, { secrets, secretName, named, origin 
       for (const key of keys) yield { key, content, findings: [] };
       for (const { name, secret } of named)
         for (const key of keyOf(secret, data)) yield { key, content, findings: [anotherSecret(name)] };
+      for (const { name, secret } of others)
+        for (const key of keyOf(secret, data)) yield { key, content, ...ofOtherSource(name) };
     }
     if (request.body.length > MAX_VARIED_BYTES) return;
     const varied = keys.slice(0, MAX_VARIED_SECRETS);
     if (content !== undefined) yield* variedSecrets(content);
-    for (const { what, content: other } of others) {
+    for (const { what, content: other } of otherContents) {
       const bytes = readFrom(other, request, time);
       if (bytes === undefined) continue;
       for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };

@@ -10,6 +10,8 @@ export interface OfferedDigests {
   readonly digests: readonly Uint8Array[];
   /** How they differ from what the platform sends. */
   readonly findings: readonly Finding[];
+  /** What stands before a digest where nothing is expected: one that platforms are known to send. */
+  readonly prefix?: string | undefined;
   /** As it was sent; undefined where the platform sends none, or none is there. */
   readonly timestamp: string | undefined;
 }
@@ -31,11 +33,11 @@ export function compileOffered(data: HmacData): (headers: DistinctHeaders) => Of
     if ("digests" in strict)
       return { digests: strict.digests.slice(0, MAX_DIGESTS), findings: [], timestamp };
     if (values.length === 0) return { ...missing(names, headers, readLoosely), timestamp };
-    const { digests, findings } = readLoosely(values);
+    const { digests, findings, prefix } = readLoosely(values);
     const detail = `${strict.detail}.`;
     if (strict.code === "signature_repeated")
       return { digests, findings: [{ code: "repeated", message: detail }], timestamp };
-    if (findings.length > 0) return { digests, findings, timestamp };
+    if (findings.length > 0) return { digests, findings, prefix, timestamp };
     return { digests, findings: [{ code: "malformed", message: detail }], timestamp };
 
     function missing(
@@ -110,16 +112,17 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
     return found;
   }
 
-  return (values: readonly string[]): Pick<OfferedDigests, "digests" | "findings"> => {
+  return (values: readonly string[]): Omit<OfferedDigests, "timestamp"> => {
     const short = values.slice(0, MAX_DIGESTS).filter(({ length }) => length <= MAX_HEADER_LENGTH);
     const matches = short
       .flatMap((value) => [...value.matchAll(digest)].slice(0, MAX_DIGESTS))
       .slice(0, MAX_DIGESTS);
     const digests = matches.map(([text]) => Buffer.from(text, isHex.test(text) ? "hex" : "base64"));
     const [first] = matches;
-    const findings =
-      first === undefined ? [] : findingsOf(first[0], first.input.slice(0, first.index).trimEnd());
-    return { digests, findings };
+    if (first === undefined) return { digests, findings: [] };
+    const before = first.input.slice(0, first.index).trimEnd();
+    const prefix = expected === "" ? KNOWN_PREFIX.exec(before)?.[1] : undefined;
+    return { digests, findings: findingsOf(first[0], before), prefix };
   };
 }
 

@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createAdyenItemsScheme } from "../schemes/adyen.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const ACCEPTED = { body: "[accepted]" };
 
@@ -19,7 +20,7 @@ const CONTRACT: ContractData = {
   batch: { at: "body.notificationItems[].NotificationRequestItem" },
   id: "{item.pspReference}.{item.eventCode}.{item.success}",
   type: "item.eventCode",
-  timestamp: { at: "item.eventDate", unit: "iso" },
+  timestamp: { at: "item.eventDate", unit: "iso", isSigned: false },
   responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
 };
 
@@ -32,13 +33,14 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function adyen(options: PresetOptions): SourceDefinition {
-  const secrets = secretsOf("adyen", options.secret);
+  assertOptionNames("adyen", options, { secret: true });
   return defineSource({
     preset: "adyen",
     facts: FACTS,
     settings: options,
-    secrets,
-    scheme: () => createAdyenItemsScheme({ secrets }),
+    ...secretParts("adyen", options.secret, { settings: options }, (secrets) =>
+      createAdyenItemsScheme({ secrets }),
+    ),
     contract: CONTRACT,
   });
 }

@@ -1,12 +1,14 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createFormSignatureScheme } from "../schemes/form-signature.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AlipayOptions extends SourceSettings {
   /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
-  readonly publicKey: SecretOption;
+  readonly publicKey: SecretOption | TenantSecrets;
 }
 
 const SUCCESS = { body: "success" };
@@ -18,6 +20,27 @@ const FACTS: PlatformFacts = {
   proof: "verifies",
   retryHours: 25,
 };
+
+/** Ids, codes, amounts and times: what a merchant or a buyer writes freely (`subject`, `body`) may hold `&`. */
+const PLAIN = [
+  "app_id",
+  "auth_app_id",
+  "buyer_id",
+  "charset",
+  "gmt_close",
+  "gmt_create",
+  "gmt_payment",
+  "gmt_refund",
+  "notify_id",
+  "notify_time",
+  "notify_type",
+  "out_trade_no",
+  "refund_fee",
+  "seller_id",
+  "total_amount",
+  "trade_no",
+  "trade_status",
+];
 
 const CONTRACT: ContractData = {
   body: "form",
@@ -35,19 +58,23 @@ const CONTRACT: ContractData = {
 /**
  * Alipay's asynchronous notifications: a form with `sign`, RSA-SHA256 (`RSA2`) over its sorted fields. Only `RSA2` is
  * taken, and only forms in UTF-8 (the application's `charset`). The response must be the seven letters `success`. Alipay
- * asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows.
+ * asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows. The signed text escapes
+ * neither `&` nor `=`: a field of free text, such as `subject`, may hold what was signed as the fields after it.
  * Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws TypeError that names the option that is wrong
  */
 export function alipay(options: AlipayOptions): SourceDefinition {
-  const keys = secretsOf("alipay", options.publicKey, "publicKey");
+  assertOptionNames("alipay", options, { publicKey: true });
+  const use = { settings: options, option: "publicKey" };
   return defineSource({
     preset: "alipay",
     facts: FACTS,
     settings: options,
+    ...secretParts("alipay", options.publicKey, use, (keys) =>
+      createFormSignatureScheme({ keys, plain: PLAIN }),
+    ),
     secrets: [],
-    scheme: () => createFormSignatureScheme({ keys }),
     contract: CONTRACT,
   });
 }

@@ -2,13 +2,15 @@ import type { ContractData } from "../contract/event-contract.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import { coversPath } from "../schemes/signed-content.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AntomOptions extends SourceSettings {
   /** Antom's public key as its dashboard shows it, base64 or PEM; several while it is rotated. */
-  readonly publicKey: SecretOption;
+  readonly publicKey: SecretOption | TenantSecrets;
 }
 
 const SCHEME: PublicKeyData = {
@@ -48,15 +50,17 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function antom(options: AntomOptions): SourceDefinition {
-  const keys = secretsOf("antom", options.publicKey, "publicKey");
+  assertOptionNames("antom", options, { publicKey: true });
+  const use = { settings: options, option: "publicKey", signsPath: coversPath(SCHEME.signed) };
   return defineSource({
     preset: "antom",
     facts: FACTS,
     settings: options,
+    ...secretParts("antom", options.publicKey, use, (keys, { clock }) =>
+      createPublicKeyScheme(SCHEME, { keys, clock }),
+    ),
     secrets: [],
-    scheme: ({ clock }) => createPublicKeyScheme(SCHEME, { keys, clock }),
     contract: CONTRACT,
-    signsPath: coversPath(SCHEME.signed),
   });
 }
 

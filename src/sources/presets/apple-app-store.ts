@@ -9,6 +9,7 @@ import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
 import { describe } from "./describe.ts";
 import { requireText } from "./jwt-preset.ts";
 import { defineSource } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AppleAppStoreOptions extends SourceSettings {
   /** Of the app, such as `com.example.app`. */
@@ -57,6 +58,12 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function appleAppStore(options: AppleAppStoreOptions): SourceDefinition {
+  assertOptionNames("apple-app-store", options, {
+    bundleId: true,
+    appAppleId: true,
+    environment: true,
+    rootCertificates: true,
+  });
   const app = appOf(options);
   const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);
   return defineSource({

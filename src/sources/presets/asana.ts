@@ -1,4 +1,4 @@
-import { hmacPreset } from "./preset.ts";
+import { hmacPreset, type LearningOptions } from "./preset.ts";
 
 /**
  * Asana: `X-Hook-Signature`, HMAC-SHA256 over the body; the key is what Asana sends as `X-Hook-Secret` when a webhook
@@ -6,7 +6,7 @@ import { hmacPreset } from "./preset.ts";
  * an id: resource, action, time and hash name one. Every eight hours one without events is a sign of life. Source:
  * Asana, "Webhooks" (webhooks guide) and "Establish a webhook".
  */
-export const asana = hmacPreset({
+export const asana = hmacPreset<LearningOptions>({
   preset: "asana",
   facts: {
     title: "Asana",

@@ -4,6 +4,7 @@ import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
   /** The ARNs of the topics whose messages are ours: any AWS account can have SNS send a signed message to any address. */
@@ -56,6 +57,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function awsSns(options: AwsSnsOptions): SourceDefinition {
+  assertOptionNames("aws-sns", options, { topics: true, type: true, certificates: true });
   const { certificates, type = CONTRACT.type } = options;
   const topics = secretsOf("aws-sns", options.topics, "topics");
   const wrong = topics.find((topic) => !ARN.test(topic));

@@ -6,6 +6,8 @@ import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } f
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
+import { refuseFunction } from "./tenants.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
@@ -49,6 +51,7 @@ const contractOf = (current: BraintreeKeys): ContractData => ({
  * @throws TypeError that names the option that is wrong
  */
 export function braintree(options: BraintreeOptions): SourceDefinition {
+  assertOptionNames("braintree", options, { keys: true });
   const keys = keysOf(options.keys);
   const [current] = keys as [BraintreeKeys];
   return defineSource({
@@ -70,6 +73,7 @@ braintree.describe = describe({
 });
 
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
+  refuseFunction("braintree", "keys", given);
   const keys = [given].flat().filter((key) => key !== undefined);
   const isWrong = keys.some(
     (key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string",

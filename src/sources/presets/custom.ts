@@ -2,6 +2,7 @@ import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { assertOptions, contractOf, type OwnContract } from "./own-source.ts";
 import { defineSource, type SecretOption } from "./preset.ts";
+import { refuseFunction } from "./tenants.ts";
 
 /** A sender whose way to sign no other source describes. */
 export interface CustomSourceOptions extends SourceSettings, OwnContract {
@@ -24,10 +25,12 @@ export function custom(options: CustomSourceOptions): SourceDefinition {
     throw new TypeError(
       `custom: \`verify\`: got ${typeof verify}, expected a function (body, headers, url) => true or false`,
     );
+  refuseFunction("custom", "secret", secret);
   return defineSource({
     preset: "custom",
     facts: { title: "Custom", docs: "docs/sources.md", proof: "own" },
     settings: options,
+    // `verify` gets the path's parameters, and asks for itself.
     secrets: [secret].flat().filter((text) => typeof text === "string" && text !== "") as string[],
     scheme: ({ origin }) => createCustomScheme({ verify, origin }),
     contract: contractOf(options, OWN),

@@ -1,6 +1,6 @@
-import type { ContractData } from "../contract/event-contract.ts";
+import { type ContractData, idOf } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
-import { compileText, type TextPlace } from "../contract/locate.ts";
+import type { TextPlace } from "../contract/locate.ts";
 import type { HmacData, MacAlgorithm } from "../schemes/hmac-data.ts";
 import type { PublicKeyData } from "../schemes/public-key.ts";
 import type { SignatureAlgorithm } from "../schemes/public-keys.ts";
@@ -43,7 +43,7 @@ export function describe(data: PresetData | (() => PresetData)): () => PresetDes
       facts,
       signs,
       id: describePlaces(contract.id),
-      isIdSigned: contract.isIdSigned ?? compileText(contract.id).isSigned,
+      isIdSigned: contract.isIdSigned ?? idOf(contract).isSigned,
       type: describePlaces(contract.type),
       handshakes: [...new Set((contract.handshakes ?? []).map(describeHandshake))],
     };

@@ -19,9 +19,10 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
-import { defineSource, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
-export interface DingTalkOptions extends PresetOptions {
+export interface DingTalkOptions extends FixedSecretOptions {
   /** The `aes_key` beside the token (`secret`): 43 characters. Several while it is rotated. */
   readonly aesKey: SecretOption;
   /** Whom messages are for: AppKey of an application, CorpId of a company, SuiteKey of a third party. */
@@ -55,6 +56,7 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
  * @throws TypeError that names the option that is wrong
  */
 export function dingtalk(options: DingTalkOptions): SourceDefinition {
+  assertOptionNames("dingtalk", options, { secret: true, aesKey: true, ownerKey: true });
   const tokens = secretsOf("dingtalk", options.secret);
   const aesTexts = secretsOf("dingtalk", options.aesKey, "aesKey");
   const { ownerKey } = options;

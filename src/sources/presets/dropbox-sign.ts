@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createDropboxSignScheme, DROPBOX_SIGN_BODY } from "../schemes/dropbox-sign.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 const RECEIVED = "Hello API Event Received";
 const SUCCESS = { body: RECEIVED };
@@ -47,14 +47,12 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function dropboxSign(options: PresetOptions): SourceDefinition {
-  const secrets = secretsOf("dropbox-sign", options.secret);
   return defineSource({
     preset: "dropbox-sign",
     facts: FACTS,
     settings: options,
-    secrets,
+    ...secretParts("dropbox-sign", options.secret, { settings: options }, createDropboxSignScheme),
     credential: "`event_hash` in its body",
-    scheme: () => createDropboxSignScheme(secrets),
     contract: CONTRACT,
   });
 }

@@ -3,6 +3,7 @@ import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface EbayOptions extends SourceSettings {
   /** The application's Client ID (App ID), with which eBay's keys are asked for. Not needed with `publicKeys`. */
@@ -52,6 +53,13 @@ const contractOf = (token: string): ContractData => ({
  * @throws TypeError that names the option that is wrong
  */
 export function ebay(options: EbayOptions): SourceDefinition {
+  assertOptionNames("ebay", options, {
+    verificationToken: true,
+    clientId: true,
+    clientSecret: true,
+    environment: true,
+    publicKeys: true,
+  });
   const { environment = "production", publicKeys } = options;
   const [token = ""] = one(options.verificationToken, "verificationToken");
   if (!VERIFICATION_TOKEN.test(token))

@@ -42,7 +42,9 @@ export function fusionauth(options: FusionAuthOptions): SourceDefinition {
   const isShared = publicKey === undefined;
   const secrets = isShared ? secretsOf("fusionauth", options.secret) : [];
   assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
-  const keys = isShared ? sharedSecretKeys(secrets) : publicPemKeys("fusionauth", publicKey, algorithm);
+  const keys = isShared
+    ? sharedSecretKeys(secrets)
+    : publicPemKeys("fusionauth", publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
   return defineSource({
     preset: "fusionauth",
     facts: FACTS,

@@ -5,6 +5,7 @@ import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface GooglePubSubOptions extends SourceSettings {
   /** The email of the service account that the subscription authenticates with; several while one replaces another. */
@@ -33,7 +34,7 @@ const CONTRACT: ContractData = {
   decode: [{ at: "body.message.data", as: "base64-json" }],
   id: "body.message.messageId",
   type: ["body.message.attributes.eventType", "body.subscription"],
-  timestamp: { at: "body.message.publishTime", unit: "iso" },
+  timestamp: { at: "body.message.publishTime", unit: "iso", isSigned: false },
   data: "body.message",
   isIdSigned: false,
 };
@@ -48,6 +49,12 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
+  assertOptionNames("google-pubsub", options, {
+    serviceAccount: true,
+    audience: true,
+    type: true,
+    keysUrl: true,
+  });
   const { audience, type = CONTRACT.type } = options;
   const accounts = secretsOf("google-pubsub", options.serviceAccount, "serviceAccount");
   for (const account of accounts) {

@@ -28,6 +28,7 @@ export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   return hmacPreset<MetaOptions>({
     preset: data.preset,
     facts: data.facts,
+    own: { verifyToken: true },
     otherSecrets: verifyTokens,
     example: { verifyToken: "of no address" },
     scheme: {

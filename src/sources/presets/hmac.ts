@@ -25,6 +25,7 @@ export function hmac(options: HmacSourceOptions): SourceDefinition {
     facts: { title: "HMAC", docs: "docs/sources.md", proof: "own" },
     scheme,
     contract: contractOf(options, OWN),
+    own: Object.fromEntries(Object.keys(options).map((name) => [name, true])),
   });
   return own(options);
 }

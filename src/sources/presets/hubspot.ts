@@ -5,8 +5,8 @@ import { hmacPreset } from "./preset.ts";
  * milliseconds; some escaped characters of the address are decoded. The secret is the app's client secret. Source:
  * @hubspot/api-client `src/utils/signature.ts`, which signs the address as it is given; developers.hubspot.com,
  * "Validating requests" and "Webhooks". v1 and v2 hash a text that holds the secret, and are refused. The age is not
- * checked: nothing says whether a retry has a new timestamp. `eventId` is "not guaranteed to be unique", so subscription
- * and time make it one; `attemptNumber` differs in each retry.
+ * checked: nothing says whether a retry has a new timestamp. `eventId` is "not guaranteed to be unique", so subscription,
+ * time and objects make it one; `attemptNumber` differs in each retry.
  */
 export const hubspot = hmacPreset({
   preset: "hubspot",
@@ -24,7 +24,11 @@ export const hubspot = hmacPreset({
   },
   contract: {
     batch: { at: "body" },
-    id: "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
+    id: [
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.objectId}",
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.fromObjectId}.{item.toObjectId}",
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
+    ],
     type: "item.subscriptionType",
     timestamp: { at: "item.occurredAt", unit: "milliseconds" },
     hasSignedTime: true,

@@ -14,11 +14,20 @@ export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
   return secretKeys(keysOf(secrets));
 }
 
-/** Public keys in PEM: the current one first. @throws TypeError for what holds none, or one of another algorithm */
-export function publicPemKeys(preset: string, given: SecretOption, algorithm: JwtAlgorithm): JwtKeys {
+/**
+ * Public keys in PEM: the current one first.
+ * @param setting the option that chose the algorithm, for the message; left out where the platform has one algorithm
+ * @throws TypeError for what holds none, or one of another algorithm
+ */
+export function publicPemKeys(
+  preset: string,
+  given: SecretOption,
+  algorithm: JwtAlgorithm,
+  setting?: string,
+): JwtKeys {
   const texts = secretsOf(preset, given, "publicKey");
   try {
-    return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm)));
+    return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm, setting)));
   } catch (cause) {
     throw new TypeError(`${preset}: \`publicKey\`: ${errorReason(cause)}`);
   }

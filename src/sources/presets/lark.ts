@@ -19,6 +19,7 @@ import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeHmac } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface LarkOptions extends SourceSettings {
   /** The Encrypt Key of "Events & Callbacks"; without one, Lark signs nothing. */
@@ -52,6 +53,7 @@ const SCHEME: HmacData = {
  * @throws TypeError that names the option that is wrong
  */
 export function lark(options: LarkOptions): SourceDefinition {
+  assertOptionNames("lark", options, { secret: true, verificationToken: true });
   const tokens =
     options.verificationToken === undefined
       ? undefined

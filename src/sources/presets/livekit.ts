@@ -4,9 +4,10 @@ import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
-export interface LivekitOptions extends PresetOptions {
+export interface LivekitOptions extends FixedSecretOptions {
   /** The API key that signs the webhooks; `secret` is its API secret. Several while a pair is rotated. */
   readonly apiKey: string | readonly string[];
 }
@@ -33,6 +34,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function livekit(options: LivekitOptions): SourceDefinition {
+  assertOptionNames("livekit", options, { secret: true, apiKey: true });
   const secrets = secretsOf("livekit", options.secret);
   const issuer = [options.apiKey]
     .flat()

@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createMailgunScheme } from "../schemes/mailgun.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Mailgun",
@@ -14,7 +15,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.signature.token",
   type: "body.event-data.event",
-  timestamp: { at: "body.event-data.timestamp", unit: "seconds" },
+  timestamp: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
   data: "body.event-data",
   responses: { statuses: { 400: 406 } },
 };
@@ -28,14 +29,13 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function mailgun(options: PresetOptions): SourceDefinition {
-  const secrets = secretsOf("mailgun", options.secret);
+  assertOptionNames("mailgun", options, { secret: true });
   return defineSource({
     preset: "mailgun",
     facts: FACTS,
     settings: options,
-    secrets,
+    ...secretParts("mailgun", options.secret, { settings: options }, createMailgunScheme),
     credential: "the `signature` of its body",
-    scheme: () => createMailgunScheme(secrets),
     contract: CONTRACT,
   });
 }

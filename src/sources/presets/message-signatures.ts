@@ -2,14 +2,20 @@ import {
   createMessageSignatureScheme,
   type MessageSignatureKey,
 } from "../schemes/http-message-signatures.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { Scheme } from "../schemes/scheme.ts";
+import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource } from "./preset.ts";
+import { defineSource, type SecretParts } from "./preset.ts";
+import { tenantSecrets } from "./tenants.ts";
 
 /** A sender that signs by RFC 9421, HTTP Message Signatures. */
 export interface MessageSignatureSourceOptions extends SourceSettings, OwnContract {
-  /** All of them verify, each under its `keyid`; the current one first. */
-  readonly keys: readonly MessageSignatureKey[];
+  /**
+   * All of them verify, each under its `keyid`; the current one first. A function of the path's parameters where each tenant has
+   * keys of its own.
+   */
+  readonly keys: readonly MessageSignatureKey[] | TenantSecrets<MessageSignatureKey>;
   /** How far `created` may lie from now, both ways. Default 300. */
   readonly toleranceSeconds?: number;
   /** What must be covered beside `content-digest`. Default `@method` and `@path`. */
@@ -33,26 +39,53 @@ const ALGORITHMS = [
 export function messageSignatures(options: MessageSignatureSourceOptions): SourceDefinition {
   assertOptions("messageSignatures", options, OWN);
   const { keys, toleranceSeconds = 300, required, tag } = options;
-  assertKeys(keys);
+  if (typeof keys !== "function") assertKeys(keys);
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
     throw new TypeError("messageSignatures: `toleranceSeconds`: expected seconds, such as 300");
-  const shared = keys.flatMap(({ algorithm, key }) =>
-    algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
-  );
+  const make = (known: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
+    assertKeys(known);
+    return createMessageSignatureScheme({
+      ...{ keys: known, toleranceSeconds, clock, origin },
+      ...(required !== undefined && { required }),
+      ...(tag !== undefined && { tag }),
+    });
+  };
   return defineSource({
     preset: "message-signatures",
     facts: { title: "HTTP Message Signatures", docs: "docs/sources.md", proof: "own" },
     settings: options,
-    secrets: shared,
-    scheme: ({ clock, origin }) =>
-      createMessageSignatureScheme({
-        ...{ keys, toleranceSeconds, clock, origin },
-        ...(required !== undefined && { required }),
-        ...(tag !== undefined && { tag }),
-      }),
+    ...keyParts(options, make),
     contract: contractOf(options, OWN),
-    signsPath: (required ?? ["@path"]).some((name) => PATHS.includes(name)),
   });
+}
+
+function keyParts(
+  options: MessageSignatureSourceOptions,
+  make: (keys: readonly MessageSignatureKey[], environment: SourceEnvironment) => Scheme,
+): SecretParts {
+  const { keys, required = ["@path"] } = options;
+  const signsPath = required.some((name) => PATHS.includes(name));
+  const common = { signsPath, tenantOption: "keys" };
+  if (typeof keys === "function") {
+    const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
+    const scheme = (environment: SourceEnvironment) => {
+      const { name, warn } = environment;
+      const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
+      return createTenantScheme({ name, warn, secretsOf, make: ofTenant, signsPath, materialOf });
+    };
+    return { ...common, secrets: [], hasTenantSecrets: true, scheme };
+  }
+  const shared = keys.flatMap(({ algorithm, key }) =>
+    algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
+  );
+  return { ...common, secrets: shared, scheme: (environment) => make(keys, environment) };
+}
+
+/** A key under another id is the same secret; undefined for what is no key. */
+function materialOf(given: unknown): string | Uint8Array | undefined {
+  const { id, key } = (given ?? {}) as { readonly id?: unknown; readonly key?: unknown };
+  const isKey = typeof id === "string" && (typeof key === "string" || key instanceof Uint8Array);
+  return isKey ? key : undefined;
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {

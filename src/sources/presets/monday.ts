@@ -8,7 +8,8 @@ import {
   requireText,
   sharedSecretKeys,
 } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */
@@ -26,7 +27,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.event.triggerUuid",
   type: "body.event.type",
-  timestamp: { at: "body.event.triggerTime", unit: "iso" },
+  timestamp: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
   data: "body.event",
   isIdSigned: false,
   handshakes: [
@@ -47,14 +48,12 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function monday(options: MondayOptions): SourceDefinition {
-  const secrets = secretsOf("monday", options.secret);
+  assertOptionNames("monday", options, { secret: true, audience: true });
   const { audience } = options;
   if (audience !== undefined)
     requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
-  const keys = sharedSecretKeys(secrets);
   const token = {
     algorithm: "HS256",
-    keys,
     header: credentialHeader("Authorization", ""),
     issuer: null,
     clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
@@ -65,10 +64,14 @@ export function monday(options: MondayOptions): SourceDefinition {
     preset: "monday",
     facts: FACTS,
     settings: options,
-    secrets,
-    scheme: (environment) => createAddressedScheme(token, environment, audience),
+    ...secretParts(
+      "monday",
+      options.secret,
+      { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined },
+      (secrets, environment) =>
+        createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
+    ),
     contract: CONTRACT,
-    signsPath: audience === undefined,
   });
 }
 

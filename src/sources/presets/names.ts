@@ -102,5 +102,39 @@ export const PRESET_NAMES = [
 ] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
 
+/** Those that need more than a secret, by their names in docs/platforms.md: the function of `oncehook/sources`. */
+export const PRESETS_WITH_OPTIONS: Readonly<Record<string, string>> = {
+  alipay: "alipay",
+  antom: "antom",
+  "apple-app-store": "appleAppStore",
+  "aws-sns": "awsSns",
+  braintree: "braintree",
+  custom: "custom",
+  dingtalk: "dingtalk",
+  ebay: "ebay",
+  "google-pubsub": "googlePubSub",
+  hmac: "hmac",
+  livekit: "livekit",
+  "message-signatures": "messageSignatures",
+  meta: "meta",
+  paypal: "paypal",
+  plaid: "plaid",
+  "public-key": "publicKey",
+  "tiktok-shop": "tiktokShop",
+  token: "token",
+  "wechat-pay": "wechatPay",
+  whatsapp: "whatsapp",
+};
+
+/** What to do about a name, in either spelling, that needs more than a secret; undefined for any other name. */
+export function moreThanSecret(name: string): string | undefined {
+  const found = Object.entries(PRESETS_WITH_OPTIONS).find((spellings) => spellings.includes(name));
+  if (found === undefined) return undefined;
+  return (
+    `${name} needs more than a secret: import { ${found[1]} } from "oncehook/sources" in oncehook.config.ts, and name it ` +
+    "in `sources` (docs/platforms.md)"
+  );
+}
+
 /** Those whose platform chooses the secret and sends it, so that none need be set. */
 export const LEARNING_PRESETS: ReadonlySet<string> = new Set(["asana", "notion"]);

@@ -1,11 +1,11 @@
-import { hmacPreset } from "./preset.ts";
+import { hmacPreset, type LearningOptions } from "./preset.ts";
 
 /**
  * Notion: `X-Notion-Signature: sha256=…`, HMAC-SHA256 over the body; the key is the verification token. Notion sends that
  * token itself, unsigned, in the first POST of a subscription. Source: notion-sdk-js `src/webhooks.ts`;
  * https://developers.notion.com/reference/webhooks.
  */
-export const notion = hmacPreset({
+export const notion = hmacPreset<LearningOptions>({
   preset: "notion",
   facts: {
     title: "Notion",

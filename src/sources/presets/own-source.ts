@@ -1,8 +1,9 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { SourceSettings } from "../source-definition.ts";
+import { assertKnown } from "./source-settings.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
-export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled"> {
+export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled" | "signs"> {
   /** The event's own time. */
   readonly eventTime?: ContractData["timestamp"];
 }
@@ -38,10 +39,7 @@ const COMMON = {
 
 /** Plain JavaScript has no compiler to say it. @throws TypeError for an option that is unknown, or an event without a place */
 export function assertOptions(preset: string, options: object, own: readonly string[]): void {
-  const known = [...own, ...Object.keys(COMMON)];
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new TypeError(`${preset}: \`${unknown}\`: no such option; there are ${known.join(", ")}`);
+  assertKnown(preset, options, [...own, ...Object.keys(COMMON)]);
   const { id, type } = options as { id?: unknown; type?: unknown };
   assertPlace(preset, "id", id, "body.id, header.X-Id or sha256");
   assertPlace(preset, "type", type, "body.type, header.X-Event or =order.placed");

@@ -3,6 +3,7 @@ import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../sche
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {
   /** The webhook's id in PayPal's dashboard, which is signed; several while one replaces another. */
@@ -22,7 +23,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.id",
   type: "body.event_type",
-  timestamp: { at: "body.create_time", unit: "iso" },
+  timestamp: { at: "body.create_time", unit: "iso", isSigned: false },
   isIdSigned: false,
 };
 
@@ -36,6 +37,7 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function paypal(options: PayPalOptions): SourceDefinition {
+  assertOptionNames("paypal", options, { webhookId: true, environment: true, certificates: true });
   const { environment = "live", certificates } = options;
   const webhookIds = secretsOf("paypal", options.webhookId, "webhookId");
   if (environment !== "live" && environment !== "sandbox") {

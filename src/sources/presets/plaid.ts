@@ -8,9 +8,10 @@ import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
-export interface PlaidOptions extends PresetOptions {
+export interface PlaidOptions extends FixedSecretOptions {
   /** Of the account, with which `secret` asks Plaid for its verification keys; several secrets are asked with in turn. */
   readonly clientId: string;
   /** Default: `production`. */
@@ -44,6 +45,13 @@ const CONTRACT: ContractData = { id: "sha256", type: "{body.webhook_type}.{body.
  * @throws TypeError that names the option that is wrong
  */
 export function plaid(options: PlaidOptions): SourceDefinition {
+  assertOptionNames("plaid", options, {
+    secret: true,
+    clientId: true,
+    environment: true,
+    apiUrl: true,
+    maxAgeSeconds: true,
+  });
   const { environment = "production", maxAgeSeconds } = options;
   const secrets = secretsOf("plaid", options.secret).map((secret) => assertSecret(secret, "plaid: `secret`"));
   const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");

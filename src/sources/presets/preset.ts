@@ -9,8 +9,8 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import { coversPath } from "../schemes/signed-content.ts";
-import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
+import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
   SourceDefinition,
@@ -18,7 +18,15 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
-import { settingsOf } from "./source-settings.ts";
+import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
+import {
+  assertTenantsApart,
+  hasParameters,
+  refuseFunction,
+  refuseTenants,
+  type TenantProof,
+  tenantSecrets,
+} from "./tenants.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -31,17 +39,21 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption | TenantSecrets;
 }
 
+/** Options of a preset that needs its secret for more than to verify, so that its tenants cannot have their own. */
+export interface FixedSecretOptions extends SourceSettings {
+  /** As the platform shows it; several while it is rotated, the current one first: all of them verify. */
+  readonly secret: SecretOption;
+}
+
 /** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
 export interface LearningOptions extends SourceSettings {
   /** One that is known already. */
-  readonly secret?: SecretOption | TenantSecrets;
+  readonly secret?: SecretOption;
 }
 
 interface SourceParts
-  extends Pick<
-    SourceDefinition,
-    "preset" | "facts" | "hmac" | "sign" | "reconcile" | "credential" | "hasTenantSecrets"
-  > {
+  extends TenantProof,
+    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "reconcile" | "credential"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -52,8 +64,6 @@ interface SourceParts
   readonly isUsable?: (secret: string) => boolean;
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample | undefined;
-  /** What is signed holds the request's path, so that a callback of one tenant is no callback of another. */
-  readonly signsPath?: boolean;
 }
 
 const NOTHING: readonly string[] = [];
@@ -68,10 +78,14 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
   const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
+  const { unhandled, path } = settings;
+  if (reconcile !== undefined && hasParameters(path))
+    throw new TypeError(
+      `${preset}: \`reconcile\`: got it with a path that has parameters; the platform's list names no tenant`,
+    );
   assertTenantsApart(parts, settings);
-  const { unhandled } = settings;
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
-  scheme(NOWHERE);
+  named(preset, () => scheme(NOWHERE));
   createEventContract(contract, NOWHERE);
   const isWanted = compileFilters(settings);
   return {
@@ -95,6 +109,16 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   };
 }
 
+/** A scheme knows nothing of presets. @throws TypeError that names the preset */
+function named(preset: string, make: () => unknown): void {
+  try {
+    make();
+  } catch (cause) {
+    if (!(cause instanceof TypeError) || cause.message.includes(": `")) throw cause;
+    throw new TypeError(`${preset}: ${cause.message}`, { cause });
+  }
+}
+
 function learns({ handshakes = [] }: ContractData): boolean {
   return handshakes.some(({ reply }) => reply.kind === "learn");
 }
@@ -105,6 +129,12 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly facts: PlatformFacts;
   readonly scheme: HmacData | ((options: Options) => HmacData);
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
+  /** Its contract needs the secret, which cannot be that of a tenant then. */
+  readonly answersWithSecret?: true;
+  /** The options that only this preset has. */
+  readonly own?: Readonly<Record<Exclude<keyof Options, keyof PresetOptions | "reconcile">, true>>;
+  /** What is wrong with a secret that the scheme could use; undefined where nothing is. */
+  readonly secretFault?: (secret: string) => string | undefined;
   /** The other options that scheme and contract need, made up, for the description of the preset. */
   readonly example?: Partial<Options>;
   /** Texts beside the secret that no log may show, such as a verify token. @throws TypeError where one is missing */
@@ -116,7 +146,10 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
 }
 
 /** A preset's options that may have `reconcile`; most presets ignore it, since their platforms list no events. */
-type ReconcilableOptions = LearningOptions & { readonly reconcile?: ReconcileOptions };
+interface ReconcilableOptions extends SourceSettings {
+  readonly secret?: SecretOption | TenantSecrets;
+  readonly reconcile?: ReconcileOptions;
+}
 
 /**
  * A preset whose platform signs with a shared secret.
@@ -126,17 +159,29 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   data: HmacPreset<Options>,
 ): Preset<Options> {
   const { preset, facts } = data;
+  const own = [...(data.reconcile === undefined ? [] : ["reconcile"]), ...Object.keys(data.own ?? {})];
+  const known = ["secret", ...own, ...SETTING_NAMES];
   const schemeOf = (options: Options) =>
     typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
-  const contractOf = (options: Options, secrets: readonly string[]) =>
-    typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+  function contractOf(options: Options, secrets: readonly string[]): ContractData {
+    const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
+    const isJson = contract.body === undefined || contract.body === "json";
+    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson) };
+  }
   function create(options: Options): SourceDefinition {
+    assertKnown(preset, options, known);
     const { secret } = options;
+    if (data.answersWithSecret) {
+      const proof = `, since ${facts.title} asks in a handshake for a proof of one fixed secret`;
+      refuseFunction(preset, "secret", secret, proof);
+    }
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
+    assertNoFault(preset, secrets, (one) => data.secretFault?.(one));
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
-    const ofTenants = tenantSecrets(data, options, contract);
     const isLearning = learns(contract);
+    if (isLearning) refuseTenants(preset, facts.title, options);
+    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const signsPath = coversPath(scheme.signed);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
@@ -145,6 +190,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     const make = ({ clock, origin }: SourceEnvironment) => {
       return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
     };
+    // Secrets of tenants come later, and how the platform signs is looked at now.
+    if (ofTenants !== undefined && typeof scheme.key !== "function") make(NOWHERE)([ANY_FORMAT]);
     return defineSource({
       preset,
       facts,
@@ -159,6 +206,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       contract,
       ...(ofTenants !== undefined && { hasTenantSecrets: true }),
       signsPath,
+      ...(!isLearning && !data.answersWithSecret && { tenantOption: "secret" }),
       hmac: scheme,
       sample: data.sample,
       credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
@@ -177,68 +225,61 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   return create;
 }
 
-const hasParameters = (path: string | undefined) => path?.includes("/:") === true;
-
-/**
- * The function that gives each tenant's secrets, where there is one.
- * @throws TypeError where no path tells the tenants apart, or the platform's handshakes need one secret for all
- */
-function tenantSecrets(
-  { preset, facts: { title } }: Pick<HmacPreset<LearningOptions>, "preset" | "facts">,
-  { secret, path }: LearningOptions,
-  contract: ContractData,
-): TenantSecrets | undefined {
-  const isFunction = typeof secret === "function";
-  const got = isFunction ? `${preset}: \`secret\`: got a function` : `${preset}: \`path\`: got ${path}`;
-  if (learns(contract) && (isFunction || hasParameters(path)))
-    throw new TypeError(
-      `${got}; ${title} sends its secret itself, unsigned, so that a stranger could set it for every tenant: ` +
-        "expected a source for each tenant, with a path without parameters",
-    );
-  if (!isFunction) return undefined;
-  if (!hasParameters(path))
-    throw new TypeError(`${got}, expected \`path\` beside it with a parameter, such as /hooks/:tenant`);
-  if (provesSecret(contract))
-    throw new TypeError(
-      `${got}; ${title} asks in a handshake for a proof of one fixed secret: ` +
-        "expected the secret as a text, in a source for each tenant",
-    );
-  return secret;
+interface SecretUse {
+  readonly settings: SourceSettings;
+  /** The option that holds them. Default: `secret`. */
+  readonly option?: string;
+  /** How the scheme refuses what none of them has made. Default: `signature_mismatch`. */
+  readonly mismatch?: SecretMismatch;
+  /** Whether the signature covers the path. Default: false. */
+  readonly signsPath?: boolean;
 }
 
-/** Whether a handshake is answered with a MAC of the source's own secret, which is not there with a function. */
-function provesSecret({ handshakes = [] }: ContractData): boolean {
-  return handshakes.some(
-    ({ reply }) =>
-      reply.kind === "json" &&
-      Object.values(reply.fields).some(
-        (field) => typeof field === "object" && "hmac" in field && field.secret === "",
-      ),
-  );
-}
+/** What a source has of its secrets. */
+export type SecretParts = Pick<
+  SourceParts,
+  "secrets" | "scheme" | "hasTenantSecrets" | "signsPath" | "tenantOption"
+>;
 
 /**
- * Where all tenants have one secret, and the path is not signed, a recorded callback is authentic under the name of each
- * tenant, also of a made-up one, and runs once for each.
- * @throws TypeError for parameters of the path that nothing proves
+ * The secrets of a source, or those of its tenants, with a scheme that is made of nothing else.
+ * @throws TypeError where none is set, or no path tells the tenants apart
  */
-function assertTenantsApart(
-  { preset, hmac, hasTenantSecrets, signsPath }: SourceParts,
-  settings: SourceSettings,
-) {
-  if (!hasParameters(settings.path) || hasTenantSecrets === true || signsPath === true) return;
-  const own =
-    hmac === undefined ? "" : "`secret` as a function that gives each tenant a secret of its own, or ";
-  throw new TypeError(
-    `${preset}: \`path\`: got ${settings.path} with one secret for all tenants; the path is not signed, so that a ` +
-      `recorded callback could be sent to every tenant: expected ${own}a path without parameters`,
-  );
+export function secretParts(
+  preset: string,
+  given: SecretOption | TenantSecrets,
+  { settings, option = "secret", mismatch, signsPath = false }: SecretUse,
+  make: (secrets: readonly string[], environment: SourceEnvironment) => Scheme,
+): SecretParts {
+  const common = { signsPath, tenantOption: option };
+  if (typeof given !== "function") {
+    const secrets = secretsOf(preset, given, option);
+    return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
+  }
+  const ofTenants = tenantSecrets(preset, given, settings, option);
+  return {
+    ...common,
+    secrets: [],
+    hasTenantSecrets: true,
+    scheme: (environment) =>
+      createTenantScheme({
+        name: environment.name,
+        warn: environment.warn,
+        secretsOf: ofTenants,
+        make: (secrets) => make(secrets, environment),
+        mismatch,
+        signsPath,
+      }),
+  };
 }
 
 const EXAMPLE_SECRET = "of no source";
+/** A text, hexadecimal digits and base64. */
+const ANY_FORMAT = "0".repeat(64);
 
 /** @throws TypeError where none is set */
 export function secretsOf(preset: string, given: SecretOption | TenantSecrets, option = "secret"): string[] {
+  refuseFunction(preset, option, given);
   const secrets = givenSecrets(preset, given, option);
   if (secrets.length === 0) throw new TypeError(expectedSecret(preset, option, "none"));
   return secrets;
@@ -249,7 +290,26 @@ function givenSecrets(preset: string, given: SecretOption | TenantSecrets, optio
   const texts = secrets.filter((secret) => typeof secret === "string");
   const wrong = secrets.find((secret) => typeof secret !== "string");
   if (wrong !== undefined) throw new TypeError(expectedSecret(preset, option, typeof wrong));
+  assertNoFault(preset, texts, (one) => (QUOTED.test(one) ? QUOTES : undefined), option);
   return texts;
+}
+
+/** A file of variables that no shell reads keeps them, as `docker run --env-file` does. */
+const QUOTED = /^(["'`]).*\1$/s;
+const QUOTES = "got a text in quotation marks, which would be a part of it; remove them";
+
+/** @throws TypeError that names the secret by its place, and not by its text */
+function assertNoFault(
+  preset: string,
+  secrets: readonly string[],
+  faultOf: (secret: string) => string | undefined,
+  option = "secret",
+): void {
+  for (const [at, secret] of secrets.entries()) {
+    const fault = faultOf(secret);
+    const place = secrets.length === 1 ? "" : ` ${at + 1} of ${secrets.length}`;
+    if (fault !== undefined) throw new TypeError(`${preset}: \`${option}\`${place}: ${fault}`);
+  }
 }
 
 function expectedSecret(preset: string, option: string, got: string): string {

@@ -1,13 +1,18 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import { coversPath } from "../schemes/signed-content.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
-  /** As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. */
-  readonly publicKey: SecretOption;
+  /**
+   * As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. A function of
+   * the path's parameters where each tenant has keys of its own.
+   */
+  readonly publicKey: SecretOption | TenantSecrets;
 }
 
 /** What a preset is made of whose platform signs with a private key. */
@@ -25,15 +30,17 @@ export interface PublicKeyPreset {
 export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
   const { preset, facts, scheme, contract } = data;
   function create(options: PublicKeyOptions): SourceDefinition {
-    const keys = secretsOf(preset, options.publicKey, "publicKey");
+    assertOptionNames(preset, options, { publicKey: true });
+    const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
     return defineSource({
       preset,
       facts,
       settings: options,
+      ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
+        createPublicKeyScheme(scheme, { keys, clock, origin }),
+      ),
       secrets: [],
-      scheme: ({ clock, origin }) => createPublicKeyScheme(scheme, { keys, clock, origin }),
       contract,
-      signsPath: coversPath(scheme.signed),
     });
   }
   create.describe = describe({ preset, facts, signs: describeSignature(scheme), contract });

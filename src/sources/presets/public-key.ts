@@ -1,17 +1,25 @@
-import { createPublicKeyScheme, type IdentifiedKey, type PublicKeyData } from "../schemes/public-key.ts";
+import {
+  compilePublicKeyData,
+  createPublicKeyScheme,
+  type IdentifiedKey,
+  type PublicKeyData,
+} from "../schemes/public-key.ts";
 import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
+import type { Scheme } from "../schemes/scheme.ts";
 import { coversPath } from "../schemes/signed-content.ts";
-import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, type SecretParts, secretParts, secretsOf } from "./preset.ts";
 
 /** A sender that signs with a private key, whose public one it shows. */
 export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {
   /**
    * PEM of a key or a certificate, or as `key` says; several while they are rotated, the current one first. By their ids
-   * where `keyId` names the header that says which.
+   * where `keyId` names the header that says which. A function of the path's parameters, without `keyId`, where each tenant has
+   * keys of its own.
    */
-  readonly publicKey: SecretOption | Readonly<Record<string, string | undefined>>;
+  readonly publicKey: SecretOption | Readonly<Record<string, string | undefined>> | TenantSecrets;
 }
 
 const SCHEME = ["algorithm", "key", "keyId", "signature", "signed", "timestamp"] as const;
@@ -27,30 +35,39 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
   assertOneOf("publicKey", "signature.encoding", signature.encoding, ENCODINGS);
   assertText("publicKey", "signed", signed, "{timestamp}.{body}");
   const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
-  const keys = keysOf(options);
+  const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
+    createPublicKeyScheme(data, { keys, clock, origin });
   return defineSource({
     preset: "public-key",
     facts: { title: "Public key", docs: "docs/sources.md", proof: "own" },
     settings: options,
+    ...keyParts(options, make),
     secrets: [],
-    scheme: ({ clock, origin }) => createPublicKeyScheme(data, { keys, clock, origin }),
     contract: contractOf(options, OWN),
-    signsPath: coversPath(signed),
   });
 }
 
-function keysOf({ publicKey: given, keyId }: PublicKeySourceOptions): (string | IdentifiedKey)[] {
+function keyParts(
+  options: PublicKeySourceOptions,
+  make: (keys: readonly (string | IdentifiedKey)[], environment: SourceEnvironment) => Scheme,
+): SecretParts {
+  const { publicKey: given, keyId, signed } = options;
+  const signsPath = coversPath(signed);
   if (keyId === undefined) {
     if (typeof given === "object" && !Array.isArray(given))
       throw new TypeError("publicKey: `keyId`: got none, expected the header that names one of the keys");
-    return secretsOf("publicKey", given as SecretOption, "publicKey");
+    const use = { settings: options, option: "publicKey", signsPath };
+    // Keys of tenants come later, and the data is looked at now.
+    compilePublicKeyData(options, { clock: { now: () => new Date() } });
+    return secretParts("publicKey", given as SecretOption | TenantSecrets, use, make);
   }
   if (typeof given !== "object" || Array.isArray(given))
     throw new TypeError(
       "publicKey: `publicKey`: expected keys by their ids, such as { key-1: pem }, with `keyId`",
     );
-  return Object.entries(given).map(([id, key]) => {
+  const keys = Object.entries(given).map(([id, key]) => {
     const [text = ""] = secretsOf("publicKey", key, `publicKey.${id}`);
     return { id, key: text };
   });
+  return { secrets: [], signsPath, scheme: (environment) => make(keys, environment) };
 }

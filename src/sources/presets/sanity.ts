@@ -28,6 +28,12 @@ export const sanity = hmacPreset({
     id: ["header.idempotency-key", "sha256"],
     type: ["{body._type}.{header.sanity-operation}", "header.sanity-operation", "body._type", "=document"],
     timestamp: { at: "header.sanity-transaction-time", unit: "iso" },
-    headers: ["sanity-operation", "sanity-document-id", "sanity-project-id", "sanity-dataset"],
+    headers: [
+      "sanity-operation",
+      "sanity-document-id",
+      "sanity-project-id",
+      "sanity-dataset",
+      "sanity-transaction-time",
+    ],
   },
 });

@@ -11,6 +11,7 @@ export const sentry = hmacPreset({
     title: "Sentry",
     docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
     proof: "documented",
+    unsigned: "resource, id and time: one body runs once for each resource",
   },
   scheme: { signature: { header: "Sentry-Hook-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {
@@ -18,5 +19,6 @@ export const sentry = hmacPreset({
     type: ["{header.Sentry-Hook-Resource}.{body.action}", "header.Sentry-Hook-Resource"],
     timestamp: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
     bytesScope: "header.Sentry-Hook-Resource",
+    headers: ["Sentry-Hook-Timestamp"],
   },
 });

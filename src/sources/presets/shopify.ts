@@ -18,6 +18,7 @@ export const shopify = hmacPreset({
     deadlineSeconds: 5,
     retryHours: 4,
     disables: "8 consecutive failures of a subscription that the Admin API made",
+    unsigned: "topic, ids and time: one body runs once for each topic",
   },
   scheme: {
     signature: { header: ["X-Shopify-Hmac-Sha256", "Shopify-Hmac-Sha256"], encoding: "base64" },
@@ -32,7 +33,13 @@ export const shopify = hmacPreset({
     type: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
     timestamp: { at: "header.X-Shopify-Triggered-At", unit: "iso" },
     bytesScope: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
-    headers: ["X-Shopify-Topic", "X-Shopify-Shop-Domain", "X-Shopify-API-Version", "X-Shopify-Webhook-Id"],
+    headers: [
+      "X-Shopify-Topic",
+      "X-Shopify-Shop-Domain",
+      "X-Shopify-API-Version",
+      "X-Shopify-Webhook-Id",
+      "X-Shopify-Triggered-At",
+    ],
   },
   sample: (type, id, now) => ({
     headers: {

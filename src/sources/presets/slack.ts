@@ -31,7 +31,7 @@ export const slack = hmacPreset({
     },
   },
   contract: {
-    body: { byContentType: { "application/x-www-form-urlencoded": "form", "*": "json" } },
+    body: "json-or-form",
     decode: [{ at: "body.payload", as: "json" }],
     id: ["body.event_id", "body.payload.trigger_id", "body.trigger_id", "sha256"],
     type: ["body.event.type", "body.payload.type", "body.command", "body.type"],

@@ -1,5 +1,5 @@
 import type { Handshake } from "../contract/handshakes.ts";
-import { hmacPreset } from "./preset.ts";
+import { type FixedSecretOptions, hmacPreset } from "./preset.ts";
 
 /** Asked before the signature, which is not documented for it. A challenge is no JSON, so that no event is signed. */
 function verification(secret: string, when: Record<string, string>, challenge: string): Handshake {
@@ -16,7 +16,7 @@ function verification(secret: string, when: Record<string, string>, challenge: s
  * version 2.0 `verify`), and must prove that it knows the token. Source: smartcar `index.js` (`verifyPayload`,
  * `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
  */
-export const smartcar = hmacPreset({
+export const smartcar = hmacPreset<FixedSecretOptions>({
   preset: "smartcar",
   facts: {
     title: "Smartcar",
@@ -25,6 +25,7 @@ export const smartcar = hmacPreset({
     deadlineSeconds: 15,
   },
   scheme: { signature: { header: "SC-Signature", encoding: "hex" }, signed: "{body}" },
+  answersWithSecret: true,
   contract: (_options, [secret = ""]) => ({
     id: ["body.eventId", "sha256"],
     type: ["body.eventType", "body.eventName"],

@@ -1,4 +1,4 @@
-import { isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
+import { closestOption, isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
 const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
@@ -41,12 +41,40 @@ const SETTING_FAULTS: {
   },
 };
 
+export const SETTING_NAMES = Object.keys(SETTING_FAULTS);
+
 /** @returns what is wrong with a list of types */
 function typesFault(types: unknown): string | undefined {
   if (!Array.isArray(types)) return 'expected a list of event types, such as ["invoice.*"]';
   const wrong = types.findIndex((type) => !isTypePattern(type));
   if (wrong === -1) return undefined;
   return `got ${JSON.stringify(types[wrong])} at ${wrong}, ${TYPE_PATTERN_EXPECTED}`;
+}
+
+/**
+ * Plain JavaScript has no compiler to say it, and TypeScript that Node runs neither.
+ * @param own the options beside a source's settings
+ * @throws TypeError for what is no object of options, and for an option that is unknown
+ */
+export function assertOptionNames<Options extends object>(
+  preset: string,
+  options: Options,
+  own: Readonly<Record<Exclude<keyof Options, keyof SourceSettings>, true>>,
+): void {
+  assertKnown(preset, options, [...Object.keys(own), ...SETTING_NAMES]);
+}
+
+/** @throws TypeError for what is no object, and for an option that is unknown */
+export function assertKnown(preset: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null) {
+    const got = options === undefined ? "none" : `a ${typeof options}`;
+    throw new TypeError(`${preset}: options: got ${got}, expected an object such as { ${known[0]}: … }`);
+  }
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const meant = closestOption(unknown, known);
+  const hint = meant === undefined ? `there are ${known.join(", ")}` : `did you mean ${meant}?`;
+  throw new TypeError(`${preset}: \`${unknown}\`: no such option; ${hint}`);
 }
 
 /** The settings among a preset's options. @throws TypeError for one of another kind */

@@ -8,6 +8,7 @@ import { type StandardOptions, standardContract, standardSample, standardScheme 
  */
 export const standardWebhooks = hmacPreset<StandardOptions>({
   preset: "standard-webhooks",
+  own: { type: true },
   facts: {
     title: "Standard Webhooks",
     docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../domain/index.ts";
 import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
 import { stripeEvents } from "../reconcile/stripe-events.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
@@ -6,6 +7,61 @@ export interface StripeOptions extends PresetOptions {
   /** Finds the events that never arrived: docs/reconcile.md. */
   readonly reconcile?: ReconcileOptions;
 }
+
+const COMMON = {
+  livemode: false,
+  created: 1_767_225_600,
+  customer: "cus_sample",
+  metadata: {},
+  currency: "usd",
+};
+const PERIOD = { current_period_start: 1_767_225_600, current_period_end: 1_769_904_000 };
+const PRICE = {
+  id: "price_sample",
+  object: "price",
+  product: "prod_sample",
+  unit_amount: 1_000,
+  currency: "usd",
+};
+
+/** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
+const SAMPLES: Readonly<Record<string, JsonObject>> = {
+  "invoice.paid": {
+    ...{ id: "in_sample", object: "invoice", ...COMMON, number: "SAMPLE-0001", status: "paid" },
+    ...{ amount_due: 1_000, amount_paid: 1_000, amount_remaining: 0, subtotal: 1_000, total: 1_000 },
+    ...{
+      billing_reason: "manual",
+      collection_method: "charge_automatically",
+      customer_email: "a@example.com",
+    },
+    lines: { object: "list", data: [], has_more: false, url: "/v1/invoices/in_sample/lines" },
+  },
+  "checkout.session.completed": {
+    ...{ id: "cs_test_sample", object: "checkout.session", ...COMMON, mode: "payment", status: "complete" },
+    ...{ payment_status: "paid", payment_intent: "pi_sample", subscription: null, client_reference_id: null },
+    ...{ amount_subtotal: 1_000, amount_total: 1_000, customer_email: null },
+    customer_details: { email: "a@example.com", name: null, phone: null },
+  },
+  "payment_intent.succeeded": {
+    ...{ id: "pi_sample", object: "payment_intent", ...COMMON, status: "succeeded", amount: 1_000 },
+    ...{ amount_received: 1_000, capture_method: "automatic", latest_charge: "ch_sample" },
+    ...{
+      payment_method: "pm_sample",
+      payment_method_types: ["card"],
+      description: null,
+      receipt_email: null,
+    },
+  },
+  "customer.subscription.updated": {
+    ...{ id: "sub_sample", object: "subscription", ...COMMON, status: "active", start_date: 1_767_225_600 },
+    ...{ cancel_at_period_end: false, cancel_at: null, canceled_at: null, latest_invoice: "in_sample" },
+    items: {
+      object: "list",
+      data: [{ id: "si_sample", object: "subscription_item", quantity: 1, price: PRICE, ...PERIOD }],
+      has_more: false,
+    },
+  },
+};
 
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
@@ -39,6 +95,9 @@ export const stripe = hmacPreset<StripeOptions>({
     hasSignedTime: true,
   },
   reconcile: stripeEvents,
+  // An API key would verify nothing.
+  secretFault: (secret) =>
+    /^[srp]k_/.test(secret) ? "got an API key, expected the endpoint's signing secret (whsec_…)" : undefined,
   sample: (type, id, now) => ({
     body: {
       id,
@@ -49,7 +108,9 @@ export const stripe = hmacPreset<StripeOptions>({
       livemode: false,
       pending_webhooks: 1,
       request: { id: null, idempotency_key: null },
-      data: { object: { id: "obj_sample", object: type.slice(0, type.lastIndexOf(".")) || type } },
+      data: {
+        object: SAMPLES[type] ?? { id: "obj_sample", object: type.slice(0, type.lastIndexOf(".")) || type },
+      },
     },
   }),
 });

@@ -13,6 +13,7 @@ import {
  */
 export const svix = hmacPreset<StandardOptions>({
   preset: "svix",
+  own: { type: true },
   facts: {
     title: "Svix",
     docs: "https://docs.svix.com/receiving/verifying-payloads/how-manual",

@@ -7,7 +7,8 @@ import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, type Preset } from "./describe.ts";
 import { assertText } from "./own-source.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertKnown, assertOptionNames, SETTING_NAMES } from "./source-settings.ts";
 
 /** What a preset is made of whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
 interface UnsignedPreset {
@@ -33,19 +34,22 @@ interface Credential<Options> {
 function unsignedPreset<Options extends PresetOptions>(
   { preset, facts, contract, sample }: UnsignedPreset,
   { shown, name, scheme, headers }: Credential<Options>,
+  own: readonly string[] = [],
 ): Preset<Options> {
   function create(options: Options): SourceDefinition {
-    const secrets = secretsOf(preset, options.secret);
+    assertKnown(preset, options, ["secret", ...own, ...SETTING_NAMES]);
+    const use = { settings: options, mismatch: "token_mismatch" } as const;
+    const parts = secretParts(preset, options.secret, use, (secrets) => scheme(secrets, options));
+    const [current] = parts.secrets;
     return defineSource({
       preset,
       facts,
       settings: options,
-      secrets,
-      scheme: () => scheme(secrets, options),
+      ...parts,
       contract,
       sample,
       credential: name,
-      ...(headers !== undefined && { sign: () => headers(secrets[0] ?? "", options) }),
+      ...(headers !== undefined && current !== undefined && { sign: () => headers(current, options) }),
     });
   }
   create.describe = describe({ preset, facts, signs: `nothing: ${shown}`, contract });
@@ -74,17 +78,21 @@ export interface BasicOptions extends PresetOptions {
 
 /** A platform that sends basic authentication (RFC 7617). @throws TypeError that names the option that is wrong */
 export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
-  return unsignedPreset<BasicOptions>(data, {
-    shown: "basic authentication",
-    name: "the header Authorization",
-    scheme(passwords, { user = "oncehook" }) {
-      assertText(data.preset, "user", user, "oncehook");
-      return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
+  return unsignedPreset<BasicOptions>(
+    data,
+    {
+      shown: "basic authentication",
+      name: "the header Authorization",
+      scheme(passwords, { user = "oncehook" }) {
+        assertText(data.preset, "user", user, "oncehook");
+        return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
+      },
+      headers(password, { user = "oncehook" }) {
+        return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
+      },
     },
-    headers(password, { user = "oncehook" }) {
-      return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
-    },
-  });
+    ["user"],
+  );
 }
 
 export interface BodyTokenPreset extends UnsignedPreset {
@@ -119,7 +127,9 @@ interface Ways {
 /** @throws TypeError that names the option that is wrong */
 export function tokenOrSignaturePreset({ preset, token, signature, usual }: Ways): Preset<VerifyOptions> {
   const ways = { token, signature };
-  function create({ verify = usual, ...options }: VerifyOptions): SourceDefinition {
+  function create(given: VerifyOptions): SourceDefinition {
+    assertOptionNames(preset, given, { secret: true, verify: true });
+    const { verify = usual, ...options } = given;
     if (Object.hasOwn(ways, verify)) return ways[verify](options);
     const got = JSON.stringify(verify);
     throw new TypeError(`${preset}: \`verify\`: got ${got}, expected "token" or "signature"`);

@@ -1,7 +1,7 @@
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 import { assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
 
 /** A sender that shows a fixed text and signs nothing: a stranger who reads one callback can make others. */
 export interface TokenSourceOptions extends PresetOptions, OwnContract {
@@ -19,7 +19,6 @@ const OWN = ["secret", "header", "prefix", "user"];
 export function token(options: TokenSourceOptions): SourceDefinition {
   assertOptions("token", options, OWN);
   const { header, prefix, user } = options;
-  const secrets = secretsOf("token", options.secret);
   if (user === undefined)
     assertText("token", "header", header, "X-Acme-Token, or `user` for basic authentication");
   else {
@@ -31,8 +30,7 @@ export function token(options: TokenSourceOptions): SourceDefinition {
     preset: "token",
     facts: { title: "Token", docs: "docs/sources.md", proof: "own" },
     settings: options,
-    secrets,
-    scheme: () =>
+    ...secretParts("token", options.secret, { settings: options, mismatch: "token_mismatch" }, (secrets) =>
       user === undefined
         ? createTokenScheme({
             tokens: secrets,
@@ -40,6 +38,7 @@ export function token(options: TokenSourceOptions): SourceDefinition {
             ...(prefix !== undefined && { prefix }),
           })
         : createBasicScheme({ credentials: secrets.map((password) => ({ user, password })) }),
+    ),
     contract: contractOf(options, OWN),
   });
 }

@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio Event Streams",
@@ -25,15 +26,18 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function twilioEvents(options: PresetOptions): SourceDefinition {
-  const authTokens = secretsOf("twilio-events", options.secret);
+  assertOptionNames("twilio-events", options, { secret: true });
   return defineSource({
     preset: "twilio-events",
     facts: FACTS,
     settings: options,
-    secrets: authTokens,
-    scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
+    ...secretParts(
+      "twilio-events",
+      options.secret,
+      { settings: options, signsPath: true },
+      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
+    ),
     contract: CONTRACT,
-    signsPath: true,
   });
 }
 

@@ -5,7 +5,8 @@ import { fixedResponse } from "../contract/responses.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio",
@@ -15,7 +16,7 @@ const FACTS: PlatformFacts = {
 };
 
 const CONTRACT: ContractData = {
-  body: { byContentType: { "application/json": "json", "*": "form" } },
+  body: "json-or-form",
   id: ["header.I-Twilio-Idempotency-Token", "sha256"],
   type: [
     "body.EventType",
@@ -44,15 +45,18 @@ const CONTRACT: ContractData = {
  * @throws TypeError that names the option that is wrong
  */
 export function twilio(options: PresetOptions): SourceDefinition {
-  const authTokens = secretsOf("twilio", options.secret);
+  assertOptionNames("twilio", options, { secret: true });
   return defineSource({
     preset: "twilio",
     facts: FACTS,
     settings: options,
-    secrets: authTokens,
-    scheme: ({ origin }) => createTwilioScheme({ authTokens, origin }),
+    ...secretParts(
+      "twilio",
+      options.secret,
+      { settings: options, signsPath: true },
+      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
+    ),
     contract: CONTRACT,
-    signsPath: true,
   });
 }
 

@@ -12,9 +12,10 @@ import {
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
-import { defineSource, type PresetOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
-export interface WeChatPayOptions extends PresetOptions {
+export interface WeChatPayOptions extends FixedSecretOptions {
   /**
    * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
    * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.
@@ -69,6 +70,7 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
  * @throws TypeError that names the option that is wrong
  */
 export function wechatPay(options: WeChatPayOptions): SourceDefinition {
+  assertOptionNames("wechat-pay", options, { secret: true, keys: true, merchant: true });
   const secrets = secretsOf("wechatPay", options.secret);
   const apiKeys = secrets.map(apiKeyOf);
   const { merchant } = options;

@@ -1,11 +1,15 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
-import { defineSource } from "./preset.ts";
-import type { PublicKeyOptions } from "./public-key-preset.ts";
+import { defineSource, type SecretOption } from "./preset.ts";
+
+export interface WixOptions extends SourceSettings {
+  /** In PEM, as the app's dashboard shows it; several while it is rotated, the current one first. */
+  readonly publicKey: SecretOption;
+}
 
 const FACTS: PlatformFacts = {
   title: "Wix",
@@ -34,7 +38,7 @@ const CONTRACT: ContractData = {
  * Source: Wix, "Verify requests received from Wix"; @wix/sdk verifies the same.
  * @throws TypeError that names the option that is wrong
  */
-export function wix(options: PublicKeyOptions): SourceDefinition {
+export function wix(options: WixOptions): SourceDefinition {
   const keys = publicPemKeys("wix", options.publicKey, "RS256");
   return defineSource({
     preset: "wix",

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
-import { hmacPreset } from "./preset.ts";
+import { type FixedSecretOptions, hmacPreset } from "./preset.ts";
 
 const EVENTS = /^[a-z_]+_events?$/;
 
@@ -11,12 +11,12 @@ function typeOf({ body }: Readable): string | undefined {
 
 /**
  * X (Twitter), Account Activity API: `x-twitter-webhooks-signature: sha256=…`, HMAC-SHA256 in base64 over the body; the
- * key is the app's consumer secret. A callback has no id; the body's hash takes its place. The type is the property that
- * holds the events, such as `tweet_create_events`. The address is asked by GET for a proof of the secret (CRC) when it is
- * registered, and about every hour. X documents no retry.
+ * key is the app's consumer secret. A callback has no id; the body's hash takes its place, so that two events with equal
+ * bytes count as one. The type is the property that holds the events, such as `tweet_create_events`. The address is
+ * asked by GET for a proof of the secret (CRC) when it is registered, and about every hour. X documents no retry.
  * Source: X, "Account Activity API" and its webhooks (CRC).
  */
-export const x = hmacPreset({
+export const x = hmacPreset<FixedSecretOptions>({
   preset: "x",
   facts: {
     title: "X (Twitter)",
@@ -29,6 +29,7 @@ export const x = hmacPreset({
     signature: { header: "x-twitter-webhooks-signature", encoding: "base64", prefix: "sha256=" },
     signed: "{body}",
   },
+  answersWithSecret: true,
   contract: (_options, [secret = ""]) => ({
     id: "sha256",
     type: typeOf,

@@ -22,10 +22,10 @@ export const zendesk = hmacPreset({
     timestamp: { header: "X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", toleranceSeconds: null },
   },
   contract: {
-    body: { byContentType: { "application/x-www-form-urlencoded": "form", "*": "json" } },
+    body: "json-or-form",
     id: ["header.X-Zendesk-Webhook-Invocation-Id", "{header.X-Zendesk-Webhook-Signature-Timestamp}.{sha256}"],
     type: ["body.type", "=webhook"],
-    timestamp: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso" },
+    timestamp: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
     bytesScope: "header.X-Zendesk-Webhook-Signature-Timestamp",
     headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
   },

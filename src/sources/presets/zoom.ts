@@ -1,4 +1,4 @@
-import { hmacPreset } from "./preset.ts";
+import { type FixedSecretOptions, hmacPreset } from "./preset.ts";
 
 /**
  * Zoom: `x-zm-signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`; the key is the app's secret token. No event has
@@ -6,7 +6,7 @@ import { hmacPreset } from "./preset.ts";
  * `endpoint.url_validation`, signed, and must prove that it knows the secret. Source: @zoom/rivet `CommonHttpRequest`;
  * Zoom, "Using webhooks". It is not documented that a retry has a new timestamp, so the age is not checked.
  */
-export const zoom = hmacPreset({
+export const zoom = hmacPreset<FixedSecretOptions>({
   preset: "zoom",
   facts: {
     title: "Zoom",
@@ -21,6 +21,7 @@ export const zoom = hmacPreset({
     signed: "v0:{timestamp}:{body}",
     timestamp: { header: "x-zm-request-timestamp", unit: "seconds", toleranceSeconds: null },
   },
+  answersWithSecret: true,
   contract: (_options, [secret = ""]) => ({
     id: "sha256",
     type: "body.event",

@@ -1,6 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
-import { isJsonObject, isRefused, type JsonValue, type Refused } from "../../domain/index.ts";
-import { parseObject } from "../contract/parse-body.ts";
+import {
+  isJsonObject,
+  isRefused,
+  type JsonObject,
+  type JsonValue,
+  type Refused,
+} from "../../domain/index.ts";
+import { parseJsonBody } from "../contract/parse-body.ts";
 import { decodeExactly } from "./encoding.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
@@ -17,13 +23,19 @@ const MAX_ITEMS = 1_000;
 const DIGEST_BYTES = 32;
 const WHERE = "additionalData.hmacSignature";
 
+/** Its `pspReference` is a file's name, such as `report_2022-11-01T00:00:00.csv` (adyen-ruby-api-library, issue 108). */
+const REPORT = "REPORT_AVAILABLE";
+
 const refuse = refusalsOf({});
 
 /**
  * Adyen's standard webhooks: HMAC-SHA256 in base64 inside each item, over eight of its fields with colons between them.
  * Source: adyen-node-api-library `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures". Every item must
- * verify. All other fields are unsigned, and a colon inside a field is not escaped. The body is parsed before it is
- * verified, bounded as any.
+ * verify. All other fields are unsigned. The body is parsed before it is verified, bounded as any.
+ *
+ * One signature fits one reading of its fields. A colon inside a field is not escaped, so that one field alone may hold
+ * some: `merchantReference`, or for a report `pspReference`. Texts must be texts, and the amount an integer that a
+ * JavaScript number holds with all its digits, since the contract reads numbers exactly.
  * @throws TypeError for a key that is no hex
  */
 export function createAdyenItemsScheme({ secrets }: AdyenItemsOptions): Scheme {
@@ -38,9 +50,12 @@ export function createAdyenItemsScheme({ secrets }: AdyenItemsOptions): Scheme {
         const matches = digesters.map((digest) => timingSafeEqual(digest(content), signature));
         const index = matches.indexOf(true);
         if (index === -1)
-          return refuse("signature_mismatch", `${WHERE}: made with another key, or over other fields`);
+          return refuse("signature_mismatch", `\`${WHERE}\`: made with another key, or over other fields`);
         indexes.add(index);
       }
+      // The signature is over rounded numbers. Only what is authentic is worth the work of looking at their digits.
+      const exact = readItems(body, true);
+      if (isRefused(exact)) return exact;
       return { verified: [...indexes].map((index): Credential => ({ method: "hmac", index })) };
     },
   };
@@ -51,15 +66,15 @@ interface SignedItem {
   readonly signature: Buffer;
 }
 
-function readItems(body: Uint8Array): SignedItem[] | Refused {
+function readItems(body: Uint8Array, keepsDigits = false): SignedItem[] | Refused {
   if (body.length === 0) return refuse("signature_missing", "the body is empty");
-  const parsed = parseObject(body);
+  const parsed = parseJsonBody(body, { keepsDigits });
   if (isRefused(parsed)) return refuse("signature_malformed", `the body: ${parsed.code}`);
-  const items = parsed.object.notificationItems;
+  const items = isJsonObject(parsed.value) ? parsed.value.notificationItems : undefined;
   if (!Array.isArray(items) || items.length === 0)
-    return refuse("signature_missing", "notificationItems: missing");
+    return refuse("signature_missing", "`notificationItems`: missing");
   if (items.length > MAX_ITEMS)
-    return refuse("signature_malformed", `notificationItems: more than ${MAX_ITEMS}`);
+    return refuse("signature_malformed", `\`notificationItems\`: more than ${MAX_ITEMS}`);
   const read: SignedItem[] = [];
   for (const element of items) {
     const item = readItem(isJsonObject(element) ? element.NotificationRequestItem : undefined);
@@ -71,26 +86,41 @@ function readItems(body: Uint8Array): SignedItem[] | Refused {
 
 function readItem(item: JsonValue | undefined): SignedItem | Refused {
   if (!isJsonObject(item))
-    return refuse("signature_malformed", "NotificationRequestItem: expected an object");
+    return refuse("signature_malformed", "`NotificationRequestItem`: expected an object");
   const { additionalData, amount } = item;
   const claimed = isJsonObject(additionalData) ? additionalData.hmacSignature : undefined;
-  if (typeof claimed !== "string" || claimed === "") return refuse("signature_missing", `${WHERE}: missing`);
+  if (typeof claimed !== "string" || claimed === "")
+    return refuse("signature_missing", `\`${WHERE}\`: missing`);
   const signature = decodeExactly(claimed, "base64");
   if (signature?.length !== DIGEST_BYTES)
-    return refuse("signature_malformed", `${WHERE}: expected a SHA-256 in base64`);
-  const { value, currency } = isJsonObject(amount) ? amount : {};
-  const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } =
-    item;
-  const fields = [pspReference, originalReference, merchantAccountCode, merchantReference];
-  const texts = [...fields, value, currency, eventCode, success].map(textOf);
-  if (texts.includes(undefined)) return refuse("signature_malformed", "a signed field is no text");
-  return { content: Buffer.from(texts.join(":")), signature };
+    return refuse("signature_malformed", `\`${WHERE}\`: expected a SHA-256 in base64`);
+  const content = signedContent(item, isJsonObject(amount) ? amount : {});
+  return isRefused(content) ? content : { content, signature };
 }
 
-/** A field that is not there is signed as an empty text. */
-function textOf(value: JsonValue | undefined): string | undefined {
-  if (value === undefined || value === null) return "";
-  // Lone surrogates would all become U+FFFD among the signed bytes.
-  if (typeof value === "string") return value.isWellFormed() ? value : undefined;
-  return typeof value === "object" ? undefined : String(value);
+function signedContent(item: JsonObject, amount: JsonObject): Buffer | Refused {
+  const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } =
+    item;
+  const mayHoldColons = eventCode === REPORT ? "pspReference" : "merchantReference";
+  const texts = { pspReference, originalReference, merchantAccountCode, merchantReference };
+  const after = { currency: amount.currency, eventCode, success };
+  for (const [name, value] of Object.entries({ ...texts, ...after })) {
+    if (!isSignedText(value)) return refuse("signature_malformed", `\`${name}\`: expected a text`);
+    if (name !== mayHoldColons && value?.includes(":"))
+      return refuse(
+        "signature_malformed",
+        `\`${name}\`: holds a colon, which the signed text does not escape`,
+      );
+  }
+  if (pspReference === undefined || pspReference === null || pspReference === "")
+    return refuse("signature_malformed", "`pspReference`: missing");
+  const { value } = amount;
+  if (value !== undefined && value !== null && !Number.isSafeInteger(value))
+    return refuse("signature_malformed", "`amount.value`: expected an integer");
+  return Buffer.from([...Object.values(texts), value, ...Object.values(after)].join(":"));
+}
+
+/** One that is not there is signed as an empty text. Lone surrogates would all become U+FFFD among the signed bytes. */
+function isSignedText(value: JsonValue | undefined): value is string | null | undefined {
+  return value === undefined || value === null || (typeof value === "string" && value.isWellFormed());
 }

@@ -70,11 +70,13 @@ export function createSnsScheme(options: SnsOptions): Scheme {
       if ("kind" in message) return message;
       const { version, content, signature } = message;
       if (!versions.includes(version))
-        return malformed(`SignatureVersion: got ${version}, expected ${versions}`);
+        return malformed(`\`SignatureVersion\`: got ${version}, expected ${versions}`);
       const key = await keyOf(message.certificateUrl, keys, bodyReservation);
       if ("kind" in key) return key;
       if (!isSignedBy(key, ALGORITHMS[version], { content: [content], signature }))
-        return refused("signature_mismatch", { detail: "Signature: not made by the key at SigningCertURL" });
+        return refused("signature_mismatch", {
+          detail: "`Signature`: not made by the key at SigningCertURL",
+        });
       const stale =
         toleranceSeconds === null ? undefined : staleness(message.timestamp, toleranceSeconds, clock);
       return stale ?? { verified: [{ method: "public_key", index: 0 }] };
@@ -86,7 +88,7 @@ async function keyOf(url: string, keys: CertificateKeys, body: Parameters<Certif
   try {
     const key = await keys.keyAt(url, body);
     return typeof key === "string"
-      ? refused("signature_mismatch", { detail: `SigningCertURL: ${key}` })
+      ? refused("signature_mismatch", { detail: `\`SigningCertURL\`: ${key}` })
       : key;
   } catch (error) {
     if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
@@ -102,14 +104,14 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
   const claimed = text("Signature");
   if (claimed === undefined) return missingCredential("signature_missing");
   const signature = decodeExactly(claimed, "base64");
-  if (signature === undefined) return malformed("Signature: expected base64");
+  if (signature === undefined) return malformed("`Signature`: expected base64");
   const version = text("SignatureVersion");
-  if (version !== "1" && version !== "2") return malformed("SignatureVersion: expected 1 or 2");
+  if (version !== "1" && version !== "2") return malformed("`SignatureVersion`: expected 1 or 2");
   const signed = stringToSign(object);
   if (typeof signed !== "string") return signed;
   const topic = text("TopicArn") ?? "";
   if (!topics.includes(topic))
-    return refused("signature_mismatch", { detail: "TopicArn: none of the configured topics" });
+    return refused("signature_mismatch", { detail: "`TopicArn`: none of the configured topics" });
   const rest = { certificateUrl: text("SigningCertURL") ?? "", timestamp: text("Timestamp") ?? "" };
   return { content: Buffer.from(signed), signature, version, ...rest };
 }
@@ -120,13 +122,13 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
  */
 function stringToSign(object: JsonObject): string | Refused {
   const names = SIGNED.get(textOf(object, "Type"));
-  if (names === undefined) return malformed(`Type: expected ${[...SIGNED.keys()].join(", ")}`);
+  if (names === undefined) return malformed(`\`Type\`: expected ${[...SIGNED.keys()].join(", ")}`);
   let signed = "";
   for (const name of names) {
     const value = textOf(object, name);
     if (value === undefined && name === "Subject" && (object[name] ?? null) === null) continue;
-    if (value === undefined) return malformed(`${name}: expected a text`);
-    if (name !== "Message" && LINE_BREAK.test(value)) return malformed(`${name}: holds a line break`);
+    if (value === undefined) return malformed(`\`${name}\`: expected a text`);
+    if (name !== "Message" && LINE_BREAK.test(value)) return malformed(`\`${name}\`: holds a line break`);
     signed += `${name}\n${value}\n`;
   }
   return signed;
@@ -143,11 +145,11 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 function staleness(timestamp: string, toleranceSeconds: number, clock: Clock): Refused | undefined {
   const sent = ISO.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
   if (Number.isNaN(sent))
-    return refused("timestamp_missing", { detail: "Timestamp: expected a time in UTC" });
+    return refused("timestamp_missing", { detail: "`Timestamp`: expected a time in UTC" });
   const age = Math.round((clock.now().getTime() - sent) / 1_000);
   if (Math.abs(age) <= toleranceSeconds) return undefined;
   return refused("timestamp_stale", {
-    detail: `Timestamp: ${age} s ago, expected at most ${toleranceSeconds} s`,
+    detail: `\`Timestamp\`: ${age} s ago, expected at most ${toleranceSeconds} s`,
   });
 }
 

@@ -21,7 +21,7 @@ export interface BodyTokenOptions {
 export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions): Scheme {
   if (tokens.length === 0) throw new TypeError("token: got none, expected at least one");
   const indexOf = tokenMatcher(tokens.map((token) => assertSecret(token, "token")));
-  const missing = { ...missingCredential("token_missing"), detail: `${name}: missing from the body` };
+  const missing = { ...missingCredential("token_missing"), detail: `\`${name}\`: missing from the body` };
   return {
     challenge: `Token realm="callbacks", in="body", name="${name}"`,
     verify({ body }) {
@@ -32,7 +32,8 @@ export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions):
       for (const token of claimed) {
         if (typeof token !== "string" || token === "") return missing;
         const index = indexOf(token);
-        if (index === -1) return refused("token_mismatch", { detail: `${name}: is not the configured one` });
+        if (index === -1)
+          return refused("token_mismatch", { detail: `\`${name}\`: is not the configured one` });
         oldest = Math.max(oldest, index);
       }
       return { verified: [{ method: "token", index: oldest }] };

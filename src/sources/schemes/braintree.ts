@@ -48,7 +48,7 @@ export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
       const reason = isKnown
         ? "made with another private key, or over another payload"
         : "of another public key";
-      return refuse("signature_mismatch", `bt_signature: ${reason}`);
+      return refuse("signature_mismatch", `\`bt_signature\`: ${reason}`);
     },
   };
 }
@@ -78,11 +78,11 @@ function readForm(body: Uint8Array): SignedForm | Refused {
   if (isRefused(form)) return refuse("signature_malformed", "the body is no form");
   const { bt_payload: payload, bt_signature: signature } = form.value;
   if (signature === undefined || payload === undefined)
-    return refuse("signature_missing", "bt_signature, bt_payload: missing from the form");
+    return refuse("signature_missing", "`bt_signature`, `bt_payload`: missing from the form");
   if (typeof signature !== "string" || typeof payload !== "string")
-    return refuse("signature_repeated", "bt_signature, bt_payload: expected each once");
+    return refuse("signature_repeated", "`bt_signature`, `bt_payload`: expected each once");
   if (!PAYLOAD.test(payload) || CHALLENGE.test(payload))
-    return refuse("signature_malformed", "bt_payload: expected base64");
+    return refuse("signature_malformed", "`bt_payload`: expected base64");
   const pairs = signature.split("&", MAX_PAIRS + 1).map((pair) => pair.split("|", 2));
   const read = pairs.flatMap(([publicKey = "", hex = ""]) =>
     SIGNATURE.test(hex) ? [{ publicKey, digest: Buffer.from(hex, "hex") }] : [],
@@ -90,7 +90,7 @@ function readForm(body: Uint8Array): SignedForm | Refused {
   if (pairs.length > MAX_PAIRS || read.length === 0)
     return refuse(
       "signature_malformed",
-      `bt_signature: expected up to ${MAX_PAIRS} of \`key|40 hex digits\``,
+      `\`bt_signature\`: expected up to ${MAX_PAIRS} of \`key|40 hex digits\``,
     );
   return { payload, pairs: read };
 }

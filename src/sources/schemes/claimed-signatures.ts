@@ -1,6 +1,6 @@
 import { isRefused, type Refused } from "../../domain/index.ts";
 import type { HmacData, SignaturePlace } from "./hmac-data.ts";
-import type { Refuse } from "./hmac-refusal.ts";
+import { quoted, type Refuse } from "./hmac-refusal.ts";
 import { digestBytes } from "./keyed-digest.ts";
 import type { DistinctHeaders } from "./scheme.ts";
 
@@ -28,7 +28,7 @@ export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
     throw new TypeError(
       "signature.mayRepeat: got it beside fields, which hold several signatures themselves",
     );
-  const missing = `${names.join(", ")}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
+  const missing = `${quoted(names)}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
   const readHeader = createHeaderReader(read, refuse, data.signature.mayRepeat);
   if (more.length === 0) {
     const readOnly = readHeader(only);
@@ -49,7 +49,7 @@ function createHeaderReader(read: ReadValue, refuse: Refuse, mayRepeat = false) 
       if (values === undefined || value === undefined || value === "") return undefined;
       if (mayRepeat) return readRepeated(values, (one) => read(one, name), refuse);
       if (values.length > 1)
-        return refuse("signature_repeated", `${name}: stands ${values.length} times, expected once`);
+        return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, expected once`);
       return read(value, name);
     };
   };
@@ -98,7 +98,7 @@ function createSingle(data: HmacData, refuse: Refuse): ReadValue {
   const { decode, expected } = createDecoder(data);
   return (value, name) => {
     const digest = decode(value);
-    if (digest === undefined) return refuse("signature_malformed", `${name}: expected ${expected}`);
+    if (digest === undefined) return refuse("signature_malformed", `\`${name}\`: expected ${expected}`);
     return { digests: [digest], timestamp: undefined };
   };
 }
@@ -110,7 +110,7 @@ function createFields(data: HmacData, refuse: Refuse): ReadValue {
     throw new TypeError("signature.fields.separator: got an empty text");
   const label = wanted === "" ? "its signatures" : `\`${wanted}\``;
   return (value, name) => {
-    const malformed = (detail: string) => refuse("signature_malformed", `${name}: ${detail}`);
+    const malformed = (detail: string) => refuse("signature_malformed", `\`${name}\`: ${detail}`);
     if (value.length > MAX_HEADER_LENGTH) return malformed(`longer than ${MAX_HEADER_LENGTH} characters`);
     const digests: Buffer[] = [];
     let timestamp: string | undefined;
@@ -123,12 +123,12 @@ function createFields(data: HmacData, refuse: Refuse): ReadValue {
       const text = field.slice(end + assignment.length);
       if (key === clock) {
         if (timestamp !== undefined)
-          return refuse("timestamp_missing", `${name}: \`${clock}\` stands more than once`);
+          return refuse("timestamp_missing", `\`${name}\`: \`${clock}\` stands more than once`);
         timestamp = text;
       } else if (key === wanted) {
         const digest = decode(text);
         if (digest === undefined) return malformed(`expected ${expected} in ${label}`);
-        if (digests.length === MAX_SIGNATURES) return refuse("signature_malformed", tooMany(name));
+        if (digests.length === MAX_SIGNATURES) return refuse("signature_malformed", tooMany(`\`${name}\``));
         digests.push(digest);
       }
     }

@@ -1,17 +1,20 @@
 import { failed, refused } from "../../domain/index.ts";
 import type { DistinctHeaders, Scheme, VerificationResult } from "./scheme.ts";
+import type { TenantContext } from "./tenant-scheme.ts";
 
 /**
  * A user's own verification.
  * @param body the bytes exactly as they arrived
  * @param headers by their names in lower case; a repeated one has its values joined by `, `
  * @param url the registered address, with the query of this request: from `CALLBACK_BASE_URL`, never from `Host`
+ * @param context the parameters of the path, where it has some
  * @returns whether the callback is authentic, or the place of the secret that fits (0 is the current one, -1 none)
  */
 export type VerifyCallback = (
   body: Uint8Array,
   headers: Readonly<Record<string, string | undefined>>,
   url: string,
+  context: TenantContext,
 ) => boolean | number | Promise<boolean | number>;
 
 export interface CustomSchemeOptions {
@@ -31,9 +34,9 @@ export function createCustomScheme({ verify, origin, timeLimitMs = 3_000 }: Cust
   return {
     challenge: 'Signature realm="callbacks"',
     isCostly: true,
-    verify({ body, headers, target, bodyReservation }) {
+    verify({ body, headers, target, params = {}, bodyReservation }) {
       try {
-        const verdict = verify(body, joined(headers), origin() + target);
+        const verdict = verify(body, joined(headers), origin() + target, { params });
         if (!(verdict instanceof Promise)) return resultOf(verdict);
         // Observed in any case: a rejection that comes too late must not end the process.
         verdict.catch(() => undefined);

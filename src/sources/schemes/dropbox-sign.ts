@@ -47,7 +47,7 @@ export function createDropboxSignScheme(secrets: readonly string[]): Scheme {
       });
       if (index !== -1) return { verified: [{ method: "hmac", index }] };
       return refused("signature_mismatch", {
-        detail: "event.event_hash: made with another API key, or over other than event_time and event_type",
+        detail: "`event.event_hash`: made with another API key, or over other than event_time and event_type",
       });
     },
   };
@@ -56,15 +56,15 @@ export function createDropboxSignScheme(secrets: readonly string[]): Scheme {
 function readEvent(body: JsonValue): { readonly signed: string; readonly hash: Buffer } | Refused {
   const event = isJsonObject(body) ? ownValue(body, "event") : undefined;
   const hash = isJsonObject(event) ? ownValue(event, "event_hash") : undefined;
-  if (!isJsonObject(event) || hash === undefined) return missing("event.event_hash: missing from the body");
+  if (!isJsonObject(event) || hash === undefined) return missing("`event.event_hash`: missing from the body");
   if (typeof hash !== "string" || !HASH.test(hash))
-    return malformed("event.event_hash: expected 64 lowercase hexadecimal digits");
+    return malformed("`event.event_hash`: expected 64 lowercase hexadecimal digits");
   const time = ownValue(event, "event_time");
   const type = ownValue(event, "event_type");
   if (typeof time !== "string" || !TIME.test(time))
-    return malformed("event.event_time: expected a text of ten digits, seconds since the epoch");
+    return malformed("`event.event_time`: expected a text of ten digits, seconds since the epoch");
   if (typeof type !== "string" || !TYPE.test(type))
-    return malformed("event.event_type: expected lowercase letters and underscores");
+    return malformed("`event.event_type`: expected lowercase letters and underscores");
   return { signed: time + type, hash: Buffer.from(hash, "hex") };
 }
 

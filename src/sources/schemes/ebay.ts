@@ -55,11 +55,11 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
       const { id, signature } = claim;
       const key = known.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(unavailable));
       if (key === undefined)
-        return refused("signature_mismatch", { detail: `${HEADER}: eBay has no such key` });
+        return refused("signature_mismatch", { detail: `\`${HEADER}\`: eBay has no such key` });
       if ("kind" in key) return key;
       if (isSignedBy(key, ALGORITHM, { content: [request.body], signature }))
         return { verified: [{ method: "public_key", index: Math.max(0, places.indexOf(id)) }] };
-      return refused("signature_mismatch", { detail: `${HEADER}: a body that was changed on the way` });
+      return refused("signature_mismatch", { detail: `\`${HEADER}\`: a body that was changed on the way` });
     },
   };
 }
@@ -82,18 +82,18 @@ function readKey(text: string): KeyObject {
 
 function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer } | Refused {
   const [value = "", ...more] = headers[HEADER.toLowerCase()] ?? [];
-  if (more.length > 0) return refused("signature_repeated", { detail: `${HEADER}: expected once` });
-  if (value === "") return { ...missingCredential("signature_missing"), detail: `${HEADER}: missing` };
+  if (more.length > 0) return refused("signature_repeated", { detail: `\`${HEADER}\`: expected once` });
+  if (value === "") return { ...missingCredential("signature_missing"), detail: `\`${HEADER}\`: missing` };
   const bytes = value.length > MAX_HEADER_LENGTH ? undefined : decodeExactly(value, "base64");
   const { alg, digest, kid, signature } = objectIn(bytes?.toString("utf8"));
   if (alg !== "ecdsa" || digest !== "SHA1") return malformed("expected ecdsa and SHA1 in JSON in base64");
-  if (typeof kid !== "string" || !KEY_ID.test(kid)) return malformed("kid: expected the id of a key");
+  if (typeof kid !== "string" || !KEY_ID.test(kid)) return malformed("`kid`: expected the id of a key");
   const decoded = typeof signature === "string" ? decodeExactly(signature, "base64") : undefined;
-  return decoded === undefined ? malformed("signature: expected base64") : { id: kid, signature: decoded };
+  return decoded === undefined ? malformed("`signature`: expected base64") : { id: kid, signature: decoded };
 }
 
 function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail: `${HEADER}: ${detail}` });
+  return refused("signature_malformed", { detail: `\`${HEADER}\`: ${detail}` });
 }
 
 function objectIn(text: string | undefined): JsonObject {

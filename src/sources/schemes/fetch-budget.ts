@@ -5,14 +5,14 @@ const SHARE = 1 / 4;
 
 /**
  * How many requests for made-up ids may be sent in a window: by all, and by each remote address.
- * @returns why one more may not; undefined where it may, and is counted
+ * @param name of the keys, such as `Google's keys` @returns why one more may not; undefined where it may, and is counted
  */
-export function createFetchBudget(most: number, windowMs: number) {
+export function createFetchBudget(name: string, most: number, windowMs: number) {
   const ofOne = Math.ceil(most * SHARE);
   const mayFetch = createWindowLimit(most, windowMs);
   /** Each has cost a request, so that there are no more of them than requests. */
   const counts = new WindowMap<{ readonly resetAt: Date; readonly used: number }>(most);
-  const within = `were asked for within ${windowMs / 1_000} s`;
+  const within = `of ${name} were asked for within ${windowMs / 1_000} s`;
   return (address: string, now: Date): string | undefined => {
     const { used, resetAt } = counts.get(address, windowMs, now) ?? {
       used: 0,

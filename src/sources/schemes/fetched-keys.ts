@@ -125,7 +125,7 @@ export class FetchedValue<T> {
   }
 
   #unavailable(cause: unknown): KeysUnavailable {
-    return new KeysUnavailable(`${this.#name}: the keys cannot be fetched: ${String(cause)}`, { cause });
+    return new KeysUnavailable(`the keys of ${this.#name} cannot be fetched: ${String(cause)}`, { cause });
   }
 }
 
@@ -133,7 +133,7 @@ export class FetchedValue<T> {
 function assertMayWait(body: HeldBody | undefined, name: string): void {
   if (body?.mayWait() !== false) return;
   throw new KeysUnavailable(
-    `${name}: the bodies that wait for its keys hold half of MAX_UNVERIFIED_BYTES already`,
+    `the bodies that wait for the keys of ${name} hold half of MAX_UNVERIFIED_BYTES already`,
   );
 }
 
@@ -171,7 +171,7 @@ export class FetchedKeys<T extends object> {
     const { mostFetches = UNKNOWN_FETCHES, windowMs = UNKNOWN_WINDOW_MS } = options;
     this.#fetch = fetch;
     this.#options = { now: () => performance.now(), ...options, mostKnown, mostUnknown };
-    this.#excess = createFetchBudget(mostFetches, windowMs);
+    this.#excess = createFetchBudget(options.name, mostFetches, windowMs);
   }
 
   /**
@@ -204,9 +204,9 @@ export class FetchedKeys<T extends object> {
   #unknownEntry(id: string, body: HeldBody | undefined): FetchedValue<T | undefined> {
     const entry = this.#unknown.get(id);
     if (entry !== undefined && (entry.isBusy() || entry.age() < ABSENT_MS)) return entry;
-    const { name, now, mostUnknown } = this.#options;
+    const { now, mostUnknown } = this.#options;
     const excess = this.#excess(body?.address ?? "", new Date(now()));
-    if (excess !== undefined) throw new KeysUnavailable(`${name}: ${excess}`);
+    if (excess !== undefined) throw new KeysUnavailable(excess);
     const fresh = new FetchedValue(() => this.#fetch(id), this.#options);
     keep(this.#unknown, id, fresh, mostUnknown);
     return fresh;

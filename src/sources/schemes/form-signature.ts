@@ -8,6 +8,11 @@ import { missingCredential, type Scheme } from "./scheme.ts";
 export interface FormSignatureOptions {
   /** The platform's public keys, RSA of at least 2048 bits: PEM, or base64 as it shows them. The current one first. */
   readonly keys: readonly string[];
+  /**
+   * The fields that hold neither `&` nor `=`. The signed text escapes neither, so that any other field could take in those
+   * that follow it: an id would be a new one with the same signature.
+   */
+  readonly plain?: readonly string[];
 }
 
 const SIGN = "sign";
@@ -18,10 +23,11 @@ const RSA2 = "RSA2";
 /**
  * Alipay's signature inside a form: RSA-SHA256 over `name=value` of all other fields but `sign_type`, sorted by name and
  * joined by `&`, decoded. The form is taken apart before it is verified, which cannot be avoided: bounded as any body. A
- * field that stands twice is refused, since either of both could be the signed one.
+ * field that stands twice is refused, since either of both could be the signed one. Values are not escaped, as in
+ * alipay-sdk `notifyRSACheck`.
  * @throws TypeError for a key that cannot be read
  */
-export function createFormSignatureScheme({ keys }: FormSignatureOptions): Scheme {
+export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOptions): Scheme {
   const known = keys.map(readKey);
   if (known.length === 0) throw new TypeError("public key: got none, expected at least one");
   return {
@@ -32,18 +38,18 @@ export function createFormSignatureScheme({ keys }: FormSignatureOptions): Schem
       if (isRefused(form)) return malformed(`the body: ${form.code}`);
       const { [SIGN]: claimed, [SIGN_TYPE]: type, ...fields } = form.value;
       if (claimed === undefined || claimed === "")
-        return { ...missingCredential("signature_missing"), detail: `${SIGN}: missing from the form` };
+        return { ...missingCredential("signature_missing"), detail: `\`${SIGN}\`: missing from the form` };
       const signature = typeof claimed === "string" ? decodeExactly(claimed, "base64") : undefined;
-      if (signature === undefined) return malformed(`${SIGN}: expected base64, once`);
-      if (type !== RSA2) return malformed(`${SIGN_TYPE}: expected ${RSA2}`);
-      const content = signedContent(fields);
-      if (content === undefined) return malformed("a field stands more than once");
+      if (signature === undefined) return malformed(`\`${SIGN}\`: expected base64, once`);
+      if (type !== RSA2) return malformed(`\`${SIGN_TYPE}\`: expected ${RSA2}`);
+      const content = signedContent(fields, plain);
+      if (isRefused(content)) return content;
       const index = known.findIndex((key) =>
         isSignedBy(key, "rsa-sha256", { content: [content], signature }),
       );
       if (index !== -1) return { verified: [{ method: "public_key", index }] };
       return refused("signature_mismatch", {
-        detail: `${SIGN}: made with another key, or over another form`,
+        detail: `\`${SIGN}\`: made with another key, or over another form`,
       });
     },
   };
@@ -58,12 +64,20 @@ function readKey(text: string, place: number): KeyObject {
   }
 }
 
-function signedContent(fields: JsonObject): Buffer | undefined {
-  const names = Object.keys(fields)
-    .filter((name) => name !== "")
-    .toSorted((one, other) => (one < other ? -1 : 1));
-  if (names.some((name) => typeof fields[name] !== "string")) return undefined;
-  return Buffer.from(names.map((name) => `${name}=${fields[name]}`).join("&"), "utf8");
+const SEPARATOR = /[&=]/;
+
+function signedContent(fields: JsonObject, plain: readonly string[]): Buffer | Refused {
+  const pairs: string[] = [];
+  for (const name of Object.keys(fields).sort()) {
+    if (name === "") continue;
+    const value = fields[name];
+    if (typeof value !== "string") return malformed("a field stands more than once");
+    if (SEPARATOR.test(name)) return malformed("the name of a field holds `&` or `=`");
+    if (SEPARATOR.test(value) && plain.includes(name))
+      return malformed(`${name}: holds \`&\` or \`=\`, which the signed text does not escape`);
+    pairs.push(`${name}=${value}`);
+  }
+  return Buffer.from(pairs.join("&"), "utf8");
 }
 
 function malformed(detail: string): Refused {

@@ -13,6 +13,10 @@ type HmacFault =
 /** @param detail what was found and expected, naming the header; never a stranger's text that has no known shape */
 export type Refuse = (code: HmacFault, detail: string) => Refused;
 
+/** Names as a refusal shows them. The mask of logs takes `token: …` for a secret, and leaves a name in backticks alone. */
+export const quoted = (names: readonly string[], separator = ", "): string =>
+  names.map((name) => `\`${name}\``).join(separator);
+
 export function refusalsOf({ isSpecified }: Pick<HmacData, "isSpecified">): Refuse {
   return (code, detail) => {
     const refusal = code === "signature_missing" ? missingCredential(code) : refused(code);

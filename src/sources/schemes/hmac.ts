@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Clock, isRefused } from "../../domain/index.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import type { HmacData } from "./hmac-data.ts";
-import { refusalsOf } from "./hmac-refusal.ts";
+import { quoted, refusalsOf } from "./hmac-refusal.ts";
 import { createDigester, isPlain } from "./keyed-digest.ts";
 import type { Scheme } from "./scheme.ts";
 import { indexedKeysOf } from "./secret-keys.ts";
@@ -39,7 +39,7 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
     index,
   }));
   const signedTime = content.hasTimestamp ? time : undefined;
-  const mismatch = `${[data.signature.header].flat().join(", ")}: made with another secret, or over other than ${signed}`;
+  const mismatch = `${quoted([data.signature.header].flat())}: made with another secret, or over other than ${signed}`;
   return {
     challenge: challengeOf(data),
     verify(request) {

@@ -127,19 +127,19 @@ function readClaims({ headers }: SignedRequest, tag: string | undefined): Claim[
   const [inputs, signatures] = [headers["signature-input"] ?? [], headers.signature ?? []];
   if (inputs.length === 0 || signatures.length === 0) return missing();
   const [input, signature] = [parseDictionary(inputs), parseDictionary(signatures)];
-  if (input === undefined) return malformed("Signature-Input: expected a dictionary of RFC 9651");
-  if (signature === undefined) return malformed("Signature: expected a dictionary of RFC 9651");
+  if (input === undefined) return malformed("`Signature-Input`: expected a dictionary of RFC 9651");
+  if (signature === undefined) return malformed("`Signature`: expected a dictionary of RFC 9651");
   const claims: Claim[] = [];
   for (const [label, list] of input) {
     const member = signature.get(label);
     const bytes = member !== undefined && "item" in member ? member.item : undefined;
-    if (!("items" in list)) return malformed(`Signature-Input: ${label} is no list of components`);
-    if (bytes?.type !== "bytes") return malformed(`Signature: ${label} is no byte sequence`);
+    if (!("items" in list)) return malformed(`\`Signature-Input\`: ${label} is no list of components`);
+    if (bytes?.type !== "bytes") return malformed(`\`Signature\`: ${label} is no byte sequence`);
     if (tag === undefined || textOf(list.parameters.get("tag")) === tag)
       claims.push({ label, input: list, signature: bytes.value });
   }
   if (claims.length > MAX_SIGNATURES)
-    return malformed(`Signature-Input: more than ${MAX_SIGNATURES} signatures`);
+    return malformed(`\`Signature-Input\`: more than ${MAX_SIGNATURES} signatures`);
   return claims.length > 0 ? claims : missing();
 }
 
@@ -151,7 +151,7 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   const covered = coveredComponents(input);
   if (!Array.isArray(covered)) return covered;
   const uncovered = requiredComponents(request, options).find((name) => !covered.includes(name));
-  if (uncovered !== undefined) return malformed(`${label}: does not cover ${uncovered}`);
+  if (uncovered !== undefined) return malformed(`\`${label}\`: does not cover ${uncovered}`);
   const base = signatureBase(covered, input, { request, origin: options.origin });
   if (typeof base !== "string") return base;
   const { parameters } = input;
@@ -165,7 +165,7 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   const verifier = options.verifiers[index];
   if (verifier === undefined)
     return refused("signature_mismatch", {
-      detail: `${label}: made by no configured key of its keyid and alg`,
+      detail: `\`${label}\`: made by no configured key of its keyid and alg`,
     });
   const fault =
     timeFault(label, input, options) ??
@@ -235,13 +235,13 @@ function timeFault(
   const created = parameters.get("created");
   const expires = parameters.get("expires");
   if (created?.type !== "integer")
-    return refused("timestamp_missing", { detail: `${label}: created is missing` });
-  const stale = (detail: string) => refused("timestamp_stale", { detail: `${label}: ${detail}` });
+    return refused("timestamp_missing", { detail: `\`${label}\`: created is missing` });
+  const stale = (detail: string) => refused("timestamp_stale", { detail: `\`${label}\`: ${detail}` });
   const age = Math.round(now - created.value);
   if (Math.abs(age) > toleranceSeconds)
     return stale(`created ${age} s ago, expected at most ${toleranceSeconds} s`);
   if (expires === undefined) return undefined;
-  if (expires.type !== "integer") return malformed(`${label}: expires is no integer`);
+  if (expires.type !== "integer") return malformed(`\`${label}\`: expires is no integer`);
   const over = Math.round(now - expires.value);
   return over > CLOCK_SKEW_SECONDS ? stale(`expired ${over} s ago`) : undefined;
 }
@@ -259,10 +259,10 @@ function digestFault({ headers, body }: SignedRequest): Refused | undefined {
     const claimed = "item" in member && member.item.type === "bytes" ? member.item.value : Buffer.of();
     const digest = createHash(algorithm).update(body).digest();
     if (claimed.length !== digest.length || !timingSafeEqual(claimed, digest))
-      return refused("signature_mismatch", { detail: `Content-Digest: its ${name} is not the body's` });
+      return refused("signature_mismatch", { detail: `\`Content-Digest\`: its ${name} is not the body's` });
     known += 1;
   }
-  return known > 0 ? undefined : malformed("Content-Digest: expected sha-256 or sha-512");
+  return known > 0 ? undefined : malformed("`Content-Digest`: expected sha-256 or sha-512");
 }
 
 function textOf(item: BareItem | undefined): string | undefined {
@@ -270,7 +270,10 @@ function textOf(item: BareItem | undefined): string | undefined {
 }
 
 function missing(): Refused {
-  return { ...missingCredential("signature_missing"), detail: "Signature, Signature-Input: expected both" };
+  return {
+    ...missingCredential("signature_missing"),
+    detail: "`Signature`, `Signature-Input`: expected both",
+  };
 }
 
 function malformed(detail: string): Refused {

@@ -78,7 +78,7 @@ export function parseJwsHeader(token: string, maxLength = MAX_TOKEN_LENGTH): Jws
   if ("crit" in header) return malformed("crit: no extension is understood");
   if (typeof alg !== "string") return malformed("alg: missing");
   if (kid === undefined) return { alg, x5c };
-  if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("kid: expected a string");
+  if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("`kid`: expected a string");
   return { alg, kid, x5c };
 }
 
@@ -120,9 +120,10 @@ const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
+ * @param setting what chose the algorithm, as the caller's user wrote it; the message for a key of another kind names it
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
-export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
+export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string = algorithm): KeyObject[] {
   const kind = KINDS[algorithm];
   if (kind === undefined) throw new TypeError(`${algorithm} has no public keys`);
   if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
@@ -136,9 +137,7 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
     const key = read(block, label, index);
     const got = keyMismatch(key, kind);
     if (got === undefined) return key;
-    throw new Error(
-      `block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for JWT_ALGORITHM=${algorithm}`,
-    );
+    throw new Error(`block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for ${setting}`);
   });
 }
 

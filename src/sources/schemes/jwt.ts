@@ -186,7 +186,7 @@ function bodyFault(
   const claimed = typeof value === "string" ? decodeExactly(value, encoding) : undefined;
   if (claimed?.length !== SHA256_BYTES) {
     const form = encoding === "hex" ? "64 lowercase hexadecimal digits" : "base64";
-    return refused("jwt_claims", { detail: `${claim}: expected the SHA-256 of the body, ${form}` });
+    return refused("jwt_claims", { detail: `\`${claim}\`: expected the SHA-256 of the body, ${form}` });
   }
   const digest = createHash("sha256").update(body).digest();
   return timingSafeEqual(digest, claimed) ? undefined : refused("jwt_body_mismatch");

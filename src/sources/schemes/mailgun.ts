@@ -40,7 +40,7 @@ export function createMailgunScheme(secrets: readonly string[]): Scheme {
       });
       if (index !== -1) return { verified: [{ method: "hmac", index }] };
       return refused("signature_mismatch", {
-        detail: "signature.signature: made with another key, or over other than timestamp and token",
+        detail: "`signature.signature`: made with another key, or over other than timestamp and token",
       });
     },
   };
@@ -48,23 +48,23 @@ export function createMailgunScheme(secrets: readonly string[]): Scheme {
 
 function readSignature(body: JsonObject): MailgunSignature | Refused {
   const found = Object.hasOwn(body, "signature") ? body.signature : undefined;
-  if (found === undefined) return missing("signature: missing from the body");
-  if (!isJsonObject(found)) return malformed("signature: expected an object");
+  if (found === undefined) return missing("`signature`: missing from the body");
+  if (!isJsonObject(found)) return malformed("`signature`: expected an object");
   const timestamp = textOf(found, "timestamp", TIMESTAMP);
   const token = textOf(found, "token", TOKEN);
   const own = textOf(found, "signature", DIGEST);
   if (timestamp === undefined)
-    return malformed("signature.timestamp: expected ten digits, seconds since the epoch");
-  if (token === undefined) return malformed("signature.token: expected 16 to 128 characters");
-  if (own === undefined) return malformed("signature.signature: expected 64 lowercase hexadecimal digits");
+    return malformed("`signature.timestamp`: expected ten digits, seconds since the epoch");
+  if (token === undefined) return malformed("`signature.token`: expected 16 to 128 characters");
+  if (own === undefined) return malformed("`signature.signature`: expected 64 lowercase hexadecimal digits");
   const parent = textOf(found, "parent-signature", DIGEST);
   const digests = [own, parent].flatMap((digest) => (digest === undefined ? [] : Buffer.from(digest, "hex")));
   return { signed: timestamp + token, digests };
 }
 
+/** A text alone: digits that a number rounds away would be in the event's id, but not in what was signed. */
 function textOf(object: JsonObject, name: string, shape: RegExp): string | undefined {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined;
-  const text = typeof value === "number" ? String(value) : value;
+  const text = Object.hasOwn(object, name) ? object[name] : undefined;
   return typeof text === "string" && shape.test(text) ? text : undefined;
 }
 

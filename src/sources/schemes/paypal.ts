@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { type Clock, failed, type Refused, refused } from "../../domain/index.ts";
+import { sha256Hex } from "../contract/parse-body.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
 import { KeysUnavailable } from "./fetched-keys.ts";
@@ -54,23 +55,24 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       const { id, time, signature, certificateUrl } = claims;
       const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(unavailable);
       if (typeof key === "string")
-        return refused("signature_mismatch", { detail: `PayPal-Cert-Url: ${key}` });
+        return refused("signature_mismatch", { detail: `\`PayPal-Cert-Url\`: ${key}` });
       if ("kind" in key) return key;
       const checksum = crc32(request.body);
-      const index = webhookIds.findIndex((webhookId) => {
-        const content = [Buffer.from(`${id}|${time}|${webhookId}|${checksum}`)];
-        return isSignedBy(key, "rsa-sha256", { content, signature });
-      });
+      const signed = (webhookId: string) => Buffer.from(`${id}|${time}|${webhookId}|${checksum}`);
+      const index = webhookIds.findIndex((webhookId) =>
+        isSignedBy(key, "rsa-sha256", { content: [signed(webhookId)], signature }),
+      );
       if (index === -1) {
-        const detail = "PayPal-Transmission-Sig: another webhook id, or a body that was changed on the way";
+        const detail = "`PayPal-Transmission-Sig`: another webhook id, or a body that was changed on the way";
         return refused("signature_mismatch", { detail });
       }
       const age = Math.round((clock.now().getTime() - Date.parse(time)) / 1_000);
       if (toleranceSeconds !== null && !(Math.abs(age) <= toleranceSeconds)) {
-        const detail = `PayPal-Transmission-Time: ${age} s ago, expected at most ${toleranceSeconds} s`;
+        const detail = `\`PayPal-Transmission-Time\`: ${age} s ago, expected at most ${toleranceSeconds} s`;
         return refused("timestamp_stale", { detail });
       }
-      return { verified: [{ method: "public_key", index }] };
+      const signedSha256 = sha256Hex(signed(webhookIds[index] ?? ""));
+      return { verified: [{ method: "public_key", index }], signedSha256 };
     },
   };
 }
@@ -92,16 +94,16 @@ function readHeaders({ headers }: SignedRequest): Claims | Refused {
   const values: string[] = [];
   for (const name of [...names, "PayPal-Cert-Url", "PayPal-Auth-Algo"]) {
     const [value = "", ...more] = headers[name.toLowerCase()] ?? [];
-    if (more.length > 0) return refused("signature_repeated", { detail: `${name}: expected once` });
-    if (value === "") return { ...missingCredential("signature_missing"), detail: `${name}: missing` };
+    if (more.length > 0) return refused("signature_repeated", { detail: `\`${name}\`: expected once` });
+    if (value === "") return { ...missingCredential("signature_missing"), detail: `\`${name}\`: missing` };
     values.push(value);
   }
   const [claimed = "", id = "", time = "", certificateUrl = "", algorithm] = values;
   const signature = decodeExactly(claimed, "base64");
-  if (signature === undefined) return malformed("PayPal-Transmission-Sig: expected base64");
-  if (!ID.test(id)) return malformed("PayPal-Transmission-Id: expected letters, digits and hyphens");
-  if (!TIME.test(time)) return malformed("PayPal-Transmission-Time: expected a time in UTC");
-  if (algorithm !== ALGORITHM) return malformed(`PayPal-Auth-Algo: expected ${ALGORITHM}`);
+  if (signature === undefined) return malformed("`PayPal-Transmission-Sig`: expected base64");
+  if (!ID.test(id)) return malformed("`PayPal-Transmission-Id`: expected letters, digits and hyphens");
+  if (!TIME.test(time)) return malformed("`PayPal-Transmission-Time`: expected a time in UTC");
+  if (algorithm !== ALGORITHM) return malformed(`\`PayPal-Auth-Algo\`: expected ${ALGORITHM}`);
   return { id, time, signature, certificateUrl };
 }
 

@@ -43,7 +43,7 @@ export interface PublicKeyOptions {
   readonly keys: readonly (string | IdentifiedKey)[];
   readonly clock: Clock;
   /** Scheme and host that the platform has registered, without a path; asked where `{url}` is signed. */
-  readonly origin?: () => string;
+  readonly origin?: (() => string) | undefined;
 }
 
 /** Longer than any signature of these algorithms: RSA with 16384 bits, in hex. */
@@ -59,14 +59,8 @@ export function createPublicKeyScheme(
 ): Scheme {
   const { algorithm, signature, signed } = data;
   const { header, format = "der" } = signature;
-  const refuse = refusalsOf({});
+  const { content, time } = compilePublicKeyData(data, { clock, origin });
   const known = readKeys(keys, data);
-  const content = compileContent(signed, { origin, refuse });
-  const time = compileTimestamp(data, clock, refuse);
-  if (content.hasTimestamp && time === undefined)
-    throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
-  if (content.holdsKey)
-    throw new TypeError("signed: got {secret}, which a signature with a private key has not");
   return {
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
@@ -90,12 +84,28 @@ export function createPublicKeyScheme(
       if (index === -1) {
         const isKnown = id === undefined || known.some((one) => one.id === id);
         const reason = isKnown ? `made with another key, or over other than ${signed}` : "no such key";
-        return refuse("signature_mismatch", `${isKnown ? header : data.keyId}: ${reason}`);
+        return refuse("signature_mismatch", `\`${isKnown ? header : data.keyId}\`: ${reason}`);
       }
       const stale = sent && time?.staleness?.(sent);
       return stale ?? { verified: [{ method: "public_key", index }] };
     },
   };
+}
+
+const refuse = refusalsOf({});
+
+/** What is made of the data alone. @throws TypeError for data that contradicts itself */
+export function compilePublicKeyData(
+  data: PublicKeyData,
+  { clock, origin }: Pick<PublicKeyOptions, "clock" | "origin">,
+) {
+  const content = compileContent(data.signed, { origin, refuse });
+  const time = compileTimestamp(data, clock, refuse);
+  if (content.hasTimestamp && time === undefined)
+    throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
+  if (content.holdsKey)
+    throw new TypeError("signed: got {secret}, which a signature with a private key has not");
+  return { content, time };
 }
 
 interface KnownKey {
@@ -128,7 +138,7 @@ function namedKey(
   if (keyId === undefined) return undefined;
   const values = headers[keyId.toLowerCase()] ?? [];
   if (values.length === 1) return values[0];
-  return refuse("signature_malformed", `${keyId}: stands ${values.length} times, expected once`);
+  return refuse("signature_malformed", `\`${keyId}\`: stands ${values.length} times, expected once`);
 }
 
 function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refuse: Refuse): Buffer | Refused {
@@ -136,14 +146,14 @@ function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refus
   const values = headers[header.toLowerCase()] ?? [];
   const [value = ""] = values;
   if (values.length > 1)
-    return refuse("signature_repeated", `${header}: stands ${values.length} times, expected once`);
-  if (value === "") return refuse("signature_missing", `${header}: missing; expected a signature`);
+    return refuse("signature_repeated", `\`${header}\`: stands ${values.length} times, expected once`);
+  if (value === "") return refuse("signature_missing", `\`${header}\`: missing; expected a signature`);
   const isFit = value.length <= MAX_SIGNATURE_LENGTH && value.startsWith(prefix);
   const text = isFit ? value.slice(prefix.length) : "";
   const signature = decodeExactly(extract === undefined ? text : (extract(text) ?? ""), encoding);
   const before = prefix === "" ? "" : `\`${prefix}\` and `;
   return (
-    signature ?? refuse("signature_malformed", `${header}: expected ${before}a signature in ${encoding}`)
+    signature ?? refuse("signature_malformed", `\`${header}\`: expected ${before}a signature in ${encoding}`)
   );
 }
 

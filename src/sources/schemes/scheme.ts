@@ -39,6 +39,11 @@ export interface Credential {
 /** An authentic request; more than one credential where several schemes must agree. */
 export interface Verified {
   readonly verified: readonly Credential[];
+  /**
+   * SHA-256 of what was signed, lowercase hex, where other bodies than this one fit the signature: the second key of an
+   * event whose id is not signed. The body's own hash when left out.
+   */
+  readonly signedSha256?: string;
 }
 
 /** Refused because there was no credential in the request, neither a right nor a wrong one. */

@@ -31,9 +31,9 @@ export function indexedKeysOf(
 
 /** @throws TypeError where a text is none, or has what was pasted along with it */
 export function assertSecret(secret: string, name: string): string {
-  if (secret === "") throw new TypeError(`${name}: got an empty text`);
+  if (secret === "") throw new TypeError(`${name}: got an empty text, expected what the platform shows`);
   if (secret.trim() !== secret)
-    throw new TypeError(`${name}: got a text with white space or a newline around it, expected none`);
+    throw new TypeError(`${name}: got a text with white space or a newline around it; remove it`);
   return secret;
 }
 

@@ -1,6 +1,6 @@
 import type { Refused } from "../../domain/index.ts";
 import type { HmacData, SignedPart } from "./hmac-data.ts";
-import type { Refuse } from "./hmac-refusal.ts";
+import { quoted, type Refuse } from "./hmac-refusal.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
 import type { SignedRequest } from "./scheme.ts";
 
@@ -94,6 +94,18 @@ function placeholder(name: string, options: ContentOptions): Part {
   throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
 }
 
+/**
+ * What a template signs beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts where it is
+ * the only one, beside a body of JSON: between two free texts, what is signed could be divided in another way.
+ */
+export function signedPlaces(template: string, isJson: boolean): string[] {
+  const names = template.split(PLACEHOLDER).filter((_text, place) => place % 2 === 1);
+  if (names.some((name) => ["url", "decodedUrl", "target"].includes(name))) return ["query"];
+  const [only, ...others] = names.filter((name) => name.startsWith("header.") || name.startsWith("query."));
+  if (only === undefined || others.length > 0 || only.includes("|") || !isJson) return [];
+  return [only.startsWith("header.") ? only.toLowerCase() : only];
+}
+
 const KNOWN =
   "{body}, {timestamp}, {header.name}, {header.a|b}, {url}, {decodedUrl}, {method}, {target}, {path}, {query.name} or {secret}";
 
@@ -104,16 +116,19 @@ function divided(text: string, at: string): [string, string | undefined] {
 
 function headerPart(names: string, refuse: Refuse): Part {
   const wanted = names.split("|").map((name) => ({ name, key: name.toLowerCase() }));
-  const missing = `${names.replaceAll("|", " or ")}: missing, and the signature covers it`;
+  const missing = `${quoted(names.split("|"), " or ")}: missing, and the signature covers it`;
   return ({ headers }) => {
     for (const { name, key } of wanted) {
       const values = headers[key];
       const value = values?.[0];
       if (values === undefined || value === undefined || value === "") continue;
       if (values.length > 1)
-        return refuse("signature_repeated", `${name}: stands ${values.length} times, and is signed`);
+        return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, and is signed`);
       if (value.length > MAX_TEXT_LENGTH || !SENT.test(value))
-        return refuse("signature_malformed", `${name}: not a text of at most ${MAX_TEXT_LENGTH} characters`);
+        return refuse(
+          "signature_malformed",
+          `\`${name}\`: not a text of at most ${MAX_TEXT_LENGTH} characters`,
+        );
       return value;
     }
     return refuse("signature_malformed", missing);
@@ -121,7 +136,7 @@ function headerPart(names: string, refuse: Refuse): Part {
 }
 
 function ownPart(read: SignedPart, name: string, refuse: Refuse): Part {
-  const malformed = `${name}: missing or malformed, and the signature covers it`;
+  const malformed = `\`${name}\`: missing or malformed, and the signature covers it`;
   return (request) => read(request) ?? refuse("signature_malformed", malformed);
 }
 
@@ -147,7 +162,8 @@ function decodeReserved(target: string): string {
 
 /** Decoded, since platforms sign the value and not its form (Mercado Pago). */
 function queryPart(name: string, refuse: Refuse): Part {
-  const malformed = (detail: string) => refuse("signature_malformed", `query parameter ${name}: ${detail}`);
+  const malformed = (detail: string) =>
+    refuse("signature_malformed", `query parameter \`${name}\`: ${detail}`);
   return ({ target }) => {
     let found: string | undefined;
     for (const pair of (divided(target, "?")[1] ?? "").split("&")) {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { failed, isRefused, type Refused, refused } from "../../domain/index.ts";
 import { FetchedKeys, KeysUnavailable, keep } from "./fetched-keys.ts";
 import type { HeldBody, PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
@@ -8,10 +9,15 @@ export interface TenantContext {
   readonly params: PathParameters;
 }
 
-/** The secrets of one tenant, the current one first; none for a tenant that there is not. */
-export type TenantSecrets = (
+type Given<Secret> = Secret | readonly Secret[] | undefined;
+
+/** The secrets or keys of one tenant, the current one first; none for a tenant that there is not. */
+export type TenantSecrets<Secret = string> = (
   context: TenantContext,
-) => string | readonly string[] | undefined | Promise<string | readonly string[] | undefined>;
+) => Given<Secret> | Promise<Given<Secret>>;
+
+/** How a scheme refuses what none of its secrets has made; a tenant that there is not is refused in the same words. */
+export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_signature";
 
 /** More than one receiver serves; a tenant that was not heard of for long makes room. */
 const MOST_TENANTS = 10_000;
@@ -25,18 +31,23 @@ const LOOKUP_WINDOW_MS = 10_000;
 const MOST_SECRETS = 20_000;
 
 interface Tenant {
-  readonly secrets: readonly string[];
+  readonly secrets: readonly unknown[];
+  /** By the places of the secrets. */
   readonly fingerprints: readonly string[];
   readonly scheme: Scheme;
 }
 
-export interface TenantSchemeOptions {
+export interface TenantSchemeOptions<Secret> {
   /** The source's. */
   readonly name: string;
-  readonly secretsOf: TenantSecrets;
-  readonly make: (secrets: readonly string[]) => Scheme;
+  readonly secretsOf: TenantSecrets<Secret>;
+  readonly make: (secrets: readonly Secret[]) => Scheme;
   /** Where the signature covers the path, one secret may be of several tenants: no callback fits two of them. */
   readonly signsPath: boolean;
+  /** Default: `signature_mismatch`. */
+  readonly mismatch?: SecretMismatch | undefined;
+  /** What makes two secrets one, by which they are told apart; undefined for what is no secret. Default: the text. */
+  readonly materialOf?: (given: unknown) => string | Uint8Array | undefined;
   readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
 }
 
@@ -48,15 +59,14 @@ export interface TenantSchemeOptions {
  * A secret is of the tenant for which this process has verified it first. Under another tenant it is refused, unless the
  * first one has lost it: a recorded callback would run once for each of them.
  */
-export function createTenantScheme(options: TenantSchemeOptions): Scheme {
-  const { name, make, signsPath, warn } = options;
+export function createTenantScheme<Secret = string>(options: TenantSchemeOptions<Secret>): Scheme {
+  const { name, make, signsPath, mismatch = "signature_mismatch", warn } = options;
   async function load(id: string): Promise<Tenant | undefined> {
-    const secrets = await secretsOfTenant(id, options);
-    if (secrets.length === 0) return undefined;
-    return { secrets, fingerprints: secrets.map(fingerprint), scheme: make(secrets) };
+    const { secrets, fingerprints } = await secretsOfTenant(id, options);
+    return secrets.length === 0 ? undefined : { secrets, fingerprints, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
-    name: `${name}: secret`,
+    name: `the function \`secret\` of ${name}`,
     mostKnown: MOST_TENANTS,
     mostUnknown: MOST_UNKNOWN,
     mostFetches: MOST_LOOKUPS,
@@ -72,33 +82,36 @@ export function createTenantScheme(options: TenantSchemeOptions): Scheme {
     return undefined;
   }
 
-  /** The verdict on a callback of a tenant, unless the secret that verified it is another tenant's too. */
+  /** The verdict on a callback of a tenant, unless a secret that verified it is another tenant's too. */
   async function ofOne(id: string, tenant: Tenant, verdict: VerificationResult, body?: HeldBody) {
-    const [used] = "verified" in verdict ? verdict.verified : [];
-    const secret = used && tenant.fingerprints[used.index];
-    if (signsPath || secret === undefined) return verdict;
-    const other = await otherOwner(id, secret, body);
-    if (other === undefined) return verdict;
-    warn?.({ source: name, tenants: [other, id] }, SHARED);
-    const detail = `${other} and ${id} have one secret; the path is not signed, so a callback of one could be sent to the other`;
-    return refused("signature_mismatch", { detail });
+    if (signsPath || !("verified" in verdict)) return verdict;
+    for (const { index } of verdict.verified) {
+      const secret = tenant.fingerprints[index];
+      const other = secret && (await otherOwner(id, secret, body));
+      if (!other) continue;
+      const [first, second] = [other, id].map((one) => tenantIn({ params: JSON.parse(one) }));
+      warn?.({ source: name, tenants: [first, second] }, SHARED);
+      const detail = `${first} and ${second} have one secret; the path is not signed, so a callback of one could be sent to the other`;
+      return refused(mismatch, { detail });
+    }
+    return verdict;
   }
 
   async function verify(request: SignedRequest): Promise<VerificationResult> {
     const id = JSON.stringify(request.params ?? {});
     const body = request.bodyReservation;
     const tenant = await tenants.get(id, body);
-    if (tenant === undefined) return unknownTenant(id);
+    if (tenant === undefined) return unknownTenant(request, mismatch);
     const verdict = await tenant.scheme.verify(request);
-    if (!isRefused(verdict) || verdict.code !== "signature_mismatch") return ofOne(id, tenant, verdict, body);
+    if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(id, tenant, verdict, body);
     const renewed = await tenants.renewed(id, body);
-    if (renewed === undefined) return unknownTenant(id);
-    const isSame = renewed.secrets.join("\n") === tenant.secrets.join("\n");
-    return isSame ? verdict : ofOne(id, renewed, await renewed.scheme.verify(request), body);
+    if (renewed === undefined) return unknownTenant(request, mismatch);
+    if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return verdict;
+    return ofOne(id, renewed, await renewed.scheme.verify(request), body);
   }
 
   return {
-    challenge: 'Signature realm="callbacks"',
+    challenge: `${mismatch === "signature_mismatch" ? "Signature" : "Token"} realm="callbacks"`,
     isCostly: true,
     verify: (request) =>
       verify(request).catch((error: unknown) => {
@@ -111,25 +124,40 @@ export function createTenantScheme(options: TenantSchemeOptions): Scheme {
 const SHARED =
   "two tenants of a source have one secret, so that a callback of one could be sent to the other; the second one is " +
   "refused. Give each tenant a secret of its own, or use a source without parameters in its path";
-const NO_TEXT =
-  "the function `secret` of a source returned what is no text and no list of texts; the tenant counts as unknown. " +
+const NO_SECRET =
+  "the function of a source's secrets returned what is no secret and no list of secrets; the tenant counts as unknown. " +
   "If it looks in an object, check the name with Object.hasOwn, or use a Map";
 
-/** None where the function gives none, or anything but texts: an object's own `constructor` is the name of no tenant. */
-async function secretsOfTenant(
+/** None where the function gives none, or anything but secrets: an object's own `constructor` is the name of no tenant. */
+async function secretsOfTenant<Secret>(
   id: string,
-  { secretsOf, name, warn }: TenantSchemeOptions,
-): Promise<string[]> {
+  { secretsOf, name, materialOf = textOf, warn }: TenantSchemeOptions<Secret>,
+): Promise<Omit<Tenant, "scheme"> & { readonly secrets: readonly Secret[] }> {
   const params: PathParameters = JSON.parse(id);
   const given: unknown = await secretsOf({ params });
   const secrets = [given].flat().filter((secret) => secret !== undefined && secret !== null);
-  if (secrets.every((secret) => typeof secret === "string")) return secrets;
-  warn?.({ source: name, tenant: id }, NO_TEXT);
-  return [];
+  const materials = secrets.map(materialOf);
+  const known = materials.filter((material) => material !== undefined);
+  if (known.length === secrets.length)
+    return { secrets: secrets as Secret[], fingerprints: known.map(fingerprint) };
+  warn?.({ source: name, tenant: tenantIn({ params }) }, NO_SECRET);
+  return { secrets: [], fingerprints: [] };
 }
 
-const fingerprint = (secret: string) => createHash("sha256").update(secret).digest("base64");
+const textOf = (given: unknown) => (typeof given === "string" ? given : undefined);
+const fingerprint = (material: string | Uint8Array) => createHash("sha256").update(material).digest("base64");
 
-function unknownTenant(id: string): Refused {
-  return refused("signature_mismatch", { detail: `the function \`secret\` knows no secret for ${id}` });
+/** Refused because the function gave no secret for the tenant of the path. */
+export interface UnknownTenant extends Refused {
+  readonly isTenantUnknown: true;
+}
+
+function unknownTenant(request: SignedRequest, mismatch: SecretMismatch): UnknownTenant {
+  const detail = `the function \`secret\` returned none for ${tenantIn(request)}`;
+  return { ...refused(mismatch, { detail }), isTenantUnknown: true };
+}
+
+/** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */
+export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string {
+  return Object.values(params).join("/");
 }

@@ -1,6 +1,6 @@
 import type { Clock, Refused } from "../../domain/index.ts";
 import type { HmacData, TimestampUnit } from "./hmac-data.ts";
-import type { Refuse } from "./hmac-refusal.ts";
+import { quoted, type Refuse } from "./hmac-refusal.ts";
 import type { DistinctHeaders } from "./scheme.ts";
 
 export interface SentTimestamp {
@@ -28,7 +28,8 @@ export function compileTimestamp(
   const { unit, toleranceSeconds, direction = "both" } = rule;
   const field = signature.fields?.timestamp;
   const headers = rule.header === undefined ? [] : [rule.header].flat();
-  const name = field === undefined ? headers.join(" or ") : `${signature.header}: \`${field}\``;
+  const name =
+    field === undefined ? quoted(headers, " or ") : `${quoted([signature.header].flat())}: \`${field}\``;
   if (name === "") throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
   const parse = createParser(name, unit, refuse);
   const read: TimestampCheck["read"] =
@@ -65,7 +66,7 @@ function createHeaderReader(names: readonly string[], parse: Parse, refuse: Refu
       const values = headers[key];
       if (values === undefined) continue;
       if (values.length > 1)
-        return refuse("timestamp_missing", `${name}: stands ${values.length} times, expected once`);
+        return refuse("timestamp_missing", `\`${name}\`: stands ${values.length} times, expected once`);
       if (values[0] === "") continue;
       return parse(values[0]);
     }

@@ -41,5 +41,5 @@ function propertyOf(body: Uint8Array, property: string): string | Refused {
   if (isRefused(parsed)) return refused("jwt_malformed", { detail: `the body: ${parsed.code}` });
   const token = Object.hasOwn(parsed.object, property) ? parsed.object[property] : undefined;
   if (typeof token === "string" && token !== "") return token;
-  return { ...missingCredential("token_missing"), detail: `${property}: missing from the body` };
+  return { ...missingCredential("token_missing"), detail: `\`${property}\`: missing from the body` };
 }

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "node:querystring";
 import { isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
-import { parseForm } from "../contract/form.ts";
+import { isForm, parseForm } from "../contract/form.ts";
+import { sha256Hex } from "../contract/parse-body.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import { decodeExactly } from "./encoding.ts";
 import type { HmacData } from "./hmac-data.ts";
@@ -44,14 +45,17 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
         return refuse("signature_malformed", "the request's target has a character that cannot be sent");
       const fields = signedFields(request);
       if (typeof fields !== "string") return fields;
-      const contents = spellings(origin() + request.target).map((url) => Buffer.from(url + fields));
+      const url = origin() + request.target;
+      const contents = spellings(url).map((one) => Buffer.from(one + fields));
       const [claimed = Buffer.of()] = claims.digests;
       const index = digesters.findIndex((digest) => {
         const matches = contents.map((content) => timingSafeEqual(digest(content), claimed));
         return matches.includes(true);
       });
-      if (index >= 0) return { verified: [{ method: "hmac", index }] };
-      const detail = `${HEADER}: made with another auth token, for another address, or over another form`;
+      // Names and values stand in a row: the same signature fits other forms.
+      if (index >= 0)
+        return { verified: [{ method: "hmac", index }], signedSha256: sha256Hex(Buffer.from(url + fields)) };
+      const detail = `\`${HEADER}\`: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);
     },
   };
@@ -63,12 +67,12 @@ function signedFields(request: SignedRequest): string | Refused {
   const start = target.indexOf("?");
   const hash = start === -1 ? null : new URLSearchParams(target.slice(start + 1)).get("bodySHA256");
   if (hash !== null)
-    return isHashOf(body, hash) ? "" : refuse("signature_mismatch", "bodySHA256: is of another body");
+    return isHashOf(body, hash) ? "" : refuse("signature_mismatch", "`bodySHA256`: is of another body");
   if (body.length === 0) return "";
   // Read as another format than it was signed in, the same bytes would be another event.
   const [type = ""] = (headers["content-type"]?.[0] ?? "").split(";", 1);
-  if (type.trim().toLowerCase() !== FORM)
-    return refuse("signature_malformed", `Content-Type: expected ${FORM}, or bodySHA256 in the address`);
+  if (type.trim().toLowerCase() !== FORM || !isForm(body))
+    return refuse("signature_malformed", `\`Content-Type\`: expected ${FORM}, or bodySHA256 in the address`);
   const form = parseForm(body);
   return isRefused(form) ? refuse("signature_malformed", `the form: ${form.code}`) : inARow(form.value);
 }

@@ -43,11 +43,11 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
     async verify(request) {
       const [serial = "", ...more] = request.headers[SERIAL_HEADER] ?? [];
       if (request.headers[SIGNATURE_HEADER] === undefined)
-        return { ...missingCredential("signature_missing"), detail: "Wechatpay-Signature: missing" };
+        return { ...missingCredential("signature_missing"), detail: "`Wechatpay-Signature`: missing" };
       if (more.length > 0)
-        return refused("signature_malformed", { detail: "Wechatpay-Serial: expected once" });
+        return refused("signature_malformed", { detail: "`Wechatpay-Serial`: expected once" });
       if (configured !== undefined && known.has(serial)) return configured.verify(request);
-      const unknown = refused("signature_mismatch", { detail: "Wechatpay-Serial: no such key" });
+      const unknown = refused("signature_mismatch", { detail: "`Wechatpay-Serial`: no such key" });
       if (!CERTIFICATE_SERIAL.test(serial)) return unknown;
       try {
         const scheme = await fetched.get(serial, request.bodyReservation);

@@ -1,4 +1,11 @@
-import { causesOf, DatabaseErrorInHandler, StoreError, type StoreErrorReason } from "../store-errors.ts";
+import {
+  causesOf,
+  DatabaseErrorInHandler,
+  EventLocked,
+  LOCK_NOT_AVAILABLE,
+  StoreError,
+  type StoreErrorReason,
+} from "../store-errors.ts";
 
 /** The connection was lost during a statement, whose outcome is unknown. */
 export class ConnectionLost extends Error {
@@ -9,13 +16,6 @@ export class ConnectionLost extends Error {
 export class NoConnection extends Error {
   override readonly name = "NoConnection";
 }
-
-/** The record of the event is locked by another delivery that has not ended yet. */
-export class EventLocked extends Error {
-  override readonly name = "EventLocked";
-}
-
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): serialization failure,
@@ -72,6 +72,8 @@ const READ_ONLY = "25006";
  * the record was written in it.
  */
 export function classifyHandlerError(error: unknown): unknown {
+  // The handler has not run.
+  if (error instanceof EventLocked) return error;
   if (transientReason(error) === undefined) return error;
   if (![STATEMENT_CANCELLED, READ_ONLY].includes(sqlState(error) ?? ""))
     return new DatabaseErrorInHandler(error);

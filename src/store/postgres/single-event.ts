@@ -9,8 +9,9 @@ import {
 } from "../handler-transaction.ts";
 import { type Completion, duplicateOf, type OnceOptions, type OnceResult, type OnceScope } from "../once.ts";
 import type { NewRecord } from "../records.ts";
+import { EventLocked } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { classifyHandlerError, EventLocked } from "./database-errors.ts";
+import { classifyHandlerError } from "./database-errors.ts";
 import {
   completionStatements,
   insertNotification,

@@ -34,8 +34,8 @@ export interface Answer {
 /** What the platform makes of one answer. */
 export type Verdict = "acknowledged" | "again" | "wrong";
 
-/** Answers after which a platform sends the event again: the receiver's faults, too much at a time, and what came too slowly. */
-const AGAIN = new Set([408, 429, 500, 503]);
+/** After these a platform sends the event again: the receiver's faults, a balancer's, overload, and slow requests. */
+const AGAIN = new Set([408, 429, 500, 502, 503]);
 const ACCOUNTS = 16;
 
 /** The platform's own book: what it sent, and what it was told of it. */
@@ -48,13 +48,18 @@ export class Book {
   readonly #name: string;
   readonly type: string;
   readonly #secret: string;
+  readonly #mayBeAccepted: boolean;
   #acknowledged = 0;
 
-  /** @param name begins each id, so that several books fit into one database */
-  constructor(name: string, type: string, secret: string) {
+  /**
+   * @param name begins each id, so that several books fit into one database
+   * @param rules `mayBeAccepted`: the source may answer before its handler has committed
+   */
+  constructor(name: string, type: string, secret: string, { mayBeAccepted = false } = {}) {
     this.#name = name;
     this.type = type;
     this.#secret = secret;
+    this.#mayBeAccepted = mayBeAccepted;
   }
 
   /** How many events were answered 200 at least once. */
@@ -119,8 +124,7 @@ export class Book {
       this.wrong.push(`${this.idOf(number)}: 200 ${text}`);
       return "wrong";
     }
-    if (!page.isAcknowledged) this.#acknowledged += 1;
-    page.isAcknowledged = true;
+    this.acknowledge(number);
     if (said.status === "success") {
       page.successes += 1;
       page.result = JSON.stringify(said.data);
@@ -128,12 +132,19 @@ export class Book {
     return "acknowledged";
   }
 
-  /** The only two answers that acknowledge an event, character for character. */
+  /** The only answers that acknowledge an event, character for character. */
   #expected(number: number, status: string): string {
     const data = { posted: this.idOf(number), cents: this.entryOf(number).cents };
-    return JSON.stringify(
-      status === "success" ? { status: "success", data } : { status: "already_processed" },
-    );
+    if (status === "success") return JSON.stringify({ status, data });
+    const isAccepted = this.#mayBeAccepted && status === "accepted";
+    return JSON.stringify({ status: isAccepted ? status : "already_processed" });
+  }
+
+  /** The event was answered with success, whatever the answer said of it: a batch has one answer for all. */
+  acknowledge(number: number): void {
+    const page = this.#page(number);
+    if (!page.isAcknowledged) this.#acknowledged += 1;
+    page.isAcknowledged = true;
   }
 
   /** No answer came: the connection was refused, or cut. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "../../../src/index.ts";
+import { code, mail, shop } from "./sources.ts";
 
 /**
  * The handlers of the fault rounds. Each event leaves one effect, two rows of double entry, two balances and one
@@ -14,6 +15,10 @@ const FAILING_PERCENT = Number(process.env.LEDGER_FAILING_PERCENT ?? "30");
 const LAST_WORDS = process.env.LEDGER_LAST_WORDS ?? "";
 const CRASH_MS = 200;
 const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
+/** How long the outside work of `ledger_outside` takes. */
+const OUTSIDE_MS = Number(process.env.LEDGER_OUTSIDE_MS ?? "0");
+/** Each source is there where its round sets its variable. */
+const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_CODE } = process.env;
 
 const LEDGER: Migration = {
   name: "ledger",
@@ -80,8 +85,30 @@ type Handle = (run: Run) => Promise<{ posted: string; cents: number }>;
 const ledger = (type: string, handle: Handle, migrations: readonly Migration[] = []) =>
   defineHandler({ type, data: posting, migrations, handle });
 
+const SOURCES = {
+  ...(LEDGER_SHOP_ANSWER !== undefined && { shop: shop(LEDGER_SHOP_ANSWER) }),
+  ...(LEDGER_MAIL_KEY !== undefined && { mail: mail(LEDGER_MAIL_KEY) }),
+  ...(LEDGER_CODE !== undefined && { code: code() }),
+};
+
+/** The handlers of the sources beside the platform; each reads what its platform sends. */
+const OF_SOURCES = [
+  defineHandler({
+    source: "shop",
+    type: "ledger_outside",
+    data: z.object({ data: z.object({ object: posting }) }).transform(({ data }) => data.object),
+    // Outside work belongs here: in `handle` it would hold the one writer of SQLite.
+    prepare: () => sleep(OUTSIDE_MS, null),
+    handle: post,
+  }),
+  defineHandler({ source: "mail", type: "ledger_posting", data: posting, handle: post }),
+  defineHandler({ source: "code", type: "ledger_posting", data: posting, handle: post }),
+].filter(({ source }) => source in SOURCES);
+
 export default defineConfig({
+  sources: SOURCES,
   handlers: [
+    ...OF_SOURCES,
     ledger("ledger_posting", post, [LEDGER]),
     ledger("ledger_transfer", transfer),
     ledger("ledger_shaky", async (run) => {

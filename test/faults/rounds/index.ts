@@ -1,4 +1,6 @@
+import { batches } from "./batch.ts";
 import { CROWD_ROUNDS } from "./crowd.ts";
+import { DEADLINE_ROUNDS } from "./deadline.ts";
 import { DISK_ROUNDS } from "./disk.ts";
 import { ends } from "./ends.ts";
 import { failover } from "./failover.ts";
@@ -6,6 +8,7 @@ import { forgedFlood } from "./forged-flood.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostile } from "./hostile.ts";
 import { killAnytime, killAtSteps } from "./kill.ts";
+import { largeBodies } from "./large-bodies.ts";
 import { NEIGHBOUR_ROUNDS } from "./neighbours.ts";
 import { overload } from "./overload.ts";
 import { POSTGRES_ROUNDS } from "./postgres.ts";
@@ -43,6 +46,10 @@ export const ROUNDS: readonly Round[] = [
   ...UNRULY_ROUNDS,
   ends("sqlite", [1]),
   ends("postgres", [2, 1]),
+  batches("sqlite", 50),
+  batches("postgres", 50),
+  ...DEADLINE_ROUNDS,
+  largeBodies,
   ...CROWD_ROUNDS,
   ...STRANGER_ROUNDS,
   hostile,

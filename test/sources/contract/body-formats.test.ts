@@ -53,6 +53,39 @@ describe("a form", () => {
     );
   });
 
+  it("a form of any bytes is decoded as decodeURIComponent decodes it, and refused where that throws", () => {
+    const parts = fc.oneof(
+      fc.constantFrom("%", "%4", "%4g", "%zz", "+", "%2B", "%41", "%c3%A9", "é", "%00", "%25", "a"),
+      fc.string({ unit: "binary-ascii" }).map((text) => text.replaceAll(/[&=]/g, "")),
+      fc.nat(255).map((byte) => `%${byte.toString(16).padStart(2, "0")}`),
+    );
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 8 }), (texts) => {
+        const value = texts.join("");
+        let expected: string | undefined;
+        try {
+          expected = decodeURIComponent(value.replaceAll("+", " "));
+        } catch {}
+        const found = decode({ body: "form" }, `a=${value}`);
+        if (expected === undefined) expect(found).toMatchObject({ kind: "refused" });
+        else expect(found).toEqual({ value: { a: expected } });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("a form of escapes costs about what a form of letters of the same length costs", () => {
+    const fastest = (form: string) => {
+      const times = Array.from({ length: 9 }, () => {
+        const start = performance.now();
+        decode({ body: "form" }, form);
+        return performance.now() - start;
+      });
+      return Math.min(...times);
+    };
+    expect(fastest(`a=${"%41".repeat(100_000)}`)).toBeLessThan(10 * fastest(`a=${"x".repeat(300_000)}`));
+  });
+
   it("holds JSON in a field where the platform sends it so", () => {
     const body = `payload=${encodeURIComponent('{"n":12345678901234567890}')}`;
     expect(decode({ body: { form: "payload" } }, body)).toEqual({ value: { n: "12345678901234567890" } });
@@ -87,6 +120,8 @@ describe("a multipart form", () => {
     ],
     ["too many parts", part("a", "1").repeat(1_001), END],
     ["no boundary at all", "", ""],
+    ["a text before its first boundary", `note\r\n${part("a", "1")}`, END],
+    ["a line break before its first boundary", `\r\n${part("a", "1")}`, END],
   ])("a multipart form with %s is refused", (_, parts, end) => {
     expect(decode({ body: "multipart" }, parts + end, multipart)).toMatchObject({ code: "body_malformed" });
   });

@@ -137,6 +137,37 @@ describe("the time of an event", () => {
   });
 });
 
+describe("a time that does not count", () => {
+  const timeAt = (at: string, isSigned?: boolean) => {
+    const timestamp = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
+    const request = requestOf(
+      { id: "1", type: "t", at: RECEIVED - 60 },
+      { headers: { "X-Time": String(RECEIVED - 60) }, target: `/?at=${RECEIVED - 60}` },
+    );
+    return eventsOf(contractOf({ ...SIMPLE, timestamp }), request)[0]!.json.timestamp;
+  };
+
+  it.each([["header.X-Time"], ["query.at"]])("a time at %s counts only where it is signed", (at) => {
+    expect(timeAt(at)).toBe(RECEIVED);
+    expect(timeAt(at, true)).toBe(RECEIVED - 60);
+  });
+
+  it("a time in the body counts unless the body's own time is not signed", () => {
+    expect(timeAt("body.at")).toBe(RECEIVED - 60);
+    expect(timeAt("body.at", false)).toBe(RECEIVED);
+  });
+
+  it("a time that is more than five minutes ahead is the time of receipt", () => {
+    const of = (at: number) =>
+      eventsOf(
+        contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "seconds" } }),
+        requestOf({ id: "1", type: "t", at }),
+      )[0]!.json.timestamp;
+    expect(of(RECEIVED + 300)).toBe(RECEIVED + 300);
+    for (const at of [RECEIVED + 302, 253_402_300_799]) expect(of(at)).toBe(RECEIVED);
+  });
+});
+
 describe("an event that lacks something", () => {
   it("without an id is refused, and the message names the platform's place", () => {
     expect(contractOf(SIMPLE).read(requestOf({ type: "t" }))).toMatchObject({
@@ -191,34 +222,25 @@ describe("a batch", () => {
     expect(events[1]!.bodySha256).toBe(sha256Hex(Buffer.from('{"id":2,"type":"b"}')));
   });
 
-  it("an item that stands twice is one event", () => {
-    const item = { id: "1", type: "a" };
-    expect(eventsOf(contractOf(BATCH), batchOf(item, { id: "2", type: "a" }, item))).toHaveLength(2);
+  it("an id that stands twice in a batch is one event, with the data of its first item", () => {
+    const items = [
+      { id: "1", type: "a" },
+      { id: "2", type: "a" },
+      { id: "1", type: "b" },
+    ];
+    const events = eventsOf(contractOf(BATCH), batchOf(...items));
+    expect(events.map(({ json }) => json.data)).toEqual(items.slice(0, 2));
   });
 
-  it("different items under one id are different events, of which the first keeps the id", () => {
-    const [first, second] = eventsOf(
-      contractOf(BATCH),
-      batchOf({ id: "1", type: "a" }, { id: "1", type: "b" }),
-    );
-    expect([first!.eventId, second!.eventId]).toEqual(["1", `1#${second!.bodySha256}`]);
-    expect(parseEvent(second!.body)).toMatchObject({ object: { event_id: second!.eventId } });
-  });
-
-  it("an id that has no room for a hash gives way to it", () => {
-    const id = "x".repeat(255);
-    const [, second] = eventsOf(contractOf(BATCH), batchOf({ id, type: "a" }, { id, type: "b" }));
-    expect(second!.eventId).toBe(second!.bodySha256);
-  });
-
-  it("a batch has the same ids when it is sent again, each of them once", () => {
+  it("items whose id has their hash are different events, however often they are sent and in whatever order", () => {
+    const hashed = contractOf({ ...BATCH, id: "{item.id}.{sha256}" });
     const item = fc.record({ id: fc.constantFrom("1", "2"), type: fc.constant("t"), n: fc.nat(2) });
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 12 }), (items) => {
-        const ids = () => eventsOf(contractOf(BATCH), batchOf(...items)).map(({ eventId }) => eventId);
-        expect(ids()).toEqual(ids());
-        expect(new Set(ids()).size).toBe(new Set(items.map((one) => JSON.stringify(one))).size);
-        expect(ids()).toHaveLength(new Set(ids()).size);
+        const ids = (sent: JsonValue[]) => eventsOf(hashed, batchOf(...sent)).map(({ eventId }) => eventId);
+        expect(ids(items)).toHaveLength(new Set(items.map((one) => JSON.stringify(one))).size);
+        expect(ids(items.toReversed()).toSorted()).toEqual(ids(items).toSorted());
+        for (const one of items) expect(ids(items)).toContain(ids([one])[0]);
       }),
     );
   });

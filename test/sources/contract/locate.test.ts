@@ -13,6 +13,7 @@ const reading = (body: unknown, more: Partial<Readable> = {}): Readable => ({
   header: () => undefined,
   query: () => undefined,
   sha256: () => "00ff",
+  bodySha256: () => "of the body",
   url: () => "https://hooks.example.com/api/source/callback",
   ...more,
 });

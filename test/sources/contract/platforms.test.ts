@@ -75,7 +75,7 @@ const SAMPLES: Record<string, Sample> = {
       "X-Shopify-Event-Id": "98880550-7158-44d4-b7cd-2c97c8a091b5",
       "X-Shopify-Triggered-At": "2023-03-29T18:00:27.877041743Z",
     },
-    events: [["98880550-7158-44d4-b7cd-2c97c8a091b5:orders/create", "orders/create", 1_680_112_827]],
+    events: [["98880550-7158-44d4-b7cd-2c97c8a091b5:orders/create", "orders/create"]],
   },
   "Slack's events": {
     contract: {
@@ -283,7 +283,7 @@ const SAMPLES: Record<string, Sample> = {
       id: "header.Twitch-Eventsub-Message-Id",
       isIdSigned: true,
       type: "body.subscription.type",
-      timestamp: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso" },
+      timestamp: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
       data: "body.event",
     },
     body: {

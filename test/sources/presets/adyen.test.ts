@@ -75,6 +75,86 @@ describe("a standard webhook of Adyen", () => {
     expect(scheme.verify(requestOf(body))).toMatchObject({ code });
   });
 
+  it("a standard webhook of Adyen that has one signed item twice has one event, whatever its unsigned fields", () => {
+    const { NotificationRequestItem: item } = signed(ITEM);
+    const variants = ["", "a", "b"].map((reason) => ({ NotificationRequestItem: { ...item, reason } }));
+    expect(eventsOf(contract, posted(...variants)).map(({ eventId }) => eventId)).toEqual([
+      "7914073381342284.AUTHORISATION.true",
+    ]);
+  });
+
+  it.each([
+    ["pspReference", `"${ITEM.pspReference}"`, `${ITEM.pspReference}`],
+    ["pspReference", `"${ITEM.pspReference}"`, `${ITEM.pspReference}.00000000000000000001`],
+    ["success", `"success":"true"`, `"success":true`],
+    ["value", "1130", "1130.0000000000000000000009"],
+    ["value", "1130", '"1130"'],
+    ["value", "1130", "[1130]"],
+  ])("a standard webhook of Adyen is refused where %s %s is spelled %s", (_, right, other) => {
+    const text = JSON.stringify({ notificationItems: [signed(ITEM)] });
+    expect(scheme.verify(requestOf(text))).toHaveProperty("verified");
+    expect(text).toContain(right);
+    expect(scheme.verify(requestOf(text.replace(right, other)))).toMatchObject({
+      code: "signature_malformed",
+    });
+  });
+
+  it("a standard webhook of Adyen is refused where a colon was moved between its signed fields", () => {
+    const item = { ...ITEM, merchantReference: "shop:12:34" };
+    const { NotificationRequestItem: right } = signed(item);
+    expect(scheme.verify(posted({ NotificationRequestItem: right }))).toHaveProperty("verified");
+    const text = [item.pspReference, "", item.merchantAccountCode, item.merchantReference, "1130", "EUR"];
+    const pieces = [...text, item.eventCode, item.success].join(":").split(":");
+    // All ways to cut the signed text into eight fields.
+    const cuts = (from: number, fields: number): string[][] => {
+      if (fields === 1) return [[pieces.slice(from).join(":")]];
+      const ends = Array.from({ length: pieces.length - from - fields + 1 }, (_, more) => from + 1 + more);
+      return ends.flatMap((end) => {
+        const field = pieces.slice(from, end).join(":");
+        return cuts(end, fields - 1).map((rest) => [field, ...rest]);
+      });
+    };
+    const accepted = cuts(0, 8).filter((fields) => {
+      const [psp, originalReference, merchantAccountCode, merchantReference, value, currency] = fields;
+      const moved = {
+        ...right,
+        pspReference: psp,
+        originalReference,
+        merchantAccountCode,
+        merchantReference,
+        amount: { value: /^\d+$/.test(value ?? "") ? Number(value) : value, currency },
+        eventCode: fields[6],
+        success: fields[7],
+      };
+      return "verified" in (scheme.verify(posted({ NotificationRequestItem: moved })) as object);
+    });
+    expect(accepted.map((fields) => fields[3])).toEqual(["shop:12:34"]);
+  });
+
+  it("a report of Adyen is named by a file, whose name alone may hold colons", () => {
+    const pspReference = "report_2022-11-01T00:00:00_2022-11-02T23:59:59.csv";
+    const report = { ...ITEM, eventCode: "REPORT_AVAILABLE", merchantReference: "", pspReference };
+    const { NotificationRequestItem: item } = signed(report);
+    expect(scheme.verify(posted({ NotificationRequestItem: item }))).toHaveProperty("verified");
+    const moved = {
+      ...item,
+      pspReference: "report_2022-11-01T00",
+      originalReference: "00",
+      merchantAccountCode: "00_2022-11-02T23",
+      merchantReference: "59:59.csv::TestMerchant:",
+    };
+    expect(scheme.verify(posted({ NotificationRequestItem: moved }))).toMatchObject({
+      code: "signature_malformed",
+      detail: "merchantReference: holds a colon, which the signed text does not escape",
+    });
+  });
+
+  it("a standard webhook of Adyen without a pspReference is refused", () => {
+    expect(scheme.verify(posted(signed({ ...ITEM, pspReference: "" })))).toMatchObject({
+      code: "signature_malformed",
+    });
+  });
+
   it("a standard webhook of Adyen has an event for each item, under its reference, code and success", () => {
     const request = posted(signed(ITEM), signed({ ...ITEM, eventCode: "CAPTURE", success: "false" }));
     expect(eventsOf(contract, request).map(({ eventId }) => eventId)).toEqual([

@@ -41,7 +41,7 @@ describe("the preset alipay", () => {
     const body = form(FIELDS, { hash: "sha1", type: "RSA" });
     expect(await verify(body)).toMatchObject({
       code: "signature_malformed",
-      detail: "sign_type: expected RSA2",
+      detail: "`sign_type`: expected RSA2",
     });
   });
 
@@ -49,6 +49,36 @@ describe("the preset alipay", () => {
     const body = form(FIELDS);
     for (const other of [`${body}&total_amount=1`, body.replace("ac05", "ac06"), `${body}&notify_id=x`])
       expect(await verify(other)).toMatchObject({ kind: "refused" });
+  });
+
+  it("a notification whose fields are cut elsewhere than where they were signed has no other id or type", async () => {
+    const trade = {
+      ...FIELDS,
+      notify_time: "2026-06-15 20:00:00",
+      out_trade_no: "order-77",
+      subject: "Salt & pepper",
+      trade_no: "2026061522001",
+      trade_status: "TRADE_SUCCESS",
+    };
+    const sent = new URLSearchParams(form(trade));
+    expect(await verify(sent.toString())).toHaveProperty("verified");
+    for (const [name, next] of [
+      ["notify_id", "notify_time"],
+      ["notify_type", "out_trade_no"],
+      ["trade_no", "trade_status"],
+    ] as const) {
+      const merged = new URLSearchParams(sent);
+      merged.set(name, `${trade[name]}&${next}=${trade[next]}`);
+      merged.delete(next);
+      const detail = `${name}: holds \`&\` or \`=\`, which the signed text does not escape`;
+      expect(await verify(merged.toString())).toMatchObject({ code: "signature_malformed", detail });
+    }
+  });
+
+  it("a field whose name holds a separator of the signed text is refused", async () => {
+    const detail = "the name of a field holds `&` or `=`";
+    for (const name of ["a=1&b", "a&b", "a=b"])
+      expect(await verify(form({ ...FIELDS, [name]: "2" }))).toMatchObject({ detail });
   });
 
   it("a trade's status is part of the type, where there is one", () => {

@@ -48,7 +48,7 @@ describe("the preset contentful", () => {
   ])("%s is refused", async (_title, list) => {
     expect(await verifySource(source, signed(list))).toMatchObject({
       code: "signature_malformed",
-      detail: expect.stringContaining("headers: missing or malformed"),
+      detail: expect.stringContaining("`headers`: missing or malformed"),
     });
   });
 

@@ -99,9 +99,7 @@ describe("a source with a verify function of its own", () => {
     expect(wrong({ ...right, verify: "sha256" })).toThrow(
       /custom: `verify`: got string, expected a function/,
     );
-    expect(wrong({ ...right, verfy: 1 })).toThrow(
-      /custom: `verfy`: no such option; there are verify, secret, id/,
-    );
+    expect(wrong({ ...right, verfy: 1 })).toThrow(/custom: `verfy`: no such option; did you mean verify\?/);
     expect(wrong({ ...right, id: undefined })).toThrow(/custom: `id`: got none, expected where it stands/);
     expect(wrong({ ...right, type: [] })).toThrow(/custom: `type`: got \[\], expected where it stands/);
     expect(wrong({ ...right, id: "bodyid" })).toThrow(/"bodyid" is no place such as body.id/);

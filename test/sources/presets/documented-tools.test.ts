@@ -7,6 +7,7 @@ import {
   dropbox,
   front,
   pagerduty,
+  sanity,
   sentry,
   shopify,
   trello,
@@ -230,10 +231,36 @@ describe("Zendesk's trigger", () => {
     expect(eventAt(later).bodySha256).not.toBe(eventAt(ISO).bodySha256);
   });
 
+  it("Zendesk's trigger is read by its signed bytes, whatever its Content-Type says", () => {
+    const body = JSON.stringify({ type: "ticket.created", subject: "x&type=ticket.paid&a=" });
+    const headers = {
+      "X-Zendesk-Webhook-Invocation-Id": "1",
+      "Content-Type": "application/x-www-form-urlencoded",
+    };
+    expect(eventsOf(contract, requestOf(body, { headers }))[0]!.typeOf()).toBe("ticket.created");
+    expect(eventsOf(contract, requestOf("type=ticket.paid", { headers }))[0]!.typeOf()).toBe("ticket.paid");
+  });
+
   it("Zendesk's trigger has one key of its signed bytes under any invocation", () => {
     const other = eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "2" });
     expect(other.bodySha256).toBe(eventAt(ISO, { "X-Zendesk-Webhook-Invocation-Id": "1" }).bodySha256);
   });
+});
+
+it.each([
+  [
+    "Shopify",
+    shopify,
+    { "X-Shopify-Topic": "orders/create", "X-Shopify-Triggered-At": "9999-12-31T00:00:00Z" },
+  ],
+  ["Sentry", sentry, { "Sentry-Hook-Resource": "issue", "Sentry-Hook-Timestamp": "9999999999" }],
+  ["Sanity", sanity, { "sanity-operation": "create", "sanity-transaction-time": "2020-01-01T00:00:00Z" }],
+] as const)("the time in a header of %s is not signed and no event's time", (_, preset, more) => {
+  const contract = openPreset(preset({ secret: SECRET })).contract;
+  const headers = { ...more, "X-Shopify-Event-Id": "1" };
+  const { json } = eventsOf(contract, requestOf({ id: 1 }, { headers }))[0]!;
+  expect([1577836800, 9999999999, 253402214400]).not.toContain(json.timestamp);
+  expect(Object.values(json.headers ?? {})).toContain(Object.values(more)[1]);
 });
 
 describe("Shopify's event", () => {

@@ -39,4 +39,12 @@ describe("a callback of HubSpot", () => {
     expect(ids[0]).toEqual(["100.11.1772625540123", "100.12.1772625540123"]);
     expect(ids[1]).toEqual(ids[0]);
   });
+
+  it("a callback of HubSpot has an event for each object, though their other numbers are the same", () => {
+    const objects = [{ objectId: 1 }, { objectId: 2 }, { fromObjectId: 1, toObjectId: 2 }];
+    const ids = eventsOf(contract, requestOf(objects.map((more) => ({ ...EVENT, ...more })))).map(
+      ({ eventId }) => eventId,
+    );
+    expect(ids).toEqual(["1", "2", "1.2"].map((end) => `100.11.1772625540123.${end}`));
+  });
 });

@@ -94,7 +94,7 @@ describe("a source with a public key", () => {
     const verdict = (id: string) => scheme.verify(sent(BODY, { headers: headers(id) }));
     expect(await verdict("key-1")).toMatchObject({ verified: [{ index: 1 }] });
     expect(await verdict("key-0")).toMatchObject({ code: "signature_mismatch" });
-    expect(await verdict("key-2")).toMatchObject({ detail: "X-Acme-Key: no such key" });
+    expect(await verdict("key-2")).toMatchObject({ detail: "`X-Acme-Key`: no such key" });
   });
 
   it.each([
@@ -115,9 +115,10 @@ describe("a source with a public key", () => {
 
 describe("a source with HTTP Message Signatures", () => {
   const SECRET = "a shared secret of the sender";
+  const ACME_KEYS = [{ id: "acme-1", algorithm: "hmac-sha256" as const, key: SECRET }];
   const OPTIONS: MessageSignatureSourceOptions = {
     ...CONTRACT,
-    keys: [{ id: "acme-1", algorithm: "hmac-sha256", key: SECRET }],
+    keys: ACME_KEYS,
   };
 
   function signed(created = Number(SECONDS)) {
@@ -147,7 +148,7 @@ describe("a source with HTTP Message Signatures", () => {
   });
 
   it("a shared secret is kept from logs, and a public key is not", () => {
-    const keys = [...OPTIONS.keys, { id: "b", algorithm: "ed25519" as const, key: pem(ed25519) }];
+    const keys = [...ACME_KEYS, { id: "b", algorithm: "ed25519" as const, key: pem(ed25519) }];
     expect(messageSignatures({ ...OPTIONS, keys }).secrets).toEqual([SECRET]);
   });
 

@@ -28,6 +28,28 @@ async function eventsIn(definition: SourceDefinition, { headers, body }: ReturnT
   return verifiedEvents(definition, requestOf(body, { target: TARGET, headers }));
 }
 
+const object = (fields: object) => expect.objectContaining(fields);
+const WITH_FIELDS = [
+  ["push", PRESETS.github, { ref: expect.any(String), commits: [object({ id: expect.any(String) })] }],
+  ["pull_request", PRESETS.github, { action: "opened", number: 1, pull_request: object({ number: 1 }) }],
+  ["issues", PRESETS.github, { action: "opened", issue: object({ title: expect.any(String) }) }],
+  ...[
+    ["invoice.paid", { object: "invoice", amount_paid: 1_000, status: "paid" }] as const,
+    ["checkout.session.completed", { object: "checkout.session", payment_status: "paid" }] as const,
+    ["payment_intent.succeeded", { object: "payment_intent", amount_received: 1_000 }] as const,
+    ["customer.subscription.updated", { object: "subscription", status: "active" }] as const,
+  ].map(([type, fields]) => [type, PRESETS.stripe, { data: { object: object(fields) } }] as const),
+] as const;
+
+it.each(WITH_FIELDS)(
+  "the sample of %s has the fields that its platform documents",
+  async (type, preset, data) => {
+    const source = preset({ secret: SECRET });
+    const [event] = await eventsIn(source, sampleOf(source, type));
+    expect(event?.json).toMatchObject({ event_type: type, data });
+  },
+);
+
 /** A type that the platform could send; any text for most. */
 const TYPES: Readonly<Record<string, string>> = {
   airtable: "notification",

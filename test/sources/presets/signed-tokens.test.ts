@@ -65,6 +65,10 @@ describe("a callback of FusionAuth", () => {
   it("needs a secret or a public key, and an algorithm that there is", () => {
     expect(() => fusionauth({})).toThrow("fusionauth: `secret`: got none");
     expect(() => fusionauth({ publicKey: "abc" })).toThrow("fusionauth: `publicKey`: holds no PEM block");
+    const mismatched = { publicKey: pem(rsa), algorithm: "ES256" } as const;
+    expect(() => fusionauth(mismatched)).toThrow(
+      'block 1: got rsa 2048 bits, expected an EC key on P-256 for `algorithm: "ES256"`',
+    );
     const wrong = { publicKey: pem(rsa), algorithm: "HS256" as never };
     expect(() => fusionauth(wrong)).toThrow("fusionauth: `algorithm`");
   });
@@ -104,6 +108,8 @@ describe("a callback of Wix", () => {
 
   it("needs a public key of RSA", () => {
     expect(() => wix({ publicKey: "abc" })).toThrow("wix: `publicKey`: holds no PEM block");
-    expect(() => wix({ publicKey: pem(ed25519 as never) })).toThrow("wix: `publicKey`: block 1");
+    expect(() => wix({ publicKey: pem(ed25519 as never) })).toThrow(
+      "wix: `publicKey`: block 1: got ed25519, expected an RSA key of at least 2048 bits for RS256",
+    );
   });
 });

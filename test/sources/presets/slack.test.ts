@@ -65,6 +65,17 @@ describe("a callback of Slack", () => {
     expect(next.eventId).not.toBe(first.eventId);
   });
 
+  it("a callback of Slack is read by its signed bytes, whatever its Content-Type says", async () => {
+    const text = "hi&command=/refund&trigger_id=made-up&z=";
+    const body = JSON.stringify({ event_id: "Ev1", event: { type: "message", text } });
+    for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain"]) {
+      const event = await eventOf(body, type);
+      expect([event.eventId, event.typeOf()]).toEqual(["Ev1", "message"]);
+      const command = await eventOf("command=%2Fdeploy&trigger_id=t1", type);
+      expect([command.eventId, command.typeOf()]).toEqual(["t1", "/deploy"]);
+    }
+  });
+
   it("a callback of Slack is answered without a body, which Slack would show", () => {
     const { contract } = openPreset(preset);
     const outcome = { kind: "success", result: { text: "hello" } } as const;

@@ -36,7 +36,7 @@ describe("a callback of Twilio", () => {
     ["escaped as by Node's querystring", `${ADDRESS}?name=O'Neil`.replace("'", "%27")],
   ])("a callback of Twilio is accepted where the address was signed %s", (_, text) => {
     const request = posted({ text, target: "/api/twilio/callback?name=O'Neil" });
-    expect(scheme.verify(request)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
+    expect(scheme.verify(request)).toMatchObject({ verified: [{ method: "hmac", index: 0 }] });
   });
 
   it.each([
@@ -67,7 +67,22 @@ describe("a callback of Twilio", () => {
     const request = posted({ text: `${ADDRESS}{"a":1}`, body: '{"a":1}', type: "application/json" });
     expect(scheme.verify(request)).toMatchObject({
       code: "signature_malformed",
-      detail: "Content-Type: expected application/x-www-form-urlencoded, or bodySHA256 in the address",
+      detail: "`Content-Type`: expected application/x-www-form-urlencoded, or bodySHA256 in the address",
+    });
+  });
+
+  it("a callback of Twilio whose body is hashed in the address is read as JSON, whatever its Content-Type", () => {
+    const body = '{"type":"signed","a":"x&MessageStatus=delivered&b="}';
+    for (const type of ["application/json", FORM, "text/plain"]) {
+      const read = contract.read(requestOf(body, { headers: { "Content-Type": type } }));
+      expect(read).toMatchObject({ event: { json: { event_type: "signed" } } });
+    }
+  });
+
+  it("a callback of Twilio that is signed as a form is refused where it would be read as JSON", () => {
+    const body = '{"type":"x"}=1';
+    expect(scheme.verify(posted({ text: `${ADDRESS}{"type":"x"}1`, body }))).toMatchObject({
+      code: "signature_malformed",
     });
   });
 

@@ -77,7 +77,7 @@ describe("the preset wechat-pay", () => {
     const { scheme } = opened(wechatPay(OPTIONS));
     expect(await scheme.verify(callback(eventOf(), { serial: "7132D72A" }))).toMatchObject({
       code: "signature_mismatch",
-      detail: "Wechatpay-Serial: no such key",
+      detail: "`Wechatpay-Serial`: no such key",
     });
   });
 

@@ -55,6 +55,15 @@ function retries(hours: number | null): string {
   return hours === 0 ? "none" : `for ${hours} h`;
 }
 
+/** The counts of a quarter of an hour are kept together: the time is that of its begin. */
+function LastCallback({ at }: { readonly at: string }) {
+  return (
+    <>
+      after <Time at={at} />
+    </>
+  );
+}
+
 /** What came in the last 24 hours, and whether it was answered in time. */
 export function SourceActivity({ source }: { readonly source: SourceView }) {
   const { last_callback_at, outcomes, p99_ms } = source.activity;
@@ -69,7 +78,7 @@ export function SourceActivity({ source }: { readonly source: SourceView }) {
       ) : (
         <Facts
           of={[
-            ["Last callback", <Time key="last" at={last_callback_at} relative />],
+            ["Last callback", <LastCallback key="last" at={last_callback_at} />],
             ...GROUPS.map(({ name, label }) => [label, groups[name]] as const),
             ["p99", deadline === null ? milliseconds(p99_ms) : `${milliseconds(p99_ms)} of ${deadline} s`],
           ]}

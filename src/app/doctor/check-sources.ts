@@ -1,0 +1,65 @@
+import { type Config, ConfigError, secretVariables } from "../../config/index.ts";
+import {
+  answerMode,
+  answerWarnings,
+  type ConfiguredSource,
+  configuredSources,
+  sourceUrl,
+} from "../configured-sources.ts";
+import { bodyLimitWarnings } from "../source-bounds.ts";
+import { type Finding, failure, ok, warning } from "./check-secrets.ts";
+
+const ABOUT = "sources";
+
+/** The sources beside the platform: a line for each, and what would keep its callbacks out. */
+export async function checkSources(config: Config): Promise<Finding[]> {
+  let configured: readonly ConfiguredSource[];
+  try {
+    configured = await configuredSources(config);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map((problem) => failure(ABOUT, problem));
+  }
+  const warnings = [
+    ...bodyLimitWarnings(config, configured),
+    ...answerWarnings(configured),
+    ...rateWarnings(config, configured),
+  ];
+  return [
+    ...configured.map((source) => ok(ABOUT, describe(source, config))),
+    ...warnings.map((text) => warning(ABOUT, text)),
+  ];
+}
+
+function describe(source: ConfiguredSource, config: Config): string {
+  const { name, definition } = source;
+  const mode = answerMode(definition);
+  const answer = typeof mode === "string" ? mode : `within ${mode.withinMs} ms`;
+  const url = sourceUrl(source, config.baseUrl);
+  return `${name}: ${url}, preset ${definition.preset}, ${secretsText(source, config)}, answer ${answer}`;
+}
+
+function secretsText({ name, definition }: ConfiguredSource, { sources }: Config): string {
+  if (definition.hasTenantSecrets) return "secrets of its tenants";
+  const count = definition.secrets.length;
+  if (count === 0) return definition.learns ? "a secret that the platform sends" : "no secret";
+  const isOfEnvironment = sources.presets.some((preset) => preset.name === name);
+  if (isOfEnvironment) return secretVariables(name).slice(0, count).join(" and ");
+  return count === 1 ? "1 secret" : `${count} secrets`;
+}
+
+const MINUTE_SECONDS = 60;
+/** Platforms send their callbacks from few addresses, and many at once. */
+const FEW_A_MINUTE = 10;
+
+function rateWarnings({ limits }: Config, configured: readonly ConfiguredSource[]): string[] {
+  const { callback } = limits;
+  if (callback === null || (callback.points * MINUTE_SECONDS) / callback.windowSeconds > FEW_A_MINUTE)
+    return [];
+  const names = configured.filter((source) => source.limits?.rate === undefined).map(({ name }) => name);
+  if (names.length === 0) return [];
+  return [
+    `RATE_LIMIT_CALLBACK lets ${callback.points} callbacks in ${callback.windowSeconds} s through from one address, also to ` +
+      `${names.join(", ")}; further ones get 429. Raise it, or set a rate of the source (docs/source-settings.md)`,
+  ];
+}

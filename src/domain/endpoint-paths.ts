@@ -1,0 +1,65 @@
+import { PLATFORM, type Version } from "./event.ts";
+
+export interface CallbackPath {
+  /** The source's name. */
+  readonly source: string;
+  readonly path: string;
+  readonly version: Version | "by_header";
+}
+
+/** A source other than the platform, and the path that was chosen for it. */
+export type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
+
+/** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
+export interface EndpointPaths {
+  readonly callbacks: readonly CallbackPath[];
+  readonly redirect: string;
+  /** Absent where the platform has no address at which a flow could start. */
+  readonly start?: string;
+  readonly done: string;
+  /** Where listeners get the captured callbacks; served only with CAPTURE=on. */
+  readonly capture: string;
+}
+
+interface EndpointOptions {
+  readonly startsFlows?: boolean;
+  /** Whether the specification's platform is a source. */
+  readonly servesPlatform?: boolean;
+  readonly sources?: readonly SourcePath[];
+}
+
+export function endpointPaths(
+  basePath: string,
+  oauthScopePath: string,
+  { startsFlows = true, servesPlatform = true, sources = [] }: EndpointOptions = {},
+): EndpointPaths {
+  const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
+  return {
+    callbacks: [...(servesPlatform ? [{ source: PLATFORM }] : []), ...sources].flatMap((one) =>
+      callbackPaths(basePath, one),
+    ),
+    redirect: `${oauth}callback`,
+    done: `${oauth}done`,
+    capture: `${basePath}/_oncehook/captured`,
+    ...(startsFlows ? { start: `${oauth}start` } : {}),
+  };
+}
+
+function callbackPaths(basePath: string, { source, path }: SourcePath): CallbackPath[] {
+  if (path !== undefined) return [{ source, path: `${basePath}${path}`, version: "by_header" }];
+  return [
+    { source, path: `${basePath}/api/${source}/callback`, version: "by_header" },
+    { source, path: `${basePath}/api/v1/${source}/callback`, version: "v1" },
+    { source, path: `${basePath}/api/v2/${source}/callback`, version: "v2" },
+  ];
+}
+
+/** Whether a request could be for both: a part such as `:shop` stands for any one part. */
+export function pathsOverlap(one: string, other: string): boolean {
+  const [parts, others] = [one.split("/"), other.split("/")];
+  if (parts.length !== others.length) return false;
+  return parts.every((part, at) => {
+    const beside = others[at] ?? "";
+    return part === beside || part.startsWith(":") || beside.startsWith(":");
+  });
+}

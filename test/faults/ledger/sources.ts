@@ -1,0 +1,13 @@
+import { github, sendgrid, stripe } from "../../../src/sources/presets/index.ts";
+import { SECRET } from "../../support/secrets.ts";
+
+/** The sources of the fault rounds, made alike by the receivers and by the platforms that sign for them. */
+
+/** @param answer `after`, or the time of `within`, such as `300ms` */
+export const shop = (answer: string) =>
+  stripe({ secret: SECRET, answer: answer === "after" ? answer : { within: answer as `${number}ms` } });
+
+/** @param publicKey of the pair that signs, as SendGrid shows it: SPKI in base64 */
+export const mail = (publicKey: string) => sendgrid({ publicKey });
+
+export const code = () => github({ secret: SECRET });
