@@ -1,5 +1,12 @@
 import { type Config, ConfigError, type SourceLimits, secretVariables } from "../config/index.ts";
-import { type Clock, type EventKey, errorReason, PLATFORM } from "../domain/index.ts";
+import {
+  type Clock,
+  createSparingLog,
+  type EventKey,
+  errorReason,
+  type Log,
+  PLATFORM,
+} from "../domain/index.ts";
 import type { AnswerMode, Source } from "../pipeline/index.ts";
 import {
   createPlatformContract,
@@ -89,6 +96,7 @@ interface SourceParts {
   readonly scheme: Scheme;
   readonly configured: readonly ConfiguredSource[];
   readonly clock: Clock;
+  readonly log: Log;
   readonly origin: () => string;
   readonly learntSecrets:
     | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
@@ -99,7 +107,7 @@ interface SourceParts {
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, origin, learntSecrets, typeMismatch }: SourceParts,
+  { scheme, configured, clock, log, origin, learntSecrets, typeMismatch }: SourceParts,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {
@@ -108,9 +116,12 @@ export function createSourceMap(
     scheme,
     contract: createPlatformContract(PLATFORM, rules),
   };
+  const sparing = createSparingLog(log, clock);
+  const warn = (fields: Readonly<Record<string, unknown>>, message: string) =>
+    sparing("warn", { fields, message });
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
-    const environment = { name, clock, origin, ...(learning !== undefined && { learning }) };
+    const environment = { name, clock, origin, warn, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);
       return [

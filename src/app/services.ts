@@ -84,7 +84,7 @@ export function createServices(dependencies: Dependencies) {
   const { configuredSources: configured = [], origin = () => config.baseUrl } = dependencies;
   const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
   const sources = createSourceMap(config, {
-    ...{ scheme, configured, clock, origin, learntSecrets, typeMismatch },
+    ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
   });
   const receiver: Receiver = {
     store,

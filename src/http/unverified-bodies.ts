@@ -126,6 +126,10 @@ export class UnverifiedBody {
     this.#entryOfGroup = group.unfinished.add(this);
   }
 
+  get address(): string {
+    return this.group.address;
+  }
+
   /** Reserves room for bytes that are about to be kept; false where there is no room for them. */
   reserve(bytes: number): boolean {
     const hasRoom = this.#bodies.reserve(this, bytes);

@@ -16,6 +16,8 @@ export interface SourceEnvironment {
   readonly origin: () => string;
   /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
   readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
+  /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
+  readonly warn?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   /** Requests an address that the contract has pinned, without following a redirect. */
   readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }
@@ -49,7 +51,8 @@ export interface PlatformFacts {
 export interface SourceSettings {
   /**
    * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such as
-   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own.
+   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own. It needs a secret
+   * for each tenant, or a signature that covers the path.
    */
   readonly path?: string;
   /**

@@ -22,9 +22,22 @@ const SHOP = {
 
 const shops = (secret: Secrets) => hmac({ ...SHOP, path: "/hooks/:region/:shop", secret });
 
+interface Delivery {
+  readonly path: string;
+  readonly secret: string;
+  readonly event: object;
+  readonly from: string;
+}
+
 async function deliver(receiver: TestReceiver, path: string, secret: string, event: object) {
+  return deliverFrom(receiver, { path, secret, event, from: "192.0.2.1" });
+}
+
+/** @param delivery.from the remote address, where the receiver trusts its proxy */
+async function deliverFrom(receiver: TestReceiver, { path, secret, event, from }: Delivery) {
   const body = Buffer.from(JSON.stringify(event));
-  const headers = hmac({ ...SHOP, secret }).sign?.({ body, now: new Date() }) ?? {};
+  const signed = hmac({ ...SHOP, secret }).sign?.({ body, now: new Date() }) ?? {};
+  const headers = { ...signed, "x-forwarded-for": from, "x-forwarded-proto": "https" };
   const response = await fetch(`${receiver.publicOrigin}/hooks/${path}`, { method: "POST", body, headers });
   return { status: response.status, body: (await response.json()) as { status?: string } };
 }
@@ -82,18 +95,38 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
       dialect,
       async (receiver) => {
         const event = { id: "evt_1", type: "order" };
-        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).status).toBe(200);
-        expect((await deliver(receiver, "us/acme", secretOf("acme"), event)).status).toBe(200);
-        expect((await deliver(receiver, "eu/acme", secretOf("acme"), event)).body).toEqual({
+        expect((await deliver(receiver, "eu/acme", secretOf("eu/acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "us/acme", secretOf("us/acme"), event)).status).toBe(200);
+        expect((await deliver(receiver, "eu/acme", secretOf("eu/acme"), event)).body).toEqual({
           status: "already_processed",
         });
         expect(seen).toEqual(["shops eu/acme", "shops us/acme"]);
         const { body } = await receiver.admin("/api/v1/events/shops%2Feu%2Facme/evt_1");
         expect(body).toMatchObject({ source: "shops/eu/acme", event_id: "evt_1" });
       },
-      { sources: { shops: shops(({ params }) => secretOf(String(params.shop))) }, handlers: [handler] },
+      {
+        sources: { shops: shops(({ params }) => secretOf(`${params.region}/${params.shop}`)) },
+        handlers: [handler],
+      },
     );
   });
+
+  it("a recorded callback is not taken under a second name of its tenant, and the log says why", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const send = (path: string) =>
+          deliver(receiver, path, secretOf("acme"), { id: "evt_1", type: "order" });
+        expect((await send("eu/acme")).status).toBe(200);
+        expect((await send("eu/ACME")).status).toBe(401);
+        expect((await send("us/acme")).status).toBe(401);
+        expect((await send("eu/acme")).body).toEqual({ status: "already_processed" });
+        expect(await receiver.count("oncehook_records")).toBe(1);
+        const logged = receiver.lines.filter(({ msg }) => String(msg).startsWith("two tenants of a source"));
+        expect(logged).toMatchObject([{ source: "shops", level: 40 }]);
+      },
+      { sources: { shops: shops(({ params }) => secretOf(String(params.shop).toLowerCase())) } },
+    ));
 
   it("a tenant that there is not returns 401, and a function that fails 503, so that the platform comes again", () => {
     let isDown = false;
@@ -113,6 +146,28 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
       { sources: { shops: source } },
     );
   });
+
+  it("the made-up tenants of one address leave room for a tenant that was not asked for yet", () => {
+    const source = shops(({ params }) => (params.shop === "acme" ? secretOf("acme") : undefined));
+    const env = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", TRUST_PROXY: "127.0.0.1/32" };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const event = { id: "evt_1", type: "order" };
+        const send = (shop: string, from: string) =>
+          deliverFrom(receiver, { path: `eu/${shop}`, secret: secretOf("acme"), event, from });
+        const made = Array.from({ length: 2_100 }, (_, index) => `made-up-${index}`);
+        const statuses = new Set<number>();
+        for (let at = 0; at < made.length; at += 50) {
+          const some = made.slice(at, at + 50).map((shop) => send(shop, "192.0.2.1"));
+          for (const { status } of await Promise.all(some)) statuses.add(status);
+        }
+        expect(statuses).toEqual(new Set([401, 503]));
+        expect((await send("acme", "198.51.100.7")).status).toBe(200);
+      },
+      { sources: { shops: source }, env },
+    );
+  }, 60_000);
 
   it("a tenant's new secret is found at its first use", () => {
     let secret = secretOf("before");

@@ -108,6 +108,9 @@ describe("a callback of PayPal", () => {
   it.each([
     ["live", "https://api.sandbox.paypal.com/v1/notifications/certs/CERT-1"],
     ["sandbox", "https://api.paypal.com/v1/notifications/certs/CERT-1"],
+    ["live", "https://api.paypal.com/v1/notifications/certs/made-up-1"],
+    ["live", "https://api.paypal.com/v1/notifications/certs/CERT-"],
+    ["live", "https://api.paypal.com/v1/notifications/certs/CERT-1_2"],
     ["live", "https://www.paypal.com/v1/notifications/certs/CERT-1"],
     ["live", "https://api.paypal.com/v1/notifications/certs/../CERT-1"],
     ["live", "https://api.paypal.com.evil.example/v1/notifications/certs/CERT-1"],

@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
@@ -50,7 +51,7 @@ const CONTRACT: ContractData = {
  */
 export function antom(options: AntomOptions): SourceDefinition {
   assertOptionNames("antom", options, { publicKey: true });
-  const use = { settings: options, option: "publicKey" };
+  const use = { settings: options, option: "publicKey", signsPath: coversPath(SCHEME.signed) };
   return defineSource({
     preset: "antom",
     facts: FACTS,

@@ -5,8 +5,9 @@ import type { Readable } from "../contract/reading.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "../schemes/braintree.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, refuseFunction } from "./preset.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
+import { refuseFunction } from "./tenants.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */

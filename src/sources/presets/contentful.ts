@@ -24,8 +24,8 @@ export const contentful = hmacPreset({
   scheme: {
     key: (secret) => (/^[\w+/=-]{64}$/.test(secret) ? Buffer.from(secret, "utf8") : undefined),
     signature: { header: "x-contentful-signature", encoding: "hex" },
-    signed: "{method}\n{address}\n{headers}\n{body}",
-    parts: { address: signedAddress, headers: signedHeaders },
+    signed: "{method}\n{target}\n{headers}\n{body}",
+    parts: { target: signedAddress, headers: signedHeaders },
     timestamp: { header: TIME, unit: "milliseconds", toleranceSeconds: null },
   },
   contract: {

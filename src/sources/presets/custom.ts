@@ -1,7 +1,8 @@
 import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { assertOptions, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, refuseFunction, type SecretOption } from "./preset.ts";
+import { defineSource, type SecretOption } from "./preset.ts";
+import { refuseFunction } from "./tenants.ts";
 
 /** A sender whose way to sign no other source describes. */
 export interface CustomSourceOptions extends SourceSettings, OwnContract {
@@ -33,5 +34,7 @@ export function custom(options: CustomSourceOptions): SourceDefinition {
     secrets: [secret].flat().filter((text) => typeof text === "string" && text !== "") as string[],
     scheme: ({ origin }) => createCustomScheme({ verify, origin }),
     contract: contractOf(options, OWN),
+    // The function gets the address, and says whether it fits.
+    signsPath: true,
   });
 }

@@ -88,6 +88,7 @@ export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
         audience,
       ),
     contract: { ...CONTRACT, type },
+    signsPath: audience === undefined,
   });
 }
 

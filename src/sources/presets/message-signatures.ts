@@ -6,7 +6,8 @@ import type { Scheme } from "../schemes/scheme.ts";
 import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, tenantSecrets } from "./preset.ts";
+import { defineSource, type SecretParts } from "./preset.ts";
+import { tenantSecrets } from "./tenants.ts";
 
 /** A sender that signs by RFC 9421, HTTP Message Signatures. */
 export interface MessageSignatureSourceOptions extends SourceSettings, OwnContract {
@@ -23,6 +24,8 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
   readonly tag?: string;
 }
 
+/** The components that hold the path (RFC 9421 §2.2). */
+const PATHS = ["@path", "@target-uri", "@request-target"];
 const OWN = ["keys", "toleranceSeconds", "required", "tag"];
 const ALGORITHMS = [
   "ed25519",
@@ -59,18 +62,30 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
 function keyParts(
   options: MessageSignatureSourceOptions,
   make: (keys: readonly MessageSignatureKey[], environment: SourceEnvironment) => Scheme,
-): Pick<Parameters<typeof defineSource>[0], "secrets" | "scheme" | "hasTenantSecrets"> {
-  const { keys } = options;
+): SecretParts {
+  const { keys, required = ["@path"] } = options;
+  const signsPath = required.some((name) => PATHS.includes(name));
+  const common = { signsPath, tenantOption: "keys" };
   if (typeof keys === "function") {
-    const ofTenants = tenantSecrets("messageSignatures", keys, options, "keys");
-    const scheme = (environment: SourceEnvironment) =>
-      createTenantScheme(environment.name, ofTenants, (known) => make(known, environment));
-    return { secrets: [], hasTenantSecrets: true, scheme };
+    const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
+    const scheme = (environment: SourceEnvironment) => {
+      const { name, warn } = environment;
+      const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
+      return createTenantScheme({ name, warn, secretsOf, make: ofTenant, signsPath, materialOf });
+    };
+    return { ...common, secrets: [], hasTenantSecrets: true, scheme };
   }
   const shared = keys.flatMap(({ algorithm, key }) =>
     algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
   );
-  return { secrets: shared, scheme: (environment) => make(keys, environment) };
+  return { ...common, secrets: shared, scheme: (environment) => make(keys, environment) };
+}
+
+/** A key under another id is the same secret; undefined for what is no key. */
+function materialOf(given: unknown): string | Uint8Array | undefined {
+  const { id, key } = (given ?? {}) as { readonly id?: unknown; readonly key?: unknown };
+  const isKey = typeof id === "string" && (typeof key === "string" || key instanceof Uint8Array);
+  return isKey ? key : undefined;
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {

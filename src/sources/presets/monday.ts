@@ -67,7 +67,7 @@ export function monday(options: MondayOptions): SourceDefinition {
     ...secretParts(
       "monday",
       options.secret,
-      { settings: options, mismatch: "jwt_signature" },
+      { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined },
       (secrets, environment) =>
         createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
     ),

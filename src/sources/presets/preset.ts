@@ -9,7 +9,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import { signedPlaces } from "../schemes/signed-content.ts";
+import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
@@ -19,6 +19,14 @@ import type {
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
+import {
+  assertTenantsApart,
+  hasParameters,
+  refuseFunction,
+  refuseTenants,
+  type TenantProof,
+  tenantSecrets,
+} from "./tenants.ts";
 
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
@@ -44,10 +52,8 @@ export interface LearningOptions extends SourceSettings {
 }
 
 interface SourceParts
-  extends Pick<
-    SourceDefinition,
-    "preset" | "facts" | "hmac" | "sign" | "reconcile" | "credential" | "hasTenantSecrets"
-  > {
+  extends TenantProof,
+    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "reconcile" | "credential"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -77,6 +83,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     throw new TypeError(
       `${preset}: \`reconcile\`: got it with a path that has parameters; the platform's list names no tenant`,
     );
+  assertTenantsApart(parts, settings);
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   named(preset, () => scheme(NOWHERE));
   createEventContract(contract, NOWHERE);
@@ -164,14 +171,18 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   function create(options: Options): SourceDefinition {
     assertKnown(preset, options, known);
     const { secret } = options;
-    if (data.answersWithSecret) refuseFunction(preset, "secret", secret);
-    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
+    if (data.answersWithSecret) {
+      const proof = `, since ${facts.title} asks in a handshake for a proof of one fixed secret`;
+      refuseFunction(preset, "secret", secret, proof);
+    }
     const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
     assertNoFault(preset, secrets, (one) => data.secretFault?.(one));
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
     const isLearning = learns(contract);
-    if (isLearning) refuseFunction(preset, "secret", secret);
+    if (isLearning) refuseTenants(preset, facts.title, options);
+    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
+    const signsPath = coversPath(scheme.signed);
     if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
@@ -187,12 +198,15 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
-        const { name, learning = NOTHING_LEARNT } = environment;
-        if (ofTenants !== undefined) return createTenantScheme(name, ofTenants, make(environment));
-        return isLearning ? learningScheme(learning, secrets, make(environment)) : make(environment)(secrets);
+        const { name, warn, learning = NOTHING_LEARNT } = environment;
+        const own = { name, warn, make: make(environment) };
+        if (ofTenants !== undefined) return createTenantScheme({ ...own, secretsOf: ofTenants, signsPath });
+        return isLearning ? learningScheme(learning, secrets, own.make) : own.make(secrets);
       },
       contract,
       ...(ofTenants !== undefined && { hasTenantSecrets: true }),
+      signsPath,
+      ...(!isLearning && !data.answersWithSecret && { tenantOption: "secret" }),
       hmac: scheme,
       sample: data.sample,
       credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
@@ -211,37 +225,21 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   return create;
 }
 
-const hasParameters = (path: string | undefined) => path?.includes("/:") === true;
-
-/** @throws TypeError where no path tells the tenants apart */
-export function tenantSecrets<Secret>(
-  preset: string,
-  secret: TenantSecrets<Secret>,
-  { path }: SourceSettings,
-  option = "secret",
-): TenantSecrets<Secret> {
-  if (hasParameters(path)) return secret;
-  throw new TypeError(
-    `${preset}: \`${option}\`: got a function, expected \`path\` beside it with a parameter, such as /hooks/:tenant`,
-  );
-}
-
-/** @throws TypeError for a function of tenants, which this preset cannot ask */
-export function refuseFunction(preset: string, option: string, given: unknown): void {
-  if (typeof given !== "function") return;
-  throw new TypeError(
-    `${preset}: \`${option}\`: got a function, expected what the platform shows: this preset cannot have one for each ` +
-      "tenant. Give each tenant a source of its own",
-  );
-}
-
 interface SecretUse {
   readonly settings: SourceSettings;
   /** The option that holds them. Default: `secret`. */
   readonly option?: string;
   /** How the scheme refuses what none of them has made. Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch;
+  /** Whether the signature covers the path. Default: false. */
+  readonly signsPath?: boolean;
 }
+
+/** What a source has of its secrets. */
+export type SecretParts = Pick<
+  SourceParts,
+  "secrets" | "scheme" | "hasTenantSecrets" | "signsPath" | "tenantOption"
+>;
 
 /**
  * The secrets of a source, or those of its tenants, with a scheme that is made of nothing else.
@@ -250,19 +248,28 @@ interface SecretUse {
 export function secretParts(
   preset: string,
   given: SecretOption | TenantSecrets,
-  { settings, option = "secret", mismatch }: SecretUse,
+  { settings, option = "secret", mismatch, signsPath = false }: SecretUse,
   make: (secrets: readonly string[], environment: SourceEnvironment) => Scheme,
-): Pick<SourceParts, "secrets" | "scheme" | "hasTenantSecrets"> {
+): SecretParts {
+  const common = { signsPath, tenantOption: option };
   if (typeof given !== "function") {
     const secrets = secretsOf(preset, given, option);
-    return { secrets, scheme: (environment) => make(secrets, environment) };
+    return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
   }
   const ofTenants = tenantSecrets(preset, given, settings, option);
   return {
+    ...common,
     secrets: [],
     hasTenantSecrets: true,
     scheme: (environment) =>
-      createTenantScheme(environment.name, ofTenants, (secrets) => make(secrets, environment), mismatch),
+      createTenantScheme({
+        name: environment.name,
+        warn: environment.warn,
+        secretsOf: ofTenants,
+        make: (secrets) => make(secrets, environment),
+        mismatch,
+        signsPath,
+      }),
   };
 }
 

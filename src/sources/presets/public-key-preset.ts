@@ -1,5 +1,6 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
@@ -30,7 +31,7 @@ export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions>
   const { preset, facts, scheme, contract } = data;
   function create(options: PublicKeyOptions): SourceDefinition {
     assertOptionNames(preset, options, { publicKey: true });
-    const use = { settings: options, option: "publicKey" };
+    const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
     return defineSource({
       preset,
       facts,

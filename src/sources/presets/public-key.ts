@@ -6,10 +6,11 @@ import {
 } from "../schemes/public-key.ts";
 import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
 import type { Scheme } from "../schemes/scheme.ts";
+import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretOption, secretParts, secretsOf } from "./preset.ts";
+import { defineSource, type SecretOption, type SecretParts, secretParts, secretsOf } from "./preset.ts";
 
 /** A sender that signs with a private key, whose public one it shows. */
 export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {
@@ -49,12 +50,13 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
 function keyParts(
   options: PublicKeySourceOptions,
   make: (keys: readonly (string | IdentifiedKey)[], environment: SourceEnvironment) => Scheme,
-): Pick<Parameters<typeof defineSource>[0], "scheme" | "hasTenantSecrets"> {
-  const { publicKey: given, keyId } = options;
+): SecretParts {
+  const { publicKey: given, keyId, signed } = options;
+  const signsPath = coversPath(signed);
   if (keyId === undefined) {
     if (typeof given === "object" && !Array.isArray(given))
       throw new TypeError("publicKey: `keyId`: got none, expected the header that names one of the keys");
-    const use = { settings: options, option: "publicKey" };
+    const use = { settings: options, option: "publicKey", signsPath };
     // Keys of tenants come later, and the data is looked at now.
     compilePublicKeyData(options, { clock: { now: () => new Date() } });
     return secretParts("publicKey", given as SecretOption | TenantSecrets, use, make);
@@ -67,5 +69,5 @@ function keyParts(
     const [text = ""] = secretsOf("publicKey", key, `publicKey.${id}`);
     return { id, key: text };
   });
-  return { scheme: (environment) => make(keys, environment) };
+  return { secrets: [], signsPath, scheme: (environment) => make(keys, environment) };
 }

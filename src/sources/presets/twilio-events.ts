@@ -31,8 +31,11 @@ export function twilioEvents(options: PresetOptions): SourceDefinition {
     preset: "twilio-events",
     facts: FACTS,
     settings: options,
-    ...secretParts("twilio-events", options.secret, { settings: options }, (authTokens, { origin }) =>
-      createTwilioScheme({ authTokens, origin }),
+    ...secretParts(
+      "twilio-events",
+      options.secret,
+      { settings: options, signsPath: true },
+      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
     ),
     contract: CONTRACT,
   });

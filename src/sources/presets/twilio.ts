@@ -50,8 +50,11 @@ export function twilio(options: PresetOptions): SourceDefinition {
     preset: "twilio",
     facts: FACTS,
     settings: options,
-    ...secretParts("twilio", options.secret, { settings: options }, (authTokens, { origin }) =>
-      createTwilioScheme({ authTokens, origin }),
+    ...secretParts(
+      "twilio",
+      options.secret,
+      { settings: options, signsPath: true },
+      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
     ),
     contract: CONTRACT,
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createWindowLimit } from "../../domain/index.ts";
 import { boundedFetch } from "../../http-client/index.ts";
+import { createFetchBudget } from "./fetch-budget.ts";
 import type { HeldBody } from "./scheme.ts";
 
 /** The platform's keys cannot be had just now, so nothing can be said about a signature. */
@@ -141,7 +141,7 @@ function assertMayWait(body: HeldBody | undefined, name: string): void {
 export interface FetchedKeysOptions extends FetchedOptions {
   readonly mostKnown?: number;
   readonly mostUnknown?: number;
-  /** How many ids without a known key are asked for within the window. */
+  /** How many ids without a known key are asked for within the window; a quarter of them for one remote address. */
   readonly mostFetches?: number;
   readonly windowMs?: number;
 }
@@ -160,34 +160,27 @@ const UNKNOWN_WINDOW_MS = 10_000;
  */
 export class FetchedKeys<T extends object> {
   readonly #fetch: (id: string) => Promise<T | undefined>;
-  readonly #options: Required<FetchedKeysOptions>;
+  readonly #options: Required<Omit<FetchedKeysOptions, "mostFetches" | "windowMs">>;
   readonly #known = new Map<string, FetchedValue<T | undefined>>();
   readonly #unknown = new Map<string, FetchedValue<T | undefined>>();
-  readonly #mayFetch: (now: Date) => boolean;
+  readonly #excess: ReturnType<typeof createFetchBudget>;
 
   /** @param fetch undefined for an id that the platform says does not exist; an error where nothing can be said */
   constructor(fetch: (id: string) => Promise<T | undefined>, options: FetchedKeysOptions) {
     const { mostKnown = MAX_KNOWN, mostUnknown = MAX_UNKNOWN } = options;
     const { mostFetches = UNKNOWN_FETCHES, windowMs = UNKNOWN_WINDOW_MS } = options;
     this.#fetch = fetch;
-    this.#options = {
-      now: () => performance.now(),
-      ...options,
-      mostKnown,
-      mostUnknown,
-      mostFetches,
-      windowMs,
-    };
-    this.#mayFetch = createWindowLimit(mostFetches, windowMs);
+    this.#options = { now: () => performance.now(), ...options, mostKnown, mostUnknown };
+    this.#excess = createFetchBudget(options.name, mostFetches, windowMs);
   }
 
   /**
    * The key of an id; undefined where the platform has none.
-   * @param body asked before it is held for a fetch
+   * @param body asked before it is held for a fetch; its remote address has a budget of its own
    * @throws KeysUnavailable when it cannot be fetched, or too many unknown ids were asked for
    */
   async get(id: string, body?: HeldBody): Promise<T | undefined> {
-    const entry = this.#known.get(id) ?? this.#unknownEntry(id);
+    const entry = this.#known.get(id) ?? this.#unknownEntry(id, body);
     return this.#kept(id, entry, await entry.current(body));
   }
 
@@ -208,15 +201,12 @@ export class FetchedKeys<T extends object> {
     return value;
   }
 
-  #unknownEntry(id: string): FetchedValue<T | undefined> {
+  #unknownEntry(id: string, body: HeldBody | undefined): FetchedValue<T | undefined> {
     const entry = this.#unknown.get(id);
     if (entry !== undefined && (entry.isBusy() || entry.age() < ABSENT_MS)) return entry;
-    const { name, now, mostFetches, windowMs, mostUnknown } = this.#options;
-    if (!this.#mayFetch(new Date(now()))) {
-      throw new KeysUnavailable(
-        `more than ${mostFetches} unknown keys of ${name} were asked for within ${windowMs / 1_000} s`,
-      );
-    }
+    const { now, mostUnknown } = this.#options;
+    const excess = this.#excess(body?.address ?? "", new Date(now()));
+    if (excess !== undefined) throw new KeysUnavailable(excess);
     const fresh = new FetchedValue(() => this.#fetch(id), this.#options);
     keep(this.#unknown, id, fresh, mostUnknown);
     return fresh;
@@ -224,7 +214,7 @@ export class FetchedKeys<T extends object> {
 }
 
 /** The one that was used last stands last; the first makes room. */
-function keep<T>(entries: Map<string, T>, id: string, entry: T, most: number): void {
+export function keep<T>(entries: Map<string, T>, id: string, entry: T, most: number): void {
   entries.delete(id);
   const [oldest] = entries.size >= most ? entries.keys() : [];
   if (oldest !== undefined) entries.delete(oldest);

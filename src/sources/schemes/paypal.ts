@@ -19,7 +19,8 @@ export interface PayPalOptions {
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
 }
 
-const PATH = /^\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,128}$/;
+/** Such as `CERT-360caa42-fca2a594-90621ecd`, in the examples of PayPal's documentation and SDKs. */
+const PATH = /^\/v1\/notifications\/certs\/CERT-[A-Za-z0-9]+(?:-[A-Za-z0-9]+){0,7}$/;
 const PLACES = {
   live: { host: /^api(?:-m)?\.paypal\.com$/, subject: "messageverificationcerts.paypal.com" },
   sandbox: {

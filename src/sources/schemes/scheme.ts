@@ -8,6 +8,8 @@ export type PathParameters = Readonly<Record<string, string>>;
 
 /** The memory that a body takes until it is verified. */
 export interface HeldBody {
+  /** The remote address that it came from, as limits count it; undefined counts as one address. */
+  readonly address?: string | undefined;
   /** Whether it may stay while another server is asked; false where such bodies hold their share of the bound. */
   mayWait(): boolean;
 }

@@ -43,6 +43,11 @@ export function compileContent(template: string, options: ContentOptions): Signe
   return { hasTimestamp, holdsKey, read: (request, time) => join(parts, request, time ?? "") };
 }
 
+/** Whether a template signs the request's path. */
+export function coversPath(template: string): boolean {
+  return /\{(?:path|target|url|decodedUrl)\}/.test(template);
+}
+
 /** Texts that follow each other are hashed as one. */
 function join(parts: readonly Part[], request: SignedRequest, timestamp: string): Content | Refused {
   const pieces: Piece[] = [];

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { failed, isRefused, type Refused, refused } from "../../domain/index.ts";
-import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
-import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
+import { FetchedKeys, KeysUnavailable, keep } from "./fetched-keys.ts";
+import type { HeldBody, PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
 
 /** What a function of secrets gets: the parameters of the source's path, such as `{ shop: "acme.example" }`. */
 export interface TenantContext {
@@ -26,26 +27,43 @@ const MOST_UNKNOWN = 10_000;
 const MOST_LOOKUPS = 2_000;
 const LOOKUP_WINDOW_MS = 10_000;
 
+/** The current and the previous secret of as many tenants as are kept. */
+const MOST_SECRETS = 20_000;
+
 interface Tenant {
   readonly secrets: readonly unknown[];
+  /** By the places of the secrets. */
+  readonly fingerprints: readonly string[];
   readonly scheme: Scheme;
+}
+
+export interface TenantSchemeOptions<Secret> {
+  /** The source's. */
+  readonly name: string;
+  readonly secretsOf: TenantSecrets<Secret>;
+  readonly make: (secrets: readonly Secret[]) => Scheme;
+  /** Where the signature covers the path, one secret may be of several tenants: no callback fits two of them. */
+  readonly signsPath: boolean;
+  /** Default: `signature_mismatch`. */
+  readonly mismatch?: SecretMismatch | undefined;
+  /** What makes two secrets one, by which they are told apart; undefined for what is no secret. Default: the text. */
+  readonly materialOf?: (given: unknown) => string | Uint8Array | undefined;
+  readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
 }
 
 /**
  * One scheme for each tenant of a source, made with the secrets that a function of the user's gives, and kept in a bounded
  * cache. A signature that none of them has made is looked at once more with secrets that were asked for again, since a
  * tenant may have rotated. Where the function fails, nothing can be said: 503, and the platform sends the callback again.
+ *
+ * A secret is of the tenant for which this process has verified it first. Under another tenant it is refused, unless the
+ * first one has lost it: a recorded callback would run once for each of them.
  */
-export function createTenantScheme<Secret>(
-  name: string,
-  secretsOf: TenantSecrets<Secret>,
-  make: (secrets: readonly Secret[]) => Scheme,
-  mismatch: SecretMismatch = "signature_mismatch",
-): Scheme {
+export function createTenantScheme<Secret = string>(options: TenantSchemeOptions<Secret>): Scheme {
+  const { name, make, signsPath, mismatch = "signature_mismatch", warn } = options;
   async function load(id: string): Promise<Tenant | undefined> {
-    const params: PathParameters = JSON.parse(id);
-    const secrets = [(await secretsOf({ params })) ?? []].flat() as Secret[];
-    return secrets.length === 0 ? undefined : { secrets, scheme: make(secrets) };
+    const { secrets, fingerprints } = await secretsOfTenant(id, options);
+    return secrets.length === 0 ? undefined : { secrets, fingerprints, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
     name: `the function \`secret\` of ${name}`,
@@ -54,6 +72,30 @@ export function createTenantScheme<Secret>(
     mostFetches: MOST_LOOKUPS,
     windowMs: LOOKUP_WINDOW_MS,
   });
+  /** The tenants of secrets that were verified, by fingerprint. */
+  const owners = new Map<string, string>();
+
+  async function otherOwner(id: string, secret: string, body?: HeldBody): Promise<string | undefined> {
+    const owner = owners.get(secret) ?? id;
+    if (owner !== id && (await tenants.renewed(owner, body))?.fingerprints.includes(secret)) return owner;
+    keep(owners, secret, id, MOST_SECRETS);
+    return undefined;
+  }
+
+  /** The verdict on a callback of a tenant, unless a secret that verified it is another tenant's too. */
+  async function ofOne(id: string, tenant: Tenant, verdict: VerificationResult, body?: HeldBody) {
+    if (signsPath || !("verified" in verdict)) return verdict;
+    for (const { index } of verdict.verified) {
+      const secret = tenant.fingerprints[index];
+      const other = secret && (await otherOwner(id, secret, body));
+      if (!other) continue;
+      const [first, second] = [other, id].map((one) => tenantIn({ params: JSON.parse(one) }));
+      warn?.({ source: name, tenants: [first, second] }, SHARED);
+      const detail = `${first} and ${second} have one secret; the path is not signed, so a callback of one could be sent to the other`;
+      return refused(mismatch, { detail });
+    }
+    return verdict;
+  }
 
   async function verify(request: SignedRequest): Promise<VerificationResult> {
     const id = JSON.stringify(request.params ?? {});
@@ -61,10 +103,11 @@ export function createTenantScheme<Secret>(
     const tenant = await tenants.get(id, body);
     if (tenant === undefined) return unknownTenant(request, mismatch);
     const verdict = await tenant.scheme.verify(request);
-    if (!isRefused(verdict) || verdict.code !== mismatch) return verdict;
+    if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(id, tenant, verdict, body);
     const renewed = await tenants.renewed(id, body);
     if (renewed === undefined) return unknownTenant(request, mismatch);
-    return isDeepStrictEqual(renewed.secrets, tenant.secrets) ? verdict : renewed.scheme.verify(request);
+    if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return verdict;
+    return ofOne(id, renewed, await renewed.scheme.verify(request), body);
   }
 
   return {
@@ -77,6 +120,32 @@ export function createTenantScheme<Secret>(
       }),
   };
 }
+
+const SHARED =
+  "two tenants of a source have one secret, so that a callback of one could be sent to the other; the second one is " +
+  "refused. Give each tenant a secret of its own, or use a source without parameters in its path";
+const NO_SECRET =
+  "the function of a source's secrets returned what is no secret and no list of secrets; the tenant counts as unknown. " +
+  "If it looks in an object, check the name with Object.hasOwn, or use a Map";
+
+/** None where the function gives none, or anything but secrets: an object's own `constructor` is the name of no tenant. */
+async function secretsOfTenant<Secret>(
+  id: string,
+  { secretsOf, name, materialOf = textOf, warn }: TenantSchemeOptions<Secret>,
+): Promise<Omit<Tenant, "scheme"> & { readonly secrets: readonly Secret[] }> {
+  const params: PathParameters = JSON.parse(id);
+  const given: unknown = await secretsOf({ params });
+  const secrets = [given].flat().filter((secret) => secret !== undefined && secret !== null);
+  const materials = secrets.map(materialOf);
+  const known = materials.filter((material) => material !== undefined);
+  if (known.length === secrets.length)
+    return { secrets: secrets as Secret[], fingerprints: known.map(fingerprint) };
+  warn?.({ source: name, tenant: tenantIn({ params }) }, NO_SECRET);
+  return { secrets: [], fingerprints: [] };
+}
+
+const textOf = (given: unknown) => (typeof given === "string" ? given : undefined);
+const fingerprint = (material: string | Uint8Array) => createHash("sha256").update(material).digest("base64");
 
 /** Refused because the function gave no secret for the tenant of the path. */
 export interface UnknownTenant extends Refused {
