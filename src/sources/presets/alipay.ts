@@ -3,7 +3,8 @@ import { createFormSignatureScheme } from "../schemes/form-signature.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import type { SecretOption } from "./given-secrets.ts";
+import { defineSource, secretParts } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface AlipayOptions extends SourceSettings {

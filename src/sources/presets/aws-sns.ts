@@ -3,7 +3,8 @@ import type { TextPlace } from "../contract/locate.ts";
 import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {

@@ -1,7 +1,8 @@
 import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { SecretOption } from "./given-secrets.ts";
 import { assertOptions, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretOption } from "./preset.ts";
+import { defineSource } from "./preset.ts";
 import { refuseFunction } from "./tenants.ts";
 
 /** A sender whose way to sign no other source describes. */

@@ -19,7 +19,8 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
-import { defineSource, type FixedSecretOptions, type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface DingTalkOptions extends FixedSecretOptions {

@@ -3,9 +3,10 @@ import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
 import { assertOneOf } from "./own-source.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface FusionAuthOptions extends SourceSettings {

@@ -3,8 +3,9 @@ import type { TextPlace } from "../contract/locate.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface GooglePubSubOptions extends SourceSettings {

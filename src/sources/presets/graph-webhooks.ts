@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import type { Preset } from "./describe.ts";
-import { hmacPreset, type PresetOptions, type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 export interface MetaOptions extends PresetOptions {
   /** What you enter as the verify token where you register the address; several while you change it. */

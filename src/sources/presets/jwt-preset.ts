@@ -4,7 +4,7 @@ import { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from 
 import type { Scheme } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
-import { type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
 
 /** Tokens bear the times of another clock. */
 export const CLOCK_TOLERANCE_SECONDS = 10;

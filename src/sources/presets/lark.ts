@@ -18,7 +18,8 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeHmac } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface LarkOptions extends SourceSettings {

@@ -3,8 +3,9 @@ import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
+import { secretsOf } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
-import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface LivekitOptions extends FixedSecretOptions {

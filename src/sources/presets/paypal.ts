@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../schemes/paypal.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { defineSource, type SecretOption, secretsOf } from "./preset.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {

@@ -7,8 +7,9 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
+import { secretsOf } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface PlaidOptions extends FixedSecretOptions {

@@ -4,7 +4,8 @@ import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeSignature, type Preset } from "./describe.ts";
-import { defineSource, type SecretOption, secretParts } from "./preset.ts";
+import type { SecretOption } from "./given-secrets.ts";
+import { defineSource, secretParts } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface PublicKeyOptions extends SourceSettings {

@@ -9,8 +9,9 @@ import type { Scheme } from "../schemes/scheme.ts";
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
+import { type SecretOption, secretsOf } from "./given-secrets.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretOption, type SecretParts, secretParts, secretsOf } from "./preset.ts";
+import { defineSource, type SecretParts, secretParts } from "./preset.ts";
 
 /** A sender that signs with a private key, whose public one it shows. */
 export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {

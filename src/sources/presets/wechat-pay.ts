@@ -12,7 +12,8 @@ import {
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
-import { defineSource, type FixedSecretOptions, secretsOf } from "./preset.ts";
+import { secretsOf } from "./given-secrets.ts";
+import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface WeChatPayOptions extends FixedSecretOptions {

@@ -3,8 +3,9 @@ import { createJwtScheme } from "../schemes/jwt.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
+import type { SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
-import { defineSource, type SecretOption } from "./preset.ts";
+import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
 export interface WixOptions extends SourceSettings {
