@@ -3,7 +3,11 @@ import { ConfigError, loadConfig } from "../../src/config/index.ts";
 import { github, stripe } from "../../src/sources/presets/index.ts";
 import { BASE } from "../support/configuration.ts";
 
-const at = (path?: string) => github({ secret: "secret", ...(path !== undefined && { path }) });
+/** A path with parameters needs a secret for each tenant. */
+function at(path?: string) {
+  if (path === undefined) return github({ secret: "secret" });
+  return github({ path, secret: path.includes("/:") ? () => "secret" : "secret" });
+}
 
 function problems(sources: Record<string, ReturnType<typeof github>>, env: Record<string, string> = {}) {
   try {
@@ -37,7 +41,7 @@ describe("the addresses of sources", () => {
     ["/hooks/b", "/hooks/:x", "/hooks/:x overlaps /hooks/b of the source a"],
     ["/hooks/:x", "/hooks/:y", "/hooks/:y overlaps /hooks/:x of the source a"],
     ["/:x/in", "/hooks/:y", "/hooks/:y overlaps /:x/in of the source a"],
-  ])("of two chosen paths for the same request the later one is refused: %s and %s", (one, other, what) => {
+  ])("the later one of two paths for the same request is refused: %s and %s", (one, other, what) => {
     expect(problems({ a: at(one), b: at(other) })).toEqual([`sources.b.path: ${what}; choose another path`]);
   });
 
