@@ -1,9 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createAdyenItemsScheme } from "../schemes/adyen.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { secretPreset } from "./secret-preset.ts";
 
 const ACCEPTED = { body: "[accepted]" };
 
@@ -32,22 +30,10 @@ const CONTRACT: ContractData = {
  * webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are `adyen-platform`.
  * @throws TypeError that names the option that is wrong
  */
-export function adyen(options: PresetOptions): SourceDefinition {
-  assertOptionNames("adyen", options, { secret: true });
-  return defineSource({
-    preset: "adyen",
-    facts: FACTS,
-    settings: options,
-    ...secretParts("adyen", options.secret, { settings: options }, (secrets) =>
-      createAdyenItemsScheme({ secrets }),
-    ),
-    contract: CONTRACT,
-  });
-}
-
-adyen.describe = describe({
+export const adyen = secretPreset({
   preset: "adyen",
   facts: FACTS,
   signs: "HMAC-SHA256 over fields of each item, in the body",
   contract: CONTRACT,
+  scheme: (secrets) => createAdyenItemsScheme({ secrets }),
 });

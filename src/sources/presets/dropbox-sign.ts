@@ -1,9 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createDropboxSignScheme, DROPBOX_SIGN_BODY } from "../schemes/dropbox-sign.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { secretPreset } from "./secret-preset.ts";
 
 const RECEIVED = "Hello API Event Received";
 const SUCCESS = { body: RECEIVED };
@@ -47,21 +45,11 @@ const CONTRACT: ContractData = {
  * again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
  * @throws TypeError that names the option that is wrong
  */
-export function dropboxSign(options: PresetOptions): SourceDefinition {
-  assertOptionNames("dropbox-sign", options, { secret: true });
-  return defineSource({
-    preset: "dropbox-sign",
-    facts: FACTS,
-    settings: options,
-    ...secretParts("dropbox-sign", options.secret, { settings: options }, createDropboxSignScheme),
-    credential: "`event_hash` in its body",
-    contract: CONTRACT,
-  });
-}
-
-dropboxSign.describe = describe({
+export const dropboxSign = secretPreset({
   preset: "dropbox-sign",
   facts: FACTS,
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
   contract: CONTRACT,
+  credential: "`event_hash` in its body",
+  scheme: createDropboxSignScheme,
 });

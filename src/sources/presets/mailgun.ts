@@ -1,9 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createMailgunScheme } from "../schemes/mailgun.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { secretPreset } from "./secret-preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "Mailgun",
@@ -28,21 +26,11 @@ const CONTRACT: ContractData = {
  * Mailgun, "Securing webhooks" and "Automatic retries".
  * @throws TypeError that names the option that is wrong
  */
-export function mailgun(options: PresetOptions): SourceDefinition {
-  assertOptionNames("mailgun", options, { secret: true });
-  return defineSource({
-    preset: "mailgun",
-    facts: FACTS,
-    settings: options,
-    ...secretParts("mailgun", options.secret, { settings: options }, createMailgunScheme),
-    credential: "the `signature` of its body",
-    contract: CONTRACT,
-  });
-}
-
-mailgun.describe = describe({
+export const mailgun = secretPreset({
   preset: "mailgun",
   facts: FACTS,
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
   contract: CONTRACT,
+  credential: "the `signature` of its body",
+  scheme: createMailgunScheme,
 });

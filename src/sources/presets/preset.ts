@@ -228,9 +228,9 @@ interface SecretUse {
   /** The option that holds them. Default: `secret`. */
   readonly option?: string;
   /** How the scheme refuses what none of them has made. Default: `signature_mismatch`. */
-  readonly mismatch?: SecretMismatch;
+  readonly mismatch?: SecretMismatch | undefined;
   /** Whether the signature covers the path. Default: false. */
-  readonly signsPath?: boolean;
+  readonly signsPath?: boolean | undefined;
 }
 
 /** What a source has of its secrets. */

@@ -1,59 +1,36 @@
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
-import type { OwnSample } from "../contract/sample-draft.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
-import type { Scheme } from "../schemes/scheme.ts";
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe, type Preset } from "./describe.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import type { Preset } from "./describe.ts";
 import { assertText } from "./own-source.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertKnown, assertOptionNames, SETTING_NAMES } from "./source-settings.ts";
+import type { PresetOptions } from "./preset.ts";
+import { type SecretPreset, secretPreset } from "./secret-preset.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 /** What a preset is made of whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
-interface UnsignedPreset {
-  readonly preset: string;
-  readonly facts: PlatformFacts;
-  readonly contract: ContractData;
-  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
-  readonly sample?: OwnSample;
-}
+type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
 
 /** How a platform shows that text. */
-interface Credential<Options> {
+interface Credential<Options> extends Pick<SecretPreset<Options>, "scheme" | "headers" | "own"> {
   /** For `describe`, such as ``a fixed token in `X-Token` ``. */
   readonly shown: string;
   /** Such as `the header X-Token`. */
   readonly name: string;
-  /** @throws TypeError for a text that cannot be sent */
-  readonly scheme: (secrets: readonly string[], options: Options) => Scheme;
-  /** The headers of a callback with this text; left out where it stands in the body. */
-  readonly headers?: (secret: string, options: Options) => Record<string, string>;
 }
 
 function unsignedPreset<Options extends PresetOptions>(
-  { preset, facts, contract, sample }: UnsignedPreset,
-  { shown, name, scheme, headers }: Credential<Options>,
-  own: readonly string[] = [],
+  data: UnsignedPreset,
+  { shown, name, ...credential }: Credential<Options>,
 ): Preset<Options> {
-  function create(options: Options): SourceDefinition {
-    assertKnown(preset, options, ["secret", ...own, ...SETTING_NAMES]);
-    const use = { settings: options, mismatch: "token_mismatch" } as const;
-    const parts = secretParts(preset, options.secret, use, (secrets) => scheme(secrets, options));
-    const [current] = parts.secrets;
-    return defineSource({
-      preset,
-      facts,
-      settings: options,
-      ...parts,
-      contract,
-      sample,
-      credential: name,
-      ...(headers !== undefined && current !== undefined && { sign: () => headers(current, options) }),
-    });
-  }
-  create.describe = describe({ preset, facts, signs: `nothing: ${shown}`, contract });
-  return create;
+  const signs = `nothing: ${shown}`;
+  return secretPreset<Options>({
+    ...data,
+    ...credential,
+    signs,
+    credential: name,
+    mismatch: "token_mismatch",
+  });
 }
 
 /**
@@ -78,21 +55,18 @@ export interface BasicOptions extends PresetOptions {
 
 /** A platform that sends basic authentication (RFC 7617). @throws TypeError that names the option that is wrong */
 export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
-  return unsignedPreset<BasicOptions>(
-    data,
-    {
-      shown: "basic authentication",
-      name: "the header Authorization",
-      scheme(passwords, { user = "oncehook" }) {
-        assertText(data.preset, "user", user, "oncehook");
-        return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
-      },
-      headers(password, { user = "oncehook" }) {
-        return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
-      },
+  return unsignedPreset<BasicOptions>(data, {
+    shown: "basic authentication",
+    name: "the header Authorization",
+    own: ["user"],
+    scheme(passwords, _environment, { user = "oncehook" }) {
+      assertText(data.preset, "user", user, "oncehook");
+      return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
     },
-    ["user"],
-  );
+    headers(password, { user = "oncehook" }) {
+      return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
+    },
+  });
 }
 
 export interface BodyTokenPreset extends UnsignedPreset {

@@ -1,9 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { secretPreset } from "./secret-preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio Event Streams",
@@ -25,25 +23,11 @@ const CONTRACT: ContractData = {
  * twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
  * @throws TypeError that names the option that is wrong
  */
-export function twilioEvents(options: PresetOptions): SourceDefinition {
-  assertOptionNames("twilio-events", options, { secret: true });
-  return defineSource({
-    preset: "twilio-events",
-    facts: FACTS,
-    settings: options,
-    ...secretParts(
-      "twilio-events",
-      options.secret,
-      { settings: options, signsPath: true },
-      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
-    ),
-    contract: CONTRACT,
-  });
-}
-
-twilioEvents.describe = describe({
+export const twilioEvents = secretPreset({
   preset: "twilio-events",
   facts: FACTS,
   signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
   contract: CONTRACT,
+  signsPath: true,
+  scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

@@ -3,10 +3,8 @@ import type { PlatformResponse } from "../contract/contract.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PlatformFacts } from "../source-definition.ts";
+import { secretPreset } from "./secret-preset.ts";
 
 const FACTS: PlatformFacts = {
   title: "Twilio",
@@ -44,27 +42,13 @@ const CONTRACT: ContractData = {
  * Event Streams are `twilio-events`.
  * @throws TypeError that names the option that is wrong
  */
-export function twilio(options: PresetOptions): SourceDefinition {
-  assertOptionNames("twilio", options, { secret: true });
-  return defineSource({
-    preset: "twilio",
-    facts: FACTS,
-    settings: options,
-    ...secretParts(
-      "twilio",
-      options.secret,
-      { settings: options, signsPath: true },
-      (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
-    ),
-    contract: CONTRACT,
-  });
-}
-
-twilio.describe = describe({
+export const twilio = secretPreset({
   preset: "twilio",
   facts: FACTS,
   signs: "HMAC-SHA1 over the address and the sorted fields of the body",
   contract: CONTRACT,
+  signsPath: true,
+  scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });
 
 function respond(outcome: Outcome): PlatformResponse {

@@ -1,0 +1,58 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
+import type { Scheme } from "../schemes/scheme.ts";
+import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
+import type { PlatformFacts, SourceDefinition, SourceEnvironment } from "../source-definition.ts";
+import { describe, type Preset } from "./describe.ts";
+import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { assertKnown, SETTING_NAMES } from "./source-settings.ts";
+
+/** What a preset is made of whose scheme follows from its secrets, and is not data. */
+export interface SecretPreset<Options> {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  /** For the table of platforms, such as ``HMAC-SHA256 over `timestamp` and `token`, in the body``. */
+  readonly signs: string;
+  readonly contract: ContractData;
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample;
+  /** Where the proof stands, such as `the header X-Token`. */
+  readonly credential?: string;
+  /** How the scheme refuses what none of the secrets has made. Default: `signature_mismatch`. */
+  readonly mismatch?: SecretMismatch;
+  /** Whether the signature covers the path. Default: false. */
+  readonly signsPath?: boolean;
+  /** The names of options of its own, besides `secret`. */
+  readonly own?: readonly string[];
+  /** @throws TypeError for a secret or an option that cannot be used */
+  readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
+  /** The headers that a callback is sent with, where they need nothing but the secret. */
+  readonly headers?: (secret: string, options: Options) => Record<string, string>;
+}
+
+/** @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong */
+export function secretPreset<Options extends PresetOptions = PresetOptions>(
+  data: SecretPreset<Options>,
+): Preset<Options> {
+  const { preset, facts, contract, sample, credential, mismatch, signsPath, own = [], headers } = data;
+  function create(options: Options): SourceDefinition {
+    assertKnown(preset, options, ["secret", ...own, ...SETTING_NAMES]);
+    const use = { settings: options, mismatch, signsPath };
+    const parts = secretParts(preset, options.secret, use, (secrets, environment) =>
+      data.scheme(secrets, environment, options),
+    );
+    const [current] = parts.secrets;
+    return defineSource({
+      preset,
+      facts,
+      settings: options,
+      ...parts,
+      contract,
+      sample,
+      ...(credential !== undefined && { credential }),
+      ...(headers !== undefined && current !== undefined && { sign: () => headers(current, options) }),
+    });
+  }
+  create.describe = describe(data);
+  return create;
+}
