@@ -54,6 +54,9 @@ function callbackPaths(basePath: string, { source, path }: SourcePath): Callback
   ];
 }
 
+/** Whether parts of a path stand for texts of the request, as in `/hooks/:shop`. */
+export const hasParameters = (path: string | undefined): boolean => path?.includes("/:") === true;
+
 /** Whether a request could be for both: a part such as `:shop` stands for any one part. */
 export function pathsOverlap(one: string, other: string): boolean {
   const [parts, others] = [one.split("/"), other.split("/")];

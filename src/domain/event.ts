@@ -8,9 +8,16 @@ export const PLATFORM = "platform";
 /** The source of the events that OAuth redirects bring; the platform's handlers receive them. */
 export const OAUTH = "oauth";
 
+type PathParameters = Readonly<Record<string, string>>;
+
+/** The tenant whom the parameters of a path name, such as `acme.example`; empty for a path without parameters. */
+export function tenantName(params: PathParameters): string {
+  return Object.values(params).join("/");
+}
+
 /** The source of a tenant's events, such as `shop/acme.example`: each tenant has records of its own. */
-export function tenantSource(name: string, params: Readonly<Record<string, string>>): string {
-  return [name, ...Object.values(params)].join("/");
+export function tenantSource(name: string, params: PathParameters): string {
+  return `${name}/${tenantName(params)}`;
 }
 
 /** What makes an event one event: the same id from another source is another event. */
@@ -52,8 +59,7 @@ export function sourceOf({ source }: Pick<EventKey, "source">): string {
 export function tenantOf({ source }: Pick<EventKey, "source">): string | undefined {
   const start = source.indexOf("/");
   if (start === -1) return undefined;
-  const end = source.indexOf(NAME_SEPARATOR);
-  return source.slice(start + 1, end === -1 ? undefined : end);
+  return withoutHandler(source).slice(start + 1);
 }
 
 /** The source of a key without the name of a handler: `stripe` of `stripe#audit`. */

@@ -1,4 +1,4 @@
-import type { EndpointPaths, Version } from "../domain/index.ts";
+import { type EndpointPaths, hasParameters, type Version } from "../domain/index.ts";
 import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
@@ -40,7 +40,7 @@ export class Routes {
   readonly #patterns: { readonly pattern: RegExp; readonly found: FoundRoute }[] = [];
 
   set(path: string, route: Route): void {
-    if (!path.includes("/:")) this.#exact.set(path, route);
+    if (!hasParameters(path)) this.#exact.set(path, route);
     else this.#patterns.push({ pattern: compilePath(path), found: { route: { ...route, pattern: path } } });
   }
 

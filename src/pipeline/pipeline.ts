@@ -1,4 +1,4 @@
-import { failed, isRefused, type Outcome, tenantOf, tenantSource } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, tenantName, tenantSource } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
 import { acceptForLater } from "./accept-event.ts";
@@ -38,7 +38,7 @@ function goOnVerified(
   callback.bodyReservation?.release();
   if (!("verified" in verification)) return callback.end({ outcome: verification });
   const { source, params } = callback;
-  const tenant = params === undefined ? undefined : tenantOf({ source: tenantSource(source.name, params) });
+  const tenant = params === undefined ? undefined : tenantName(params);
   receiver.observer.credentialsUsed(source.name, verification.verified, tenant);
   readCallback(callback, verification.signedSha256, receiver);
 }

@@ -21,7 +21,7 @@ export interface EventContent {
   /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; scoped where it must be. */
   readonly bodySha256: string;
   /** The second key where the id is not signed: SHA-256 of what was. The body's when left out. */
-  readonly signedSha256?: string;
+  readonly signedSha256?: string | undefined;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;
 }

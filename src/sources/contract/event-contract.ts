@@ -72,8 +72,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
     if (isRefused(reading.decoded)) return reading.decoded;
     if (readItems === undefined) {
       const event = readEvent(reading, "");
-      if (isRefused(event)) return event;
-      return { kind: "event", event: signedSha256 === undefined ? event : event.signedAs(signedSha256) };
+      return isRefused(event) ? event : { kind: "event", event };
     }
     const items = readItems(reading);
     if (isRefused(items)) return items;
@@ -131,7 +130,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };
-    return new Envelope(json, hashBytes(reading));
+    return new Envelope(json, hashBytes(reading), reading.signedSha256);
   };
 }
 
@@ -177,17 +176,13 @@ function selectHeaders(names: readonly string[], reading: Readable): JsonObject 
 class Envelope implements EventContent {
   readonly json: JsonObject;
   readonly bodySha256: string;
-  signedSha256?: string;
+  readonly signedSha256: string | undefined;
   #body: Uint8Array | undefined;
 
-  constructor(json: JsonObject, bodySha256: string) {
+  constructor(json: JsonObject, bodySha256: string, signedSha256: string | undefined) {
     this.json = json;
     this.bodySha256 = bodySha256;
-  }
-
-  signedAs(sha256: string): this {
-    this.signedSha256 = sha256;
-    return this;
+    this.signedSha256 = signedSha256;
   }
 
   get eventId(): string {

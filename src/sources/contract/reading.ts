@@ -13,6 +13,8 @@ export interface Readable {
   /** @param name in lower case; @returns an array where the header is repeated */
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
+  /** Of what was signed, where other bodies fit the signature; of no item of a batch. */
+  readonly signedSha256?: string | undefined;
   /** Of what was signed, mostly the body; of one item's text in a batch. */
   sha256(): string;
   /** Of the body, or of one item's text in a batch. */
@@ -28,15 +30,14 @@ export class CallbackReading implements Readable {
   readonly #origin: () => string;
   #decoded: Decoded | undefined;
   #query: Readonly<Record<string, JsonValue>> | undefined;
-  readonly #signedSha256: string | undefined;
+  readonly signedSha256: string | undefined;
   #bodySha256: string | undefined;
 
-  /** @param signedSha256 where other bodies fit the signature */
   constructor(request: SignedRequest, decode: DecodeBody, origin: () => string, signedSha256?: string) {
     this.#request = request;
     this.#decode = decode;
     this.#origin = origin;
-    this.#signedSha256 = signedSha256;
+    this.signedSha256 = signedSha256;
   }
 
   get decoded(): Decoded {
@@ -60,7 +61,7 @@ export class CallbackReading implements Readable {
   }
 
   sha256(): string {
-    return this.#signedSha256 ?? this.bodySha256();
+    return this.signedSha256 ?? this.bodySha256();
   }
 
   bodySha256(): string {

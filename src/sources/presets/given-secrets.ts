@@ -1,5 +1,6 @@
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import { refuseFunction } from "./tenants.ts";
+
 /** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
 

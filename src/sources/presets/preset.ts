@@ -1,3 +1,4 @@
+import { hasParameters } from "../../domain/index.ts";
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { compileFilters } from "../contract/event-filter.ts";
 import { createSample } from "../contract/sample.ts";
@@ -22,7 +23,6 @@ import { assertNoFault, givenSecrets, type SecretOption, secretsOf } from "./giv
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import {
   assertTenantsApart,
-  hasParameters,
   refuseFunction,
   refuseTenants,
   type TenantProof,

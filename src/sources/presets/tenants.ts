@@ -1,7 +1,6 @@
+import { hasParameters } from "../../domain/index.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceSettings } from "../source-definition.ts";
-
-export const hasParameters = (path: string | undefined): boolean => path?.includes("/:") === true;
 
 /** @throws TypeError where no path tells the tenants apart */
 export function tenantSecrets<Secret>(

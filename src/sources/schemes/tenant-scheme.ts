@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { failed, isRefused, type Refused, refused } from "../../domain/index.ts";
+import { failed, isRefused, type Refused, refused, tenantName } from "../../domain/index.ts";
 import { FetchedKeys, KeysUnavailable, keep } from "./fetched-keys.ts";
 import type { HeldBody, PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
 
@@ -159,5 +159,5 @@ function unknownTenant(request: SignedRequest, mismatch: SecretMismatch): Unknow
 
 /** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */
 export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string {
-  return Object.values(params).join("/");
+  return tenantName(params);
 }
