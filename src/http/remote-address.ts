@@ -30,7 +30,7 @@ function shortest(written: string): string {
  * @param address as `normalAddress` returns it
  */
 export function rateKey(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!address.includes(":") || !isIPv6(address)) return address;
   const network = ipaddr.IPv6.parse(address).parts.slice(0, 4);
   return `${network.map((part) => part.toString(16)).join(":")}::/64`;
 }

@@ -120,7 +120,8 @@ export function equal(values: Values): RawBuilder<unknown> {
 
 /** PostgreSQL stores no NUL in text; a log row must not be lost for one. */
 export function storableText<Text extends string | null>(text: Text): string | Extract<Text, null> {
-  return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
+  if (text === null) return text as Extract<Text, null>;
+  return text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 export interface IdRow {
@@ -175,7 +176,9 @@ function column(name: string): RawBuilder<unknown> {
 }
 
 function inCamelCase(row: object): object {
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [camelCase(name), value]));
+  const camel: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) camel[camelCase(name)] = value;
+  return camel;
 }
 
 const camelNames = new Map<string, string>();
