@@ -1,29 +1,88 @@
 import type { EventKey } from "../domain/index.ts";
-import { Area, insert } from "./database.ts";
+import { type BatchedRequest, Batches } from "./batches.ts";
+import { Area, type Database, rowList } from "./database.ts";
+
+/** Answered with the id of the event that owns the bytes. */
+interface PendingClaim extends BatchedRequest<string> {
+  readonly sha256: string;
+  readonly now: Date;
+}
 
 interface ClaimedRow {
+  readonly sha256: string;
+  readonly source: string;
   readonly eventId: string;
 }
+
+/** How long a callback may wait for a busy database, or one that is away. */
+const TIMEOUT_MS = 10_000;
+/** Further batches wait, so that they are full, and leave the connections to others. */
+const MAX_CONCURRENT_BATCHES = 2;
+const COLUMNS = { sha256: "text", source: "text", event_id: "text", created_at: "timestamptz" } as const;
 
 /**
  * The hashes of what was signed, for events whose id is not: what was captured may come again under another id. The first
  * event that brings a hash owns it, whatever becomes of the event.
  */
 export class SignedBytes extends Area {
+  private readonly claims: Batches<PendingClaim, string>;
+
+  constructor(database: Database) {
+    super(database);
+    this.claims = new Batches({
+      run: (claims) => this.claimAll(claims),
+      maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+      // Reading and writing have tried again.
+      transientReason: () => undefined,
+    });
+  }
+
   /**
-   * Makes these bytes the event's, unless they are another one's. It commits by itself: before any outside work, and
-   * before the platform has its response.
+   * Makes these bytes the event's, unless they are another one's. It commits by itself, with the claims of one turn of
+   * the event loop: before any outside work, and before the platform has its response.
    * @returns the id of the event that owns them
    */
-  async claim({ source, eventId }: EventKey, sha256: string, now: Date): Promise<string> {
+  claim(key: EventKey, sha256: string, now: Date): Promise<string> {
+    return this.claims.ask({ key, sha256, now, deadline: performance.now() + TIMEOUT_MS });
+  }
+
+  /** Nearly all bytes are new: what was there is read only where one is not. */
+  private async claimAll(claims: readonly PendingClaim[]): Promise<string[]> {
+    const owners = new Map<string, string>();
     for (;;) {
-      const [row] = await this.read<ClaimedRow>`SELECT event_id FROM oncehook_signed_bytes
-        WHERE sha256 = ${sha256} AND source = ${source}`;
-      if (row !== undefined) return row.eventId;
-      const claimed = insert("oncehook_signed_bytes", { sha256, source, eventId, createdAt: now });
-      const { changes } = await this.write`${claimed} ON CONFLICT DO NOTHING`;
-      if (changes === 1) return eventId;
-      // Another process was faster; its row can be read now.
+      const open = claims.filter((claim) => !owners.has(bytesOf(claim)));
+      if (open.length === 0) return claims.map((claim) => owners.get(bytesOf(claim)) as string);
+      for (const row of await this.insertAll(open)) owners.set(nameOf(row), row.eventId);
+      const taken = open.filter((claim) => !owners.has(bytesOf(claim)));
+      // One that is not found has been deleted meanwhile.
+      if (taken.length > 0) for (const row of await this.readAll(taken)) owners.set(nameOf(row), row.eventId);
     }
   }
+
+  /** In one order for all processes, which prevents deadlocks. Without WHERE SQLite would read ON as part of a join. */
+  private async insertAll(claims: readonly PendingClaim[]): Promise<readonly ClaimedRow[]> {
+    const { rows } = await this
+      .write<ClaimedRow>`INSERT INTO oncehook_signed_bytes (sha256, source, event_id, created_at)
+      SELECT g.sha256, g.source, g.event_id, g.created_at FROM ${this.given(claims)} AS g WHERE true
+      ORDER BY g.sha256, g.source ON CONFLICT DO NOTHING RETURNING sha256, source, event_id`;
+    return rows;
+  }
+
+  private readAll(claims: readonly PendingClaim[]): Promise<readonly ClaimedRow[]> {
+    return this.read<ClaimedRow>`SELECT s.sha256, s.source, s.event_id FROM ${this.given(claims)} AS g
+      JOIN oncehook_signed_bytes AS s ON s.sha256 = g.sha256 AND s.source = g.source`;
+  }
+
+  private given(claims: readonly PendingClaim[]) {
+    const rows = claims.map(({ key, sha256, now }) => ({
+      sha256,
+      source: key.source,
+      event_id: key.eventId,
+      created_at: now.toISOString(),
+    }));
+    return rowList(this.database.dialect, COLUMNS, rows);
+  }
 }
+
+const nameOf = ({ source, sha256 }: Pick<ClaimedRow, "source" | "sha256">) => `${source}\n${sha256}`;
+const bytesOf = ({ key, sha256 }: PendingClaim) => nameOf({ source: key.source, sha256 });
