@@ -64,6 +64,10 @@ function pages(someRow: () => number): readonly Kind[] {
       () => (client) => one(client.events.get("platform", `evt_${10 * Math.ceil(someRow() / 10)}`)),
     ],
     ["events", () => (client, paging) => client.events.list(paging)],
+    [
+      "events of a source that nothing has",
+      () => (client, paging) => client.events.list({ ...paging, source: "nobody" }),
+    ],
     ["failures", () => (client, paging) => client.failures.list(paging)],
     [
       "failures of a type",

@@ -41,6 +41,13 @@ export interface FailureFilter {
   readonly code?: string | undefined;
 }
 
+/** Which records of handled events are meant: those that have all of it. */
+export interface EventFilter {
+  /** Exactly this: `stripe` leaves out those of `stripe#audit`. */
+  readonly source?: string | undefined;
+  readonly event_id?: string | undefined;
+}
+
 /**
  * The admin API with its types, for scripts and pages: it needs nothing but `fetch`. Every method throws AdminError where the
  * receiver refuses, and what `fetch` throws where it does not answer.
@@ -77,7 +84,8 @@ export function createAdminClient(options: AdminClientOptions) {
     overview: (span: api.OverviewView["span"] = "hour") =>
       request<api.OverviewView>("GET", "overview", { query: { span } }),
     events: {
-      list: (query: PageParams & { readonly event_id?: string | undefined } = {}) =>
+      /** Newest first. A page may have few items, or none, and still a cursor that goes on looking. */
+      list: (query: PageParams & EventFilter = {}) =>
         request<api.PageOf<api.EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>

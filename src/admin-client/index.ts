@@ -27,6 +27,7 @@ export {
   type AdminClient,
   type CallbackFilters,
   createAdminClient,
+  type EventFilter,
   type EventKey,
   type FailureFilter,
   type PageParams,

@@ -10,9 +10,10 @@ import type { EventHistoryView, TimelineEntry } from "./schemas.ts";
 const MAX_NOTIFICATIONS = 200;
 const LOOK_UP_MS = 5_000;
 
-const LIST = operation<{ Querystring: input.PageQuery & { event_id?: string } }>({
+const LIST = operation<{ Querystring: input.PageQuery & { source?: string; event_id?: string } }>({
   summary: "The records of processed events",
-  querystring: { ...input.PAGE_QUERY, ...input.EVENT_QUERY },
+  description: input.BOUNDED_SEARCH,
+  querystring: { ...input.PAGE_QUERY, ...input.SOURCE_QUERY, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
 const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery }>({
@@ -39,9 +40,9 @@ const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery 
 
 export function registerEvents(app: FastifyInstance, { store, callbackLog, mask }: AdminDependencies): void {
   app.get("/api/v1/events", LIST, async ({ query }) => {
-    const filter = input.defined({ eventId: query.event_id });
+    const filter = input.defined({ source: query.source, eventId: query.event_id });
     const present = (row: StoredRecord) => presentMaskedRecord(row, mask);
-    return input.pageOf(query, (page) => store.records.list(page, filter), present);
+    return input.searchPageOf(query, (search) => store.records.search(filter, search), present);
   });
   app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
     // What has been answered must be visible, also where its row still waits to be written.

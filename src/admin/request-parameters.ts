@@ -57,6 +57,7 @@ export interface EventParams {
   readonly event_id: string;
 }
 export const EVENT_QUERY = { event_id: text("Only rows of this event.") };
+export const SOURCE_QUERY = { source: text("Exactly this, such as `stripe`, `stripe#audit` or `platform`.") };
 
 export function eventKeyOf({ source, event_id }: EventParams): EventKey {
   return { source, eventId: event_id };

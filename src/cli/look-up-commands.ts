@@ -1,5 +1,11 @@
 import { type Command, Option } from "commander";
-import type { EventHistoryView, FailureFilter } from "../admin-client/index.ts";
+import type {
+  EventFilter,
+  EventHistoryView,
+  FailureFilter,
+  PageOf,
+  PageParams,
+} from "../admin-client/index.ts";
 import {
   adminCommand,
   callAdmin,
@@ -15,6 +21,17 @@ import { escapeControls, table } from "./output.ts";
 
 interface EventListOptions extends ListOptions, FailureFilterOptions {
   readonly id?: string;
+}
+
+/** Looks on where a page is empty and has a cursor: that search has found nothing yet. */
+async function firstFound<Item, Query extends PageParams>(
+  query: Query,
+  list: (query: Query) => Promise<PageOf<Item>>,
+): Promise<PageOf<Item>> {
+  let page = await list(query);
+  while (page.items.length === 0 && page.next_cursor !== null)
+    page = await list({ ...query, cursor: page.next_cursor });
+  return page;
 }
 
 export function eventCommand(): Command {
@@ -33,10 +50,14 @@ export function eventCommand(): Command {
 export function eventsCommand(): Command {
   return listCommand("events")
     .description("List the events that the running receiver has handled, newest first.")
+    .option("--source <source>", "events that came from it")
     .option("--id <event_id>", "this event alone")
     .action(async (options: EventListOptions) => {
-      const { id, limit, cursor } = options;
-      const list = await callAdmin(options, ({ events }) => events.list({ limit, cursor, event_id: id }));
+      const { id, source, limit, cursor } = options;
+      const filter = { source, event_id: id };
+      const list = await callAdmin(options, ({ events }) =>
+        firstFound({ limit, cursor, ...filter }, events.list),
+      );
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -44,7 +65,7 @@ export function eventsCommand(): Command {
         processed_at ?? "",
         JSON.stringify(result),
       ]);
-      const none = `no ${id === undefined ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed`;
+      const none = `no ${isEmpty(filter) ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed`;
       printList(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
     });
 }
@@ -58,13 +79,7 @@ export function failuresCommand(): Command {
       const { id, limit, cursor } = options;
       const filter = { ...failureFilter(options), event_id: id };
       const query = { limit, cursor, ...filter };
-      const list = await callAdmin(options, async ({ failures }) => {
-        // A page without items that has a cursor is a look that has come to nothing yet.
-        let page = await failures.list(query);
-        while (page.items.length === 0 && page.next_cursor !== null)
-          page = await failures.list({ ...query, cursor: page.next_cursor });
-        return page;
-      });
+      const list = await callAdmin(options, ({ failures }) => firstFound(query, failures.list));
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,
@@ -151,6 +166,6 @@ export function failureFilter({ state, source, type, code }: FailureFilterOption
   return { state, source, event_type: type, code };
 }
 
-export function isEmpty(filter: FailureFilter): boolean {
+export function isEmpty(filter: FailureFilter | EventFilter): boolean {
   return Object.values(filter).every((value) => value === undefined);
 }

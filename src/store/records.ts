@@ -1,7 +1,14 @@
 import { sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import { Area, equal } from "./database.ts";
-import { NEWEST, type Page } from "./paging.ts";
+import {
+  boundedSearch,
+  NEWEST,
+  type Page,
+  type SearchPage,
+  type SearchResult,
+  stepThrough,
+} from "./paging.ts";
 
 /** What the record of an event keeps besides its result (SPEC 2.4). */
 export interface NewRecord extends EventKey {
@@ -35,16 +42,57 @@ export interface RecordRow {
   readonly processed_at: string | null;
 }
 
+/** Which records are meant: those that have all of it. */
+export interface RecordFilter {
+  readonly source?: string;
+  readonly eventId?: string;
+}
+
+const LISTED_COLUMNS = sql`id, source, event_id, event_type, version, status, body_sha256, result, created_at,
+  processed_at`;
+
+/** A row with `LISTED_COLUMNS`. */
+interface ListedRow extends Omit<StoredRecord, "result"> {
+  readonly result: string | null;
+}
+
 export class Records extends Area {
-  /** Newest first. */
-  async list(
-    { limit, before = NEWEST }: Page,
-    { eventId }: { readonly eventId?: string },
-  ): Promise<StoredRecord[]> {
-    const newest = sql<RecordRow>`SELECT * FROM oncehook_records
-      WHERE id < ${before} AND ${equal({ eventId })} ORDER BY id DESC LIMIT ${limit}`;
-    return (await newest.execute(this.database.read)).rows.map(toRecord);
+  /**
+   * Newest first, within a time budget: `next` continues a search that has used it up. A source has no index, which every record
+   * would have to write (decision 0017). The records of an event's id are found at once.
+   */
+  async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
+    if (eventId !== undefined) return this.ofEvent({ eventId, source }, page);
+    const where = equal({ source });
+    const step = stepThrough<ListedRow>(this.database, {
+      table: "oncehook_records",
+      columns: LISTED_COLUMNS,
+      where,
+    });
+    const { rows, next } = await boundedSearch(this.database.dialect, page, step);
+    return { rows: rows.map(toListed), next };
   }
+
+  /** A page, however long it takes to find. */
+  async list(page: Page, filter: RecordFilter): Promise<readonly StoredRecord[]> {
+    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
+  }
+
+  /** One for each source at most, by the index of the key. */
+  private async ofEvent(
+    key: { readonly eventId: string; readonly source: string | undefined },
+    { limit, before = NEWEST }: Page,
+  ): Promise<SearchResult<StoredRecord>> {
+    // One more than asked for tells whether there is another page.
+    const found = await this.read<ListedRow>`SELECT ${LISTED_COLUMNS} FROM oncehook_records
+      WHERE ${equal({ ...key })} AND id < ${before} ORDER BY id DESC LIMIT ${limit + 1}`;
+    const rows = found.slice(0, limit).map(toListed);
+    return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+  }
+}
+
+function toListed({ result, ...row }: ListedRow): StoredRecord {
+  return { ...row, result: result === null ? null : JSON.parse(result) };
 }
 
 export function toRecord(row: RecordRow): StoredRecord {

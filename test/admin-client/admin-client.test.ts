@@ -35,6 +35,25 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
       expect(callbacks.map(({ outcome }) => outcome)).toEqual(["success"]);
     }));
 
+  it("the list of events takes the source of a named handler", () => {
+    const audit = defineHandler({
+      type: "payment_notify",
+      name: "audit",
+      data: z.looseObject({}),
+      handle: () => ({ by: "audit" }),
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await receiver.send(payment({ event_id: "e1" }));
+        const { items, next_cursor } = await clientOf(receiver).events.list({ source: "platform#audit" });
+        expect(items).toMatchObject([{ source: "platform#audit", event_id: "e1", result: { by: "audit" } }]);
+        expect(next_cursor).toBeNull();
+      },
+      { handlers: [...handlers, audit] },
+    );
+  });
+
   it("walks through a list page by page, without a gap or a repetition", () =>
     withReceiver(dialect, async (receiver) => {
       for (let at = 0; at < 7; at += 1) await receiver.send(payment({ event_id: `e${at}` }));

@@ -30,6 +30,8 @@ const notifying = defineHandler({
 
 type Run = (...args: string[]) => Promise<Ended>;
 
+const audit = defineHandler({ type: "notifying", name: "audit", data: z.object({}), handle: () => ({}) });
+
 const asking =
   (port: string, token = TOKEN, env: Record<string, string> = {}): Run =>
   (...args) =>
@@ -43,7 +45,7 @@ const asking =
 function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): Promise<void> {
   failing.now = true;
   return withReceiver("sqlite", (receiver) => use(receiver, asking(new URL(receiver.adminOrigin).port)), {
-    handlers: [unreliable, notifying],
+    handlers: [unreliable, notifying, audit],
   });
 }
 
@@ -63,6 +65,22 @@ describe("an operator at the command line", () => {
       const json = JSON.parse((await run("events", "--id", "evt_b", "--json")).stdout);
       expect(json).toMatchObject({ items: [{ event_id: "evt_b", status: "completed" }], next_cursor: null });
       expect((await run("events", "--id", "evt_c")).stdout).toContain("no such event was handled");
+    }));
+
+  it("events are listed by their source", () =>
+    withRunning(async (receiver, run) => {
+      await receiver.send(event("notifying", {}, { event_id: "evt_a" }));
+      const found = await run("events", "--source", "platform#audit");
+      expect([found.code, found.stderr]).toEqual([0, ""]);
+      expect(found.stdout).toMatch(/^evt_a +platform#audit +notifying /m);
+      expect(found.stdout).not.toMatch(/ platform /);
+    }));
+
+  it("events of a source without records are reported as none", () =>
+    withRunning(async (receiver, run) => {
+      await receiver.send(payment());
+      const { code, stdout } = await run("events", "--source", "oauth");
+      expect([code, stdout]).toEqual([0, expect.stringContaining("no such event was handled yet")]);
     }));
 
   /** The program's time limits pass twenty times as fast: 15 s for a look-up, 35 s and more for a run. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SearchPage, SearchResult, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { seedRows } from "../support/query-plans.ts";
 
@@ -19,6 +20,7 @@ const T0 = new Date("2026-01-01T00:00:00.000Z");
 type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
 const rareFailures: Searching = ({ failures }, search) =>
   failures.search({ code: "handler_timed_out" }, search);
+const recordsOfSource: Searching = ({ records }, search) => records.search({ source: "rare" }, search);
 const delivered: Searching = ({ notifications }, search) =>
   notifications.search({ state: "delivered" }, search);
 const ofActorAndAction: Searching = async ({ audit }, search) => {
@@ -30,6 +32,7 @@ const ofActorAndAction: Searching = async ({ audit }, search) => {
 async function seed(store: Store, target: Target): Promise<void> {
   for (const eventId of ["first", "second"]) {
     await store.audit.begin({ ...ENTRY, target: eventId });
+    await store.once(newRecord(eventId, { source: "rare" }), async () => ({ result: {} }), committing());
     await store.failures.record(
       {
         ...FAILURE,
@@ -48,6 +51,7 @@ async function seed(store: Store, target: Target): Promise<void> {
 describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect) => {
   it.each([
     ["failures", rareFailures, ["second", "first"]],
+    ["records of a source", recordsOfSource, ["second", "first"]],
     ["audit entries of an actor and an action", ofActorAndAction, ["second", "first"]],
     ["notifications that are delivered", delivered, ["seed-2", "seed-1"]],
   ])("a list ends at its time limit for %s, and continues from there", (_, searching, meant) =>
@@ -67,6 +71,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
 
   it.each([
     ["failures", rareFailures, 2],
+    ["records of a source", recordsOfSource, 2],
     ["audit entries of an actor and an action", ofActorAndAction, 2],
     ["notifications that are delivered", delivered, 2],
   ])("a list yields to other work while it looks for %s", (_, searching, count) =>

@@ -153,9 +153,8 @@ async function everyOperation(store: Store): Promise<void> {
   await store.tenantSecretUses.list({ source: "shops", tenant: "a" }, PAGE);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
-    for (const filter of [{}, { eventId: "e1" }]) {
-      await store.records.list(page, filter);
-    }
+    for (const source of [{}, { source: "platform" }])
+      for (const filter of [source, { ...source, eventId: "e1" }]) await store.records.list(page, filter);
   }
   await ofEvent(store);
   await bulkReplays(store);

@@ -110,6 +110,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
         ["DELETE", "/api/v1/notifications/9007199254740993"],
         ["DELETE", "/api/v1/notifications/1?channel=%00"],
         ["GET", "/api/v1/events?event_id=%00"],
+        ["GET", "/api/v1/events?source=%00"],
         ["GET", "/api/v1/callbacks?event_id=a%00"],
         ["POST", "/api/v1/failures/platform/a%00/replay"],
         ["DELETE", "/api/v1/failures/%00/a"],

@@ -270,7 +270,7 @@ describe("the admin listener", () => {
   );
 
   it.each([
-    ["/api/v1/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
+    ["/api/v1/events?id=1", 'there is no query parameter "id"; there are limit, cursor, source, event_id'],
     [
       "/api/v1/failures?status=waiting",
       'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code, event_id',
