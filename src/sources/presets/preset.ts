@@ -163,8 +163,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
   function contractOf(options: Options, secrets: readonly string[]): ContractData {
     const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
-    const isJson = contract.body === undefined || contract.body === "json";
-    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson) };
+    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson(contract)) };
   }
   function create(options: Options): SourceDefinition {
     assertKnown(preset, options, known);
@@ -221,6 +220,10 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     return { preset, facts, signs: describeHmac(schemeOf(options)), contract };
   });
   return create;
+}
+
+export function isJson({ body = "json" }: ContractData): boolean {
+  return body === "json";
 }
 
 interface SecretUse {
