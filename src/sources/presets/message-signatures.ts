@@ -82,9 +82,10 @@ function keyParts(
   if (typeof keys === "function") {
     const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
     const scheme = (environment: SourceEnvironment) => {
-      const { name, warn } = environment;
+      const { name, warn, claimSecret } = environment;
       const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
-      return createTenantScheme({ name, warn, secretsOf, make: ofTenant, signsPath, materialOf });
+      const own = { name, warn, claimSecret, signsPath };
+      return createTenantScheme({ ...own, secretsOf, make: ofTenant, materialOf });
     };
     return { ...common, secrets: [], hasTenantSecrets: true, scheme };
   }

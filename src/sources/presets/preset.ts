@@ -195,8 +195,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
-        const { name, warn, learning = NOTHING_LEARNT } = environment;
-        const own = { name, warn, make: make(environment) };
+        const { name, warn, claimSecret, learning = NOTHING_LEARNT } = environment;
+        const own = { name, warn, claimSecret, make: make(environment) };
         if (ofTenants !== undefined) return createTenantScheme({ ...own, secretsOf: ofTenants, signsPath });
         return isLearning ? learningScheme(learning, secrets, own.make) : own.make(secrets);
       },
@@ -266,6 +266,7 @@ export function secretParts(
       createTenantScheme({
         name: environment.name,
         warn: environment.warn,
+        claimSecret: environment.claimSecret,
         secretsOf: ofTenants,
         make: (secrets) => make(secrets, environment),
         mismatch,
