@@ -11,6 +11,7 @@ import type { AnswerMode, Source } from "../pipeline/index.ts";
 import {
   createPlatformContract,
   type Scheme,
+  type SecretClaim,
   type SourceDefinition,
   type SourceEnvironment,
 } from "../sources/index.ts";
@@ -101,13 +102,15 @@ interface SourceParts {
   readonly learntSecrets:
     | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
     | undefined;
+  /** Which tenant of a source has a secret, for all processes. */
+  readonly claimSecret: (source: string, claim: SecretClaim) => Promise<string>;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, log, origin, learntSecrets, typeMismatch }: SourceParts,
+  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceParts,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {
@@ -121,7 +124,9 @@ export function createSourceMap(
     sparing("warn", { fields, message });
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
-    const environment = { name, clock, origin, warn, ...(learning !== undefined && { learning }) };
+    const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
+    const own = { name, clock, origin, warn, claimSecret: claimOfSource };
+    const environment = { ...own, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);
       return [

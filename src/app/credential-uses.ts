@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { type AuthMethod, type Config, type JwtConfig, secretVariables } from "../config/index.ts";
 import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
-import type { Credential } from "../sources/index.ts";
+import type { Credential, SecretClaim } from "../sources/index.ts";
 import type { Store, TenantSecretUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
@@ -100,6 +100,19 @@ export function createTenantUseRecorder(
     recordedAt.set(key, now);
     due.push({ source, tenant, isPrevious });
     if (!isWriting) void write();
+  };
+}
+
+/** Keeps which tenant of a source has a secret. With another `ENCRYPTION_KEY`, the first tenants are looked for anew. */
+export function createSecretClaims(
+  config: Pick<Config, "encryptionKey">,
+  { tenantSecrets }: Pick<Store, "tenantSecrets">,
+  clock: Clock,
+) {
+  const fingerprint = secretFingerprint(config);
+  return (source: string, { secret, tenant, lostBy }: SecretClaim): Promise<string> => {
+    const claim = { source, tenant, lostBy, fingerprint: fingerprint(`tenants:${source}`, secret) };
+    return tenantSecrets.claim(claim, clock.now());
   };
 }
 

@@ -33,7 +33,7 @@ import {
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
-import { type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
+import { createSecretClaims, type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
 import { createCallbackAppender } from "./retention.ts";
@@ -85,6 +85,7 @@ export function createServices(dependencies: Dependencies) {
   const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
+    claimSecret: createSecretClaims(config, store, clock),
   });
   const receiver: Receiver = {
     store,

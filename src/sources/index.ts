@@ -88,6 +88,7 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
+export type { ClaimSecret, SecretClaim } from "./schemes/secret-owners.ts";
 export { signHmacRequest } from "./schemes/sign-hmac.ts";
 export {
   createBasicScheme,

@@ -6,6 +6,7 @@ import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { Scheme } from "./schemes/scheme.ts";
+import type { ClaimSecret } from "./schemes/secret-owners.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
 /** What a source is made with, at the start. */
@@ -16,6 +17,8 @@ export interface SourceEnvironment {
   readonly origin: () => string;
   /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
   readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
+  /** Which tenant has a secret, for all processes on one database. */
+  readonly claimSecret?: ClaimSecret;
   /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
   readonly warn?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   /** Requests an address that the contract has pinned, without following a redirect. */

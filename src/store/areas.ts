@@ -21,6 +21,7 @@ import { Settings } from "./settings.ts";
 import { SignedBytes } from "./signed-bytes.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { TenantSecretUses } from "./tenant-secret-uses.ts";
+import { TenantSecrets } from "./tenant-secrets.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {
@@ -39,6 +40,7 @@ export function createAreas(database: Database) {
     userTokens: new UserTokens(database),
     credentialUses: new CredentialUses(database),
     tenantSecretUses: new TenantSecretUses(database),
+    tenantSecrets: new TenantSecrets(database),
     encryptedValues: new EncryptedValues(database),
     alerts: new Alerts(database),
     rollups: new Rollups(database),

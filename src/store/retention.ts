@@ -88,6 +88,7 @@ export class Retention extends Area {
       ["oncehook_spent_states", "expires_at", now],
       ["oncehook_sessions", "expires_at", now],
       ["oncehook_tenant_secret_uses", "last_used_at", new Date(now.getTime() - TENANT_USE_MS)],
+      ["oncehook_tenant_secrets", "seen_at", new Date(now.getTime() - TENANT_USE_MS)],
       ["oncehook_rate_counters", "reset_at_ms", now.getTime()],
     ] as const)
       stale += await this.deleteInSteps(table, sql`${sql.ref(column)} < ${before}`, column, { isStopping });

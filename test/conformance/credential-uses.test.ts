@@ -118,3 +118,34 @@ describe.each(DIALECTS)("the uses of tenants' secrets on %s", (dialect) => {
       expect(await countOf(target, "oncehook_tenant_secret_uses")).toBe(4);
     }));
 });
+
+describe.each(DIALECTS)("the tenants of secrets on %s", (dialect) => {
+  const claim = { source: "shops", fingerprint: "f1", tenant: "acme" };
+
+  it("the first tenant that claims a secret has it, for each source apart", () =>
+    withStore(dialect, async ({ tenantSecrets }) => {
+      expect(await tenantSecrets.claim(claim, day(1))).toBe("acme");
+      expect(await tenantSecrets.claim({ ...claim, tenant: "bolt" }, day(3))).toBe("acme");
+      expect(await tenantSecrets.claim({ ...claim, tenant: "bolt", source: "others" }, day(3))).toBe("bolt");
+      expect(await tenantSecrets.claim({ ...claim, tenant: "bolt", fingerprint: "f2" }, day(3))).toBe("bolt");
+    }));
+
+  it("a secret moves from the tenant that has lost it, and from no other one", () =>
+    withStore(dialect, async ({ tenantSecrets }) => {
+      await tenantSecrets.claim(claim, day(1));
+      expect(await tenantSecrets.claim({ ...claim, tenant: "bolt", lostBy: "acme" }, day(1))).toBe("bolt");
+      expect(await tenantSecrets.claim({ ...claim, tenant: "coil", lostBy: "acme" }, day(1))).toBe("bolt");
+      expect(await tenantSecrets.claim(claim, day(1))).toBe("bolt");
+    }));
+
+  it("the retention job deletes a claim that was not repeated for 90 days", () =>
+    withStore(dialect, async ({ tenantSecrets, retention }, target) => {
+      await tenantSecrets.claim(claim, day(1));
+      await tenantSecrets.claim({ ...claim, fingerprint: "f2" }, day(1));
+      await tenantSecrets.claim({ ...claim, tenant: "bolt" }, day(3));
+      const now = new Date(day(2).getTime() + 90 * 86_400_000);
+      await retention.sweep({ callbacks: day(1), refusedRowsKept: 1, now });
+      expect(await countOf(target, "oncehook_tenant_secrets")).toBe(1);
+      expect(await countOf(target, "oncehook_tenant_secrets", "fingerprint = 'f1'")).toBe(1);
+    }));
+});

@@ -151,6 +151,9 @@ async function everyOperation(store: Store): Promise<void> {
   await store.tenantSecretUses.note([{ source: "shops", tenant: "a", isPrevious: false }], NOON);
   await store.tenantSecretUses.list({ source: "shops" }, PAGE);
   await store.tenantSecretUses.list({ source: "shops", tenant: "a" }, PAGE);
+  const claim = { source: "shops", fingerprint: "a", tenant: "a" };
+  await store.tenantSecrets.claim(claim, NOON);
+  await store.tenantSecrets.claim({ ...claim, tenant: "b", lostBy: "a" }, NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const source of [{}, { source: "platform" }])

@@ -452,6 +452,16 @@ describe("a message signature", () => {
     expect(await withHeaders(over)).toMatchObject({ code });
   });
 
+  it.each([
+    ["a no-break space before it", "\u00a0a note", "signature_mismatch"],
+    ["a character beyond latin1 whose lower byte was signed", "\u0161 note", "signature_malformed"],
+    ["a line break", "a note\n", "signature_malformed"],
+  ])("a covered header with %s is not the one that was signed", async (_title, note, code) => {
+    const fields = ["@method", "@path", "x-note", "content-digest"];
+    expect(await withHeaders({}, { fields })).toHaveProperty("verified");
+    expect(await withHeaders({ "x-note": [note] }, { fields })).toMatchObject({ code });
+  });
+
   it("an unknown digest beside a known one is not looked at, and alone it is refused", async () => {
     const sent = async (digest: string) => {
       const message = await httpbis.signMessage(

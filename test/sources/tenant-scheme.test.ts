@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hmac } from "../../src/sources/presets/index.ts";
+import type { ClaimSecret } from "../../src/sources/schemes/secret-owners.ts";
 import type { TenantSecrets } from "../../src/sources/schemes/tenant-scheme.ts";
 import { requestOf } from "../support/contract.ts";
 
@@ -13,11 +14,15 @@ const BODY = Buffer.from('{"id":"1"}');
 const secretNamed = (text: string) => `the secret ${text}, which is long enough`;
 
 /** A source whose tenants have what the function gives, and what it wrote to the log. */
-function withTenants(secret: TenantSecrets, over: { readonly signed?: string } = {}) {
+function withTenants(
+  secret: TenantSecrets,
+  { claimSecret, ...over }: { readonly signed?: string; readonly claimSecret?: ClaimSecret } = {},
+) {
   const warnings: { readonly fields: object; readonly message: string }[] = [];
   const origin = () => "https://callbacks.example";
   const scheme = hmac({ ...OWN, ...over, path: "/hooks/:shop", secret }).createScheme({
     ...{ name: "shops", clock: { now: () => new Date() }, origin },
+    ...(claimSecret !== undefined && { claimSecret }),
     warn: (fields, message) => warnings.push({ fields, message }),
   });
   const verify = async (shop: string, signedWith: string) => {
@@ -59,6 +64,32 @@ describe("the secrets of tenants", () => {
     expect(await verify("acme", "of the shop")).toBe("verified");
     owner = "acme-renamed";
     expect(await verify("acme-renamed", "of the shop")).toBe("verified");
+  });
+
+  it("the tenant of a secret is looked up once, however many callbacks arrive", async () => {
+    const claims: object[] = [];
+    const claimSecret: ClaimSecret = async (claim) => {
+      claims.push(claim);
+      return claim.tenant;
+    };
+    const { verify } = withTenants(({ params }) => secretNamed(`of ${params.shop}`), { claimSecret });
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => verify("acme", "of acme")));
+    expect(new Set(verdicts)).toEqual(new Set(["verified"]));
+    expect(await verify("acme", "of acme")).toBe("verified");
+    expect(await verify("acme", "of a stranger")).toMatchObject({ code: "signature_mismatch" });
+    expect(claims).toMatchObject([{ tenant: "acme" }]);
+  });
+
+  it("a tenant that cannot be looked up fails, and is looked up again for the next callback", async () => {
+    const failures = [new Error("the database is away")];
+    const claimSecret: ClaimSecret = async ({ tenant }) => {
+      const failure = failures.pop();
+      if (failure !== undefined) throw failure;
+      return tenant;
+    };
+    const { verify } = withTenants(() => secretNamed("of acme"), { claimSecret });
+    expect(await verify("acme", "of acme")).toMatchObject({ kind: "failed", code: "keys_unavailable" });
+    expect(await verify("acme", "of acme")).toBe("verified");
   });
 
   it("one secret verifies for several tenants where the signature covers the path", async () => {

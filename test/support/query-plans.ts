@@ -44,6 +44,8 @@ export async function seedRows(target: Target): Promise<void> {
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
     `${numbers} INSERT INTO oncehook_tenant_secret_uses (source, tenant, last_used_at)
       SELECT 'source-' || (n % 100), ${id}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_tenant_secrets (source, fingerprint, tenant, seen_at)
+      SELECT 'source-' || (n % 100), ${id}, ${id}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_sessions (id_sha256, actor, role, credential_fingerprint, started_at, expires_at)
       SELECT ${id}, 'a', 'viewer', 'f', ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_audit (at, actor, remote_address, action)

@@ -1,7 +1,12 @@
-import { initialSchema, orderKeys, tenantSecretUses } from "../../src/store/migrations/schema.ts";
+import {
+  initialSchema,
+  orderKeys,
+  tenantSecrets,
+  tenantSecretUses,
+} from "../../src/store/migrations/schema.ts";
 
 /** The steps of the service's own schema, in their order. */
-export const SCHEMA = [initialSchema, orderKeys, tenantSecretUses].map(
+export const SCHEMA = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets].map(
   ({ number, name }) => `${String(number).padStart(4, "0")}-${name}`,
 );
 

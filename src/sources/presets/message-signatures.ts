@@ -1,5 +1,6 @@
 import {
   createMessageSignatureScheme,
+  isComponent,
   type MessageSignatureKey,
 } from "../schemes/http-message-signatures.ts";
 import type { Scheme } from "../schemes/scheme.ts";
@@ -18,7 +19,10 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
   readonly keys: readonly MessageSignatureKey[] | TenantSecrets<MessageSignatureKey>;
   /** How far `created` may lie from now, both ways. Default 300. */
   readonly toleranceSeconds?: number;
-  /** What must be covered beside `content-digest`. Default `@method` and `@path`. */
+  /**
+   * What must be covered beside `content-digest`, such as `x-event-id`. Default `@method` and `@path`. An id in a header or in
+   * the query counts as signed where its component stands here.
+   */
   readonly required?: readonly string[];
   /** The `tag` of the sender's signatures; others are not looked at then. */
   readonly tag?: string;
@@ -26,6 +30,8 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
 
 /** The components that hold the path (RFC 9421 §2.2). */
 const PATHS = ["@path", "@target-uri", "@request-target"];
+/** The components that hold the whole query (RFC 9421 §2.2). */
+const QUERIES = ["@query", "@target-uri", "@request-target"];
 const OWN = ["keys", "toleranceSeconds", "required", "tag"];
 const ALGORITHMS = [
   "ed25519",
@@ -40,6 +46,7 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
   assertOptions("messageSignatures", options, OWN);
   const { keys, toleranceSeconds = 300, required, tag } = options;
   if (typeof keys !== "function") assertKeys(keys);
+  if (required !== undefined) assertComponents(required);
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
     throw new TypeError("messageSignatures: `toleranceSeconds`: expected seconds, such as 300");
   const make = (known: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
@@ -55,8 +62,14 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
     facts: { title: "HTTP Message Signatures", docs: "docs/sources.md", proof: "own" },
     settings: options,
     ...keyParts(options, make),
-    contract: contractOf(options, OWN),
+    contract: { ...contractOf(options, OWN), signs: signedPlaces(required) },
   });
+}
+
+/** What a sender covers beyond `required` is not counted: a signature without it verifies too. */
+function signedPlaces(required: readonly string[] = []): string[] {
+  const headers = required.filter((name) => !name.startsWith("@")).map((name) => `header.${name}`);
+  return required.some((name) => QUERIES.includes(name)) ? ["query", ...headers] : headers;
 }
 
 function keyParts(
@@ -69,9 +82,10 @@ function keyParts(
   if (typeof keys === "function") {
     const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
     const scheme = (environment: SourceEnvironment) => {
-      const { name, warn } = environment;
+      const { name, warn, claimSecret } = environment;
       const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
-      return createTenantScheme({ name, warn, secretsOf, make: ofTenant, signsPath, materialOf });
+      const own = { name, warn, claimSecret, signsPath };
+      return createTenantScheme({ ...own, secretsOf, make: ofTenant, materialOf });
     };
     return { ...common, secrets: [], hasTenantSecrets: true, scheme };
   }
@@ -86,6 +100,16 @@ function materialOf(given: unknown): string | Uint8Array | undefined {
   const { id, key } = (given ?? {}) as { readonly id?: unknown; readonly key?: unknown };
   const isKey = typeof id === "string" && (typeof key === "string" || key instanceof Uint8Array);
   return isKey ? key : undefined;
+}
+
+/** No signature covers another name, so that each callback would be refused. */
+function assertComponents(required: unknown): asserts required is readonly string[] {
+  const names: unknown[] = Array.isArray(required) ? required : [required];
+  const wrong = names.findIndex((name) => typeof name !== "string" || !isComponent(name));
+  if (wrong === -1 && Array.isArray(required)) return;
+  throw new TypeError(
+    `messageSignatures: \`required\`: got ${JSON.stringify(names[Math.max(wrong, 0)])}, expected a list of components, such as @method or x-event-id in lower case`,
+  );
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {

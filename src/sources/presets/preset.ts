@@ -163,8 +163,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     typeof data.scheme === "function" ? data.scheme(options) : data.scheme;
   function contractOf(options: Options, secrets: readonly string[]): ContractData {
     const contract = typeof data.contract === "function" ? data.contract(options, secrets) : data.contract;
-    const isJson = contract.body === undefined || contract.body === "json";
-    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson) };
+    return { ...contract, signs: signedPlaces(schemeOf(options).signed, isJson(contract)) };
   }
   function create(options: Options): SourceDefinition {
     assertKnown(preset, options, known);
@@ -196,8 +195,8 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
-        const { name, warn, learning = NOTHING_LEARNT } = environment;
-        const own = { name, warn, make: make(environment) };
+        const { name, warn, claimSecret, learning = NOTHING_LEARNT } = environment;
+        const own = { name, warn, claimSecret, make: make(environment) };
         if (ofTenants !== undefined) return createTenantScheme({ ...own, secretsOf: ofTenants, signsPath });
         return isLearning ? learningScheme(learning, secrets, own.make) : own.make(secrets);
       },
@@ -221,6 +220,10 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     return { preset, facts, signs: describeHmac(schemeOf(options)), contract };
   });
   return create;
+}
+
+export function isJson({ body = "json" }: ContractData): boolean {
+  return body === "json";
 }
 
 interface SecretUse {
@@ -263,6 +266,7 @@ export function secretParts(
       createTenantScheme({
         name: environment.name,
         warn: environment.warn,
+        claimSecret: environment.claimSecret,
         secretsOf: ofTenants,
         make: (secrets) => make(secrets, environment),
         mismatch,

@@ -6,12 +6,12 @@ import {
 } from "../schemes/public-key.ts";
 import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
 import type { Scheme } from "../schemes/scheme.ts";
-import { coversPath } from "../schemes/signed-content.ts";
+import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { type SecretOption, secretsOf } from "./given-secrets.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretParts, secretParts } from "./preset.ts";
+import { defineSource, isJson, type SecretParts, secretParts } from "./preset.ts";
 
 /** A sender that signs with a private key, whose public one it shows. */
 export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {
@@ -35,6 +35,7 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
   assertText("publicKey", "signature.header", signature?.header, "X-Acme-Signature");
   assertOneOf("publicKey", "signature.encoding", signature.encoding, ENCODINGS);
   assertText("publicKey", "signed", signed, "{timestamp}.{body}");
+  const contract = contractOf(options, OWN);
   const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
   const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
     createPublicKeyScheme(data, { keys, clock, origin });
@@ -44,7 +45,7 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
     settings: options,
     ...keyParts(options, make),
     secrets: [],
-    contract: contractOf(options, OWN),
+    contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
   });
 }
 

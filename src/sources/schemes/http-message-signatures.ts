@@ -174,6 +174,12 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
 }
 
 const COMPONENT = /^(?:@[a-z-]+|[a-z0-9!#$%&'*+\-.^_`|~]+)$/;
+const DERIVED = ["@method", "@target-uri", "@authority", "@scheme", "@request-target", "@path", "@query"];
+
+/** Whether a signature may cover a component of this name here. */
+export function isComponent(name: string): boolean {
+  return COMPONENT.test(name) && (!name.startsWith("@") || DERIVED.includes(name));
+}
 
 function coveredComponents({ items }: InnerList): string[] | Refused {
   const names: string[] = [];
@@ -196,21 +202,25 @@ interface BaseContext {
   readonly origin: () => string;
 }
 
+/** Of latin1: another character would lose its upper byte, and stand for one that was signed. */
+const SENT = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** RFC 9421 §2.5, as latin1. */
 function signatureBase(covered: readonly string[], input: InnerList, context: BaseContext): string | Refused {
   const lines: string[] = [];
   for (const name of covered) {
     const value = name.startsWith("@") ? derived(name, context) : fieldValue(name, context.request);
     if (value === undefined) return malformed(`"${name}": not in the request, or not understood`);
+    if (!SENT.test(value)) return malformed(`"${name}": has a character that cannot be sent`);
     lines.push(`"${name}": ${value}`);
   }
   lines.push(`"@signature-params": ${serializeInnerList(input)}`);
   return lines.join("\n");
 }
 
-/** RFC 9421 §2.1. Node gives each value without white space around it, and without line breaks. */
+/** RFC 9421 §2.1. Node gives each value without white space around it: cutting more off would let one id have two spellings. */
 function fieldValue(name: string, { headers }: SignedRequest): string | undefined {
-  return headers[name]?.map((value) => value.trim()).join(", ");
+  return headers[name]?.join(", ");
 }
 
 /** RFC 9421 §2.2. The address is the one that is registered: a stranger chooses `Host`. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { failed, isRefused, type Refused, refused, tenantName } from "../../domain/index.ts";
-import { FetchedKeys, KeysUnavailable, keep } from "./fetched-keys.ts";
-import type { HeldBody, PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
+import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
+import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
+import { type ClaimSecret, SecretOwners } from "./secret-owners.ts";
 
 /** What a function of secrets gets: the parameters of the source's path, such as `{ shop: "acme.example" }`. */
 export interface TenantContext {
@@ -27,9 +28,6 @@ const MOST_UNKNOWN = 10_000;
 const MOST_LOOKUPS = 2_000;
 const LOOKUP_WINDOW_MS = 10_000;
 
-/** The current and the previous secret of as many tenants as are kept. */
-const MOST_SECRETS = 20_000;
-
 interface Tenant {
   readonly secrets: readonly unknown[];
   /** By the places of the secrets. */
@@ -46,9 +44,11 @@ export interface TenantSchemeOptions<Secret> {
   readonly signsPath: boolean;
   /** Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch | undefined;
-  /** What makes two secrets one, by which they are told apart; undefined for what is no secret. Default: the text. */
+  /** The bytes by which two secrets are compared; undefined for what is no secret. Default: the text. */
   readonly materialOf?: (given: unknown) => string | Uint8Array | undefined;
   readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
+  /** Which tenant has a secret, for all processes; this one alone remembers where it is left out. */
+  readonly claimSecret?: ClaimSecret | undefined;
 }
 
 /**
@@ -56,8 +56,8 @@ export interface TenantSchemeOptions<Secret> {
  * cache. A signature that none of them has made is looked at once more with secrets that were asked for again, since a
  * tenant may have rotated. Where the function fails, nothing can be said: 503, and the platform sends the callback again.
  *
- * A secret is of the tenant for which this process has verified it first. Under another tenant it is refused, unless the
- * first one has lost it: a recorded callback would run once for each of them.
+ * A secret is of the tenant for which it was verified first. Under another tenant it is refused, unless the first one has
+ * lost it: a recorded callback would run once for each of them.
  */
 export function createTenantScheme<Secret = string>(options: TenantSchemeOptions<Secret>): Scheme {
   const { name, make, signsPath, mismatch = "signature_mismatch", warn } = options;
@@ -72,24 +72,28 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     mostFetches: MOST_LOOKUPS,
     windowMs: LOOKUP_WINDOW_MS,
   });
-  /** The tenants of secrets that were verified, by fingerprint. */
-  const owners = new Map<string, string>();
+  const owners = new SecretOwners(name, options.claimSecret);
 
-  async function otherOwner(id: string, secret: string, body?: HeldBody): Promise<string | undefined> {
-    const owner = owners.get(secret) ?? id;
-    if (owner !== id && (await tenants.renewed(owner, body))?.fingerprints.includes(secret)) return owner;
-    keep(owners, secret, id, MOST_SECRETS);
-    return undefined;
+  /** Undefined where the secret is of the request's own tenant. */
+  async function otherOwner(secret: string, request: SignedRequest): Promise<string | undefined> {
+    const tenant = tenantIn(request);
+    const owner = await owners.of(secret, tenant);
+    if (owner === tenant) return undefined;
+    const id = idOf(owner, request);
+    const holder = id === undefined ? undefined : await tenants.renewed(id, request.bodyReservation);
+    if (holder?.fingerprints.includes(secret)) return owner;
+    const now = await owners.move(secret, { from: owner, to: tenant });
+    return now === tenant ? undefined : now;
   }
 
   /** The verdict on a callback of a tenant, unless a secret that verified it is another tenant's too. */
-  async function ofOne(id: string, tenant: Tenant, verdict: VerificationResult, body?: HeldBody) {
+  async function ofOne(tenant: Tenant, verdict: VerificationResult, request: SignedRequest) {
     if (signsPath || !("verified" in verdict)) return verdict;
     for (const { index } of verdict.verified) {
       const secret = tenant.fingerprints[index];
-      const other = secret && (await otherOwner(id, secret, body));
-      if (!other) continue;
-      const [first, second] = [other, id].map((one) => tenantIn({ params: JSON.parse(one) }));
+      const first = secret && (await otherOwner(secret, request));
+      if (!first) continue;
+      const second = tenantIn(request);
       warn?.({ source: name, tenants: [first, second] }, SHARED);
       const detail = `${first} and ${second} have one secret; the path is not signed, so a callback of one could be sent to the other`;
       return refused(mismatch, { detail });
@@ -103,11 +107,11 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     const tenant = await tenants.get(id, body);
     if (tenant === undefined) return unknownTenant(request, mismatch);
     const verdict = await tenant.scheme.verify(request);
-    if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(id, tenant, verdict, body);
+    if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(tenant, verdict, request);
     const renewed = await tenants.renewed(id, body);
     if (renewed === undefined) return unknownTenant(request, mismatch);
     if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return verdict;
-    return ofOne(id, renewed, await renewed.scheme.verify(request), body);
+    return ofOne(renewed, await renewed.scheme.verify(request), request);
   }
 
   return {
@@ -160,4 +164,12 @@ function unknownTenant(request: SignedRequest, mismatch: SecretMismatch): Unknow
 /** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */
 export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string {
   return tenantName(params);
+}
+
+/** The id of another tenant of the same path; undefined where the path had other parameters when that tenant was stored. */
+function idOf(tenant: string, { params = {} }: Pick<SignedRequest, "params">): string | undefined {
+  const names = Object.keys(params);
+  const values = tenant.split("/");
+  if (names.length !== values.length) return undefined;
+  return JSON.stringify(Object.fromEntries(names.map((name, place) => [name, values[place]])));
 }

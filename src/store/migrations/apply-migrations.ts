@@ -4,7 +4,14 @@ import { insert, type Query, run } from "../database.ts";
 import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { initialSchema, orderKeys, type SchemaStep, statementsOf, tenantSecretUses } from "./schema.ts";
+import {
+  initialSchema,
+  orderKeys,
+  type SchemaStep,
+  statementsOf,
+  tenantSecrets,
+  tenantSecretUses,
+} from "./schema.ts";
 
 /**
  * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
@@ -46,7 +53,7 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-const STEPS: readonly SchemaStep[] = [initialSchema, orderKeys, tenantSecretUses];
+const STEPS: readonly SchemaStep[] = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));

@@ -261,3 +261,17 @@ export const tenantSecretUses: SchemaStep = {
   name: "tenant-secret-uses",
   text: TENANT_SECRET_USES,
 };
+
+/**
+ * The tenant that each secret has verified first, so that no process takes it for another one. Rows that no process has seen
+ * for long are deleted by their time.
+ */
+const TENANT_SECRETS = `
+CREATE TABLE oncehook_tenant_secrets (
+  source text NOT NULL, fingerprint text NOT NULL, tenant {eventId} NOT NULL, seen_at {time} NOT NULL,
+  PRIMARY KEY (source, fingerprint)
+);
+CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
+`;
+
+export const tenantSecrets: SchemaStep = { number: 23, name: "tenant-secrets", text: TENANT_SECRETS };

@@ -87,6 +87,14 @@ describe("a source with a public key", () => {
     expect(contract.read(request)).toMatchObject(EVENT);
   });
 
+  it.each([
+    ["{header.X-Acme-Id}.{body}", true],
+    ["{body}", false],
+  ])("an id in a header is signed where the template covers that header: %s", (template, isIdSigned) => {
+    const { timestamp: _, ...rest } = { ...OPTIONS, id: "header.X-Acme-Id", signed: template };
+    expect(opened(publicKey(rest)).contract.isIdSigned).toBe(isIdSigned);
+  });
+
   it("tries the one key that a header names, where keys have ids", async () => {
     const other = pem(generateKeyPairSync("rsa", { modulusLength: 2_048 }));
     const keys = { "key-0": other, "key-1": pem(rsa) };
@@ -147,6 +155,16 @@ describe("a source with HTTP Message Signatures", () => {
     expect(contract.read(signed())).toMatchObject(EVENT);
   });
 
+  it.each([
+    [["@path"], false],
+    [["@path", "x-event-id"], true],
+    [["@path", "x-event-id-2"], false],
+    [["@query"], false],
+  ])("an id in a header is signed where `required` names that header: %j", (required, isIdSigned) => {
+    const source = messageSignatures({ ...OPTIONS, required, id: "header.X-Event-Id" });
+    expect(opened(source).contract.isIdSigned).toBe(isIdSigned);
+  });
+
   it("a shared secret is kept from logs, and a public key is not", () => {
     const keys = [...ACME_KEYS, { id: "b", algorithm: "ed25519" as const, key: pem(ed25519) }];
     expect(messageSignatures({ ...OPTIONS, keys }).secrets).toEqual([SECRET]);
@@ -162,6 +180,9 @@ describe("a source with HTTP Message Signatures", () => {
     [{ keys: [{ id: "a", algorithm: "ed25519" }] }, /`keys\[0\].key`: got none/],
     [{ toleranceSeconds: 0 }, /`toleranceSeconds`: expected seconds/],
     [{ tagg: "a" }, /messageSignatures: `tagg`: no such option/],
+    [{ required: ["X-Event-Id"] }, /`required`: got "X-Event-Id", expected .* in lower case/],
+    [{ required: ["@query-param"] }, /`required`: got "@query-param", expected a list of components/],
+    [{ required: "@path" }, /`required`: got "@path", expected a list of components/],
   ])("wrong options are refused: %j", (options, message) => {
     const given = { ...OPTIONS, ...options } as MessageSignatureSourceOptions;
     expect(() => messageSignatures(given)).toThrow(message);
