@@ -66,18 +66,26 @@ async function createSources(proofs: readonly PlatformProof[]): Promise<DemoSour
     const { preset, secrets } = proof;
     const others = sources.filter((other) => other.proof.preset === preset).length;
     const name = others === 0 ? preset : `${preset}-${others + 1}`;
-    const isRotated = proof.rotates !== false;
-    const definition = await proof.source(isRotated ? secrets : secrets.slice(0, 1));
+    const known = knownSecrets(proof);
+    const definition = await proof.source(known);
     const environment = { name, clock: { now: () => new Date() }, origin: () => REGISTERED_ORIGIN };
     const contract = definition.createContract(environment);
-    sources.push({ name, proof, definition, contract, signingSecret: secrets[isRotated ? 2 : 0] });
+    sources.push({ name, proof, definition, contract, signingSecret: known.at(-1) ?? secrets[0] });
   }
   return sources;
+}
+
+/** What the source is configured with: the current secret first. */
+function knownSecrets({ secrets, rotates, learns }: PlatformProof): readonly string[] {
+  if (learns) return [];
+  return rotates === false ? secrets.slice(0, 1) : secrets;
 }
 
 async function sendAll(source: DemoSource, { origin }: DemoReceiver) {
   const { proof } = source;
   const send = (request: ProofRequest) => post(`${origin}/api/${source.name}/callback`, request);
+  // A platform asks before it sends events, and may send its secret then.
+  const handshakes = await checkHandshakes(source, send);
   const request = await proof.callback(eventOf(source, "evt-demo-1"));
   return {
     valid: checkStatus(await send(request), source, success({})),
@@ -88,7 +96,7 @@ async function sendAll(source: DemoSource, { origin }: DemoReceiver) {
       result: null,
       isSameBody: true,
     }),
-    handshakes: await checkHandshakes(source, send),
+    handshakes,
   };
 }
 

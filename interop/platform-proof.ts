@@ -68,5 +68,7 @@ export interface PlatformProof {
   readonly isSignedInBody?: true;
   /** False where the keys are the platform's own, so that no secret of ours is rotated. */
   readonly rotates?: false;
+  /** The platform sends its secret in the first handshake, to a source that has none. */
+  readonly learns?: true;
   readonly handshakes?: readonly ProofHandshake[];
 }

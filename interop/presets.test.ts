@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isRefused } from "../src/domain/index.ts";
-import type { Contract, SignedRequest, SourceDefinition, VerificationResult } from "../src/sources/index.ts";
+import type {
+  Contract,
+  SignedRequest,
+  SourceDefinition,
+  SourceEnvironment,
+  VerificationResult,
+} from "../src/sources/index.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "./platform-proof.ts";
 import { PROOFS } from "./proofs/index.ts";
 
@@ -26,8 +32,24 @@ function signedRequest(request: ProofRequest, url: string): SignedRequest {
 
 /** The scheme and the contract of a source, at a time of one's choice. */
 function opened(definition: SourceDefinition, name: string, now: Date, origin = ORIGIN) {
-  const environment = { name, clock: { now: () => now }, origin: () => origin, visit: async () => {} };
+  const learning = createLearning();
+  const clock = { now: () => now };
+  const environment = { name, clock, origin: () => origin, visit: async () => {}, learning };
   return { scheme: definition.createScheme(environment), contract: definition.createContract(environment) };
+}
+
+/** Takes the first secret that a platform sends. */
+function createLearning(): NonNullable<SourceEnvironment["learning"]> {
+  let learnt: readonly string[] = [];
+  return {
+    learntSecrets: () => learnt,
+    lookForSecrets: () => undefined,
+    learn(secret) {
+      if (learnt.length > 0) return false;
+      learnt = [secret];
+      return true;
+    },
+  };
 }
 
 async function verified(
@@ -71,6 +93,20 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
       expect(await verified(proof, request, { secrets: proof.secrets })).toMatchObject({
         verified: [{ index: place }],
       });
+    },
+  );
+
+  it.runIf(proof.learns)(
+    "the secret that the platform sends verifies its callbacks from then on",
+    async () => {
+      const { scheme, contract } = opened(await proof.source([]), proof.preset, NOW);
+      const event = eventOf(proof);
+      const callback = signedRequest(await proof.callback(event), event.url);
+      expect(await scheme.verify(callback)).toMatchObject({ kind: "refused" });
+      const [handshake] = proof.handshakes ?? [];
+      const introduction = await handshake?.request(event);
+      await contract.challenge?.(signedRequest(introduction as ProofRequest, event.url));
+      expect(await scheme.verify(callback)).toHaveProperty("verified");
     },
   );
 
@@ -175,7 +211,8 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
     async (_title, handshake) => {
       const event = eventOf(proof);
       const request = signedRequest(await handshake.request(event), event.url);
-      const { scheme, contract } = opened(await proof.source([proof.secrets[0]]), proof.preset, NOW);
+      const secrets = proof.learns ? [] : [proof.secrets[0]];
+      const { scheme, contract } = opened(await proof.source(secrets), proof.preset, NOW);
       const unsigned = await contract.challenge?.(request);
       const response = unsigned ?? (await afterVerification(contract, await scheme.verify(request), request));
       expect(response).toMatchObject(handshake.response);

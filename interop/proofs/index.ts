@@ -5,11 +5,13 @@ import { appleAppStoreProof } from "./apple-app-store.ts";
 import { awsSnsProof } from "./aws-sns.ts";
 import { boxProof } from "./box.ts";
 import { braintreeProof } from "./braintree.ts";
+import { cloudinaryProof, cloudinarySha256Proof } from "./cloudinary.ts";
 import { coinbaseCommerceProof } from "./coinbase-commerce.ts";
 import { contentfulProof } from "./contentful.ts";
 import { dingtalkProof } from "./dingtalk.ts";
 import { discordProof } from "./discord.ts";
 import { ebayProof } from "./ebay.ts";
+import { elevenlabsProof } from "./elevenlabs.ts";
 import { githubProof } from "./github.ts";
 import { gitlabProof } from "./gitlab.ts";
 import { gocardlessProof } from "./gocardless.ts";
@@ -28,6 +30,7 @@ import { paddleProof } from "./paddle.ts";
 import { paypalProof } from "./paypal.ts";
 import { plaidProof } from "./plaid.ts";
 import { razorpayProof } from "./razorpay.ts";
+import { retellProof } from "./retell.ts";
 import { sanityProof } from "./sanity.ts";
 import { sendgridProof } from "./sendgrid.ts";
 import { shopifyProof } from "./shopify.ts";
@@ -40,6 +43,7 @@ import { telnyxProof } from "./telnyx.ts";
 import { twilioEventsProof, twilioProof } from "./twilio.ts";
 import { twitchProof } from "./twitch.ts";
 import { wechatPayProof } from "./wechat-pay.ts";
+import { wixProof } from "./wix.ts";
 import { workosProof } from "./workos.ts";
 import { xeroProof } from "./xero.ts";
 import { zoomProof } from "./zoom.ts";
@@ -53,11 +57,14 @@ export const PROOFS: readonly PlatformProof[] = [
   awsSnsProof,
   boxProof,
   braintreeProof,
+  cloudinaryProof,
+  cloudinarySha256Proof,
   coinbaseCommerceProof,
   contentfulProof,
   dingtalkProof,
   discordProof,
   ebayProof,
+  elevenlabsProof,
   githubProof,
   gitlabProof,
   gocardlessProof,
@@ -76,6 +83,7 @@ export const PROOFS: readonly PlatformProof[] = [
   paypalProof,
   plaidProof,
   razorpayProof,
+  retellProof,
   sanityProof,
   sendgridProof,
   shopifyProof,
@@ -90,6 +98,7 @@ export const PROOFS: readonly PlatformProof[] = [
   twitchProof,
   wechatPayProof,
   whatsappProof,
+  wixProof,
   workosProof,
   xeroProof,
   zoomProof,

@@ -24,4 +24,15 @@ export const notionProof: PlatformProof = {
     };
   },
   toleranceSeconds: null,
+  learns: true,
+  handshakes: [
+    {
+      title: "the verification token of a new subscription",
+      request: ({ secret }) => ({
+        headers: { "content-type": "application/json" },
+        body: Buffer.from(JSON.stringify({ verification_token: secret })),
+      }),
+      response: { status: 200 },
+    },
+  ],
 };

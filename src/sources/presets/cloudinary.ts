@@ -18,7 +18,7 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
   facts: {
     title: "Cloudinary",
     docs: "https://cloudinary.com/documentation/notifications",
-    proof: "documented",
+    proof: "signs",
   },
   own: { algorithm: true },
   scheme({ algorithm = "sha1" }) {

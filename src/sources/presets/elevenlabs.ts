@@ -13,7 +13,7 @@ export const elevenlabs = hmacPreset({
   facts: {
     title: "ElevenLabs",
     docs: "https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks",
-    proof: "documented",
+    proof: "verifies",
     // Where retries are switched on: after 30 seconds, 2, 8 and 30 minutes.
     retryHours: 0.68,
     disables: "10 failures in a row, without a success for 7 days",

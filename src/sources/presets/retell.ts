@@ -24,7 +24,7 @@ export const retell = hmacPreset({
   facts: {
     title: "Retell AI",
     docs: "https://docs.retellai.com/features/secure-webhook",
-    proof: "documented",
+    proof: "signs",
     deadlineSeconds: 10,
   },
   scheme: {
