@@ -90,14 +90,25 @@ export function createSources(
       const until = await learntSecrets.relearn(name, forgets);
       return { until: until.toISOString() };
     },
-    check: createChecks(addressesOfSource, { log, proofs: endpointCheckProofs }),
+    check: createChecks(addressesOfSource, {
+      log,
+      proofs: endpointCheckProofs,
+      newestTenant: async (name) =>
+        (await store.tenantSecretUses.list({ source: name }, { limit: 1 }))[0]?.tenant,
+    }),
   };
+}
+
+interface CheckParts {
+  readonly log: CallbackLogReader;
+  readonly proofs: Services["endpointCheckProofs"];
+  readonly newestTenant: (source: string) => Promise<string | undefined>;
 }
 
 /** One check at a time. @param addressesOf undefined for a source that is none */
 function createChecks(
   addressesOf: (source: string) => readonly string[] | undefined,
-  { log, proofs }: { readonly log: CallbackLogReader; readonly proofs: Services["endpointCheckProofs"] },
+  { log, proofs, newestTenant }: CheckParts,
 ): Sources["check"] {
   let isChecking = false;
   return async (name) => {
@@ -108,7 +119,8 @@ function createChecks(
     try {
       // Loaded on first use, to keep the start fast.
       const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
-      const checks = urls.map((url) => checkEndpoint(url, log, proofs.issue()));
+      const tenant = await newestTenant(name);
+      const checks = urls.map((url) => checkEndpoint(url, log, proofs.issue(), tenant));
       return endpointCheckView(await Promise.all(checks));
     } finally {
       isChecking = false;

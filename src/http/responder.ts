@@ -142,8 +142,9 @@ function endpointCheckResult(
   isEndpointCheck: IsEndpointCheck,
 ): CallbackResult | undefined {
   // biome-ignore lint/plugin: an empty event is no secret.
-  if (outcome.kind !== "refused" || !UNSIGNED.has(outcome.code) || !EMPTY_EVENT.equals(body))
-    return undefined;
+  if (outcome.kind !== "refused" || !EMPTY_EVENT.equals(body)) return undefined;
+  // No scheme looks for the credential of a tenant that does not exist.
+  if (!UNSIGNED.has(outcome.code) && !("isTenantUnknown" in outcome)) return undefined;
   if (!isEndpointCheck(message.headersDistinct)) return undefined;
   return { outcome: refused("endpoint_check", { message: outcome.message }) };
 }

@@ -27,8 +27,15 @@ export interface ServiceInspection {
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
-  /** Why callbacks were not authentic, of the newest entries of the log; the newest first. */
-  readonly diagnoses: readonly Diagnosis[];
+  /** Callbacks that were not authentic, of the newest entries of the log; the newest first. */
+  readonly refused: readonly RefusedCallback[];
+}
+
+export interface RefusedCallback {
+  readonly source: string;
+  /** In ISO 8601. */
+  readonly receivedAt: string;
+  readonly diagnosis: Diagnosis;
 }
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
@@ -47,8 +54,8 @@ export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema"
 const SELECT_USES = "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
 const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
-const SELECT_DIAGNOSES = `SELECT diagnosis FROM
-  (SELECT id, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
+const SELECT_REFUSED = `SELECT source, received_at, diagnosis FROM
+  (SELECT id, source, received_at, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
 /** Reads this service's tables, which exist. The statements have one text for both databases. */
@@ -61,7 +68,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
   const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
   const applied = await select("SELECT name FROM oncehook_handler_migrations");
   const waiting = await select(COUNT_WAITING);
-  const refused = await select(SELECT_DIAGNOSES);
+  const refused = await select(SELECT_REFUSED);
   return {
     schema,
     handlerMigrations: applied.map(({ name }) => String(name)),
@@ -70,18 +77,26 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     keyId: stored.get("key_id"),
     credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
-    diagnoses: refused.map(({ diagnosis }) => JSON.parse(String(diagnosis)) as Diagnosis),
+    refused: refused.map(({ source, received_at, diagnosis }) => ({
+      source: String(source),
+      receivedAt: isoTime(received_at),
+      diagnosis: JSON.parse(String(diagnosis)) as Diagnosis,
+    })),
   };
 }
 
 function toCredentialUse({ method, fingerprint, previous_since, last_used_at }: Row): StoredCredentialUse {
-  const time = (value: unknown) => (value === null ? null : new Date(value as string | Date).toISOString());
+  const time = (value: unknown) => (value === null ? null : isoTime(value));
   return {
     method: String(method),
     fingerprint: String(fingerprint),
     previousSince: time(previous_since),
     lastUsedAt: time(last_used_at),
   };
+}
+
+function isoTime(value: unknown): string {
+  return new Date(value as string | Date).toISOString();
 }
 
 /** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */

@@ -4,12 +4,13 @@ import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
 import { DIAGNOSES } from "../../src/domain/index.ts";
 import { signHmac } from "../../src/sources/index.ts";
+import { hmac } from "../../src/sources/presets/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
 
-/** What whoever finds the address can send, without a secret. */
+/** A stranger who finds the address can send these without a secret. */
 const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<string, string> }[] = [
   { raw: "{}", headers: { "x-signature": createHash("sha256").update("{}").digest("hex") } },
   { raw: "{}", headers: { "x-signature": `${"0".repeat(64)},${"1".repeat(64)}` } },
@@ -17,10 +18,12 @@ const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<
   { raw: new Uint8Array([0x7b, 0xff, 0x7d]), headers: { "x-signature": "0".repeat(64) } },
 ];
 
+const NOON = "2026-06-15T12:00:00.000Z";
+
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
   it("doctor warns once of each confirmed diagnosis, and of none that strangers can cause", () =>
     withDatabase(dialect, async (target) => {
-      const receiver = await startReceiver(target);
+      const receiver = await startReceiver(target, { clock: { now: () => new Date(NOON) } });
       const right = signHmac(SECRET, Buffer.from("{}"));
       for (const signature of [`v1=${right}`, `sha256=${right}`, right.toUpperCase(), "0".repeat(64), ""])
         await receiver.send({}, { raw: "{}", headers: { "x-signature": signature } });
@@ -35,13 +38,44 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
         {
           level: "warning",
           check: "refused",
-          message: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
+          message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
         },
         {
           level: "warning",
           check: "refused",
-          message: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${DIAGNOSES.prefix.remedy}`,
+          message: `2 refused callbacks of source platform among the newest 1000 in the log, the last one at ${NOON} (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${DIAGNOSES.prefix.remedy}`,
         },
+      ]);
+    }));
+
+  it("doctor warns of each source apart, with the time of its last refused callback", () =>
+    withDatabase(dialect, async (target) => {
+      let now = new Date(NOON);
+      const shop = { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" } as const;
+      const of = (secret: string) => hmac({ ...shop, secret, id: "body.id", type: "body.type" });
+      const sources = { shop: of("the secret of the shop"), inn: of("the secret of the inn") };
+      const receiver = await startReceiver(target, { clock: { now: () => now }, sources });
+      const body = Buffer.from("{}");
+      const send = async (name: keyof typeof sources) => {
+        const signature = sources[name].sign?.({ body, now })["X-Signature"] ?? "";
+        const headers = { "x-signature": signature.toUpperCase() };
+        await fetch(`${receiver.publicOrigin}/api/${name}/callback`, { method: "POST", body, headers });
+      };
+      await send("inn");
+      await send("shop");
+      now = new Date("2026-06-15T13:30:00Z");
+      await send("shop");
+      await receiver.admin("/api/v1/callbacks");
+      await receiver.stop();
+      const findings = await checkDatabase(testConfig(target), [], now);
+      const warnings = findings.filter(({ check }) => check === "refused").map(({ message }) => message);
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^2 refused callbacks of source shop .*, the last one at 2026-06-15T13:30:00.000Z \(encoding\): /,
+        ),
+        expect.stringMatching(
+          /^a refused callback of source inn .*, at 2026-06-15T12:00:00.000Z \(encoding\): /,
+        ),
       ]);
     }));
 

@@ -118,6 +118,24 @@ describe("oncehook sources", () => {
       );
     }));
 
+  it("sources --check reaches an address with parameters, and prints where the request went", () => {
+    const signature = { header: "X-Signature", encoding: "hex" } as const;
+    const own = { signature, signed: "{body}", id: "body.id", type: "body.type" };
+    const shops = hmac({ ...own, path: "/hooks/:shop", secret: () => undefined });
+    return withCommand(
+      async (receiver, run) => {
+        const { code, stdout } = await run("--check");
+        expect(code).toBe(0);
+        expect(stdout).toContain(
+          `reached     ${receiver.publicOrigin}/hooks/:shop\n  Reached: the receiver refused the unsigned request with 401, as it should. ` +
+            `The request went to ${receiver.publicOrigin}/hooks/example, since the path has parameters.\n`,
+        );
+      },
+      {},
+      { sources: { shops } },
+    );
+  });
+
   it("oncehook sources exits 1 where an address is not reached, with the reason", async () => {
     const port = await freePort();
     await withCommand(

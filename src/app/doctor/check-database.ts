@@ -1,7 +1,13 @@
 import type { Config } from "../../config/index.ts";
-import type { Diagnosis } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
-import { type Inspection, isWrongKey, NEWEST_SCHEMA, outdatedSchema, WRONG_KEY } from "../../store/index.ts";
+import {
+  type Inspection,
+  isWrongKey,
+  NEWEST_SCHEMA,
+  outdatedSchema,
+  type RefusedCallback,
+  WRONG_KEY,
+} from "../../store/index.ts";
 import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
 import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
 import { databaseReason } from "../start-error.ts";
@@ -51,7 +57,7 @@ export async function checkDatabase(
     warning("notifications", text),
   );
   const secrets = await checkSecrets(config, found, now);
-  return [...findings, ...secrets, ...checkRefusedCallbacks(found.diagnoses), ...stuck];
+  return [...findings, ...secrets, ...checkRefusedCallbacks(found.refused), ...stuck];
 }
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */
@@ -78,18 +84,25 @@ async function inspect(database: Config["database"]): Promise<Inspection> {
 }
 
 /**
- * What keeps the platform itself from being let in, of the newest callbacks in the log; each cause once, and nothing that a
+ * Why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that a
  * stranger can have sent.
  */
-function checkRefusedCallbacks(diagnoses: readonly Diagnosis[]): Finding[] {
-  const byCode = Map.groupBy(
-    diagnoses.filter(({ confirmed }) => confirmed),
-    ({ code }) => code,
-  );
-  return [...byCode].flatMap(([code, [newest, ...others]]) => {
+function checkRefusedCallbacks(refused: readonly RefusedCallback[]): Finding[] {
+  const confirmed = refused.filter(({ diagnosis }) => diagnosis.confirmed);
+  const causes = Map.groupBy(confirmed, ({ source, diagnosis }) => `${source} ${diagnosis.code}`);
+  return [...causes.values()].flatMap(([newest, ...others]) => {
     if (newest === undefined) return [];
-    const count = others.length === 0 ? "a callback" : `${others.length + 1} callbacks`;
-    const says = `${count} of the newest 1000 in the log (${code}): ${newest.message} ${newest.remedy}`;
-    return [warning("refused", says)];
+    const { source, receivedAt, diagnosis } = newest;
+    const [count, at] =
+      others.length === 0
+        ? ["a refused callback", "at"]
+        : [`${others.length + 1} refused callbacks`, "the last one at"];
+    return [
+      warning(
+        "refused",
+        `${count} of source ${source} among the newest 1000 in the log, ${at} ${receivedAt} (${diagnosis.code}): ` +
+          `${diagnosis.message} ${diagnosis.remedy}`,
+      ),
+    ];
   });
 }

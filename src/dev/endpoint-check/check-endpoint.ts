@@ -16,14 +16,17 @@ const LETTERS = 24;
  * its own header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
  * @param address a configured address; never one from a request
  * @param proof headers by which the receiver logs the request as `endpoint_check`
+ * @param tenant whose values take the place of the path's parameters; made-up ones where they do not fit
  */
 export async function checkEndpoint(
   address: string,
   log: CallbackLogReader,
   proof: Readonly<Record<string, string>>,
+  tenant?: string | undefined,
 ) {
   const startedAt = performance.now();
-  const url = new URL(address);
+  const sentTo = withoutParameters(address, tenant?.split("/") ?? []);
+  const url = new URL(sentTo);
   // Of letters alone: digits could be taken for a card's number, and masked in the log.
   const mark = Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   const [end = 0] = await log.rows.newestIds(1);
@@ -32,14 +35,27 @@ export async function checkEndpoint(
   const isOurs = ({ requestHeaders, requestId }: StoredCallback) =>
     requestHeaders.includes(mark) || requestId === answer?.headers["x-request-id"];
   const arrival = mayHaveArrived(attempt) ? await findLoggedRequest(log, end, isOurs) : undefined;
+  const { reached, message } = evaluateProbe(url, attempt, arrival);
+  const where = sentTo === address ? "" : ` The request went to ${sentTo}, since the path has parameters.`;
   return {
     url: address,
-    ...evaluateProbe(url, attempt, arrival),
+    reached,
+    message: `${message}${where}`,
     /** What keeps a platform outside from reaching it although this machine does. */
     warning: answer === undefined ? null : warningOf(url, answer),
     duration_ms: performance.now() - startedAt,
     status: answer?.status ?? null,
   };
+}
+
+const PARAMETER = /(?<=\/):[^/]+/g;
+const MADE_UP = "example";
+
+/** The address of a tenant, since no request fits the names of parameters. */
+function withoutParameters(address: string, values: readonly string[]): string {
+  const isOfPath = address.match(PARAMETER)?.length === values.length;
+  let place = 0;
+  return address.replaceAll(PARAMETER, () => (isOfPath ? values[place++] : undefined) ?? MADE_UP);
 }
 
 async function sendProbe(

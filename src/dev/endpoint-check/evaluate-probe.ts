@@ -53,6 +53,11 @@ function ofReceiver(
       );
     case "overloaded":
       return reached("Reached, but answered 503: more callbacks are at work than MAX_WAITING_CALLBACKS.");
+    case "keys_unavailable":
+      return reached(
+        "Reached, but answered 503: the keys or secrets that verify a callback could not be had. See the receiver's log; a " +
+          "function of tenants' secrets must return none for a tenant that does not exist, and not throw.",
+      );
     case "https_required":
       return notReached(
         "The request arrived at the receiver as plain HTTP, and was refused with 403: let the proxy send X-Forwarded-Proto: " +
