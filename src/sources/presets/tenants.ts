@@ -3,7 +3,7 @@ import type { SourceSettings } from "../source-definition.ts";
 
 export const hasParameters = (path: string | undefined): boolean => path?.includes("/:") === true;
 
-/** @throws TypeError where no path tells the tenants apart */
+/** @throws TypeError where no path distinguishes the tenants */
 export function tenantSecrets<Secret>(
   preset: string,
   secret: TenantSecrets<Secret>,
@@ -45,7 +45,7 @@ interface LearningSettings extends SourceSettings {
   readonly secret?: unknown;
 }
 
-/** What tells the tenants of a source apart, beside its path. */
+/** What distinguishes the tenants of a source, beside its path. */
 export interface TenantProof {
   readonly preset: string;
   readonly hasTenantSecrets?: true;
