@@ -60,7 +60,7 @@ const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean
     forget: {
       type: "boolean",
       default: false,
-      description: "Delete the secrets that were learnt: somebody else knows one.",
+      description: "Delete the secrets that were learnt, because one has leaked.",
     },
   }),
   responses: {

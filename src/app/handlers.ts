@@ -92,7 +92,7 @@ function ownerOf({ type, name }: Handler): string {
 /**
  * The handlers' own tables first, then those of the configuration file. A handler's type and a name are one migration,
  * and so is one that several list.
- * @throws StartError when two are named alike and cannot be told apart
+ * @throws StartError when two have one name and differ
  */
 export function migrationsOf(registry: Registry, own: readonly Migration[]): HandlerMigration[] {
   const ofHandlers = registry.handlers.flatMap((handler) =>

@@ -112,7 +112,7 @@ export const AUTHENTICATION_VARIABLES = {
 
 type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
 
-/** What else is configured, by which it is told whether the specification's platform is wanted. */
+/** What else is configured: it decides whether the specification's platform is wanted. */
 export interface BesideAuthentication {
   /** How many sources there are beside the platform. */
   readonly sourceCount: number;

@@ -180,7 +180,7 @@ describe.each(CASES)("a signature with a private key, as %s sends it", (_name, o
       });
   });
 
-  it("a signature that is missing, empty or repeated is told apart", () => {
+  it("a signature that is missing, empty or repeated has a code of its own", () => {
     const { publicKey, privateKey } = one.pair();
     const { headers } = signed(one, privateKey);
     const [sent = ""] = headers[header] ?? [];

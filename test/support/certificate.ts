@@ -19,7 +19,7 @@ const THIS_MACHINE: readonly AltName[] = [
   { type: 7, ip: "127.0.0.1" },
 ];
 
-/** A self-signed certificate for 127.0.0.1 with a name of its own, so that two can be told apart. */
+/** A self-signed certificate for 127.0.0.1 with a name of its own, so that a test can distinguish two. */
 export async function certificate(
   commonName: string,
   { altNames = THIS_MACHINE, ...dates }: CertificateOptions = {},

@@ -244,7 +244,7 @@ export type SecretParts = Pick<
 
 /**
  * The secrets of a source, or those of its tenants, with a scheme that is made of nothing else.
- * @throws TypeError where none is set, or no path tells the tenants apart
+ * @throws TypeError where none is set, or no path distinguishes the tenants
  */
 export function secretParts(
   preset: string,

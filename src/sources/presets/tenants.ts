@@ -2,7 +2,7 @@ import { hasParameters } from "../../domain/index.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
-/** @throws TypeError where no path tells the tenants apart */
+/** @throws TypeError where no path distinguishes the tenants */
 export function tenantSecrets<Secret>(
   preset: string,
   secret: TenantSecrets<Secret>,
@@ -44,7 +44,7 @@ interface LearningSettings extends SourceSettings {
   readonly secret?: unknown;
 }
 
-/** What tells the tenants of a source apart, beside its path. */
+/** What distinguishes the tenants of a source, beside its path. */
 export interface TenantProof {
   readonly preset: string;
   readonly hasTenantSecrets?: true;

@@ -154,7 +154,7 @@ describe("the check of a registered address with a certificate that no platform 
   });
 });
 
-describe.concurrent("the check of a registered address where somebody else answers", () => {
+describe.concurrent("the check of a registered address where another server answers", () => {
   it("the check does not follow a redirect, and reports its target without the query", ({ expect }) => {
     const asked: string[] = [];
     return withHttpServer(

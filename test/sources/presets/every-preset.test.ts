@@ -47,7 +47,7 @@ describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
       expect(() => sender.source([`${sender.secrets[0]}${end}`])).toThrow(TypeError);
   });
 
-  it("the bytes 0xff and 0xfe are told apart", async ({ skip }) => {
+  it("a signature over the byte 0xff does not fit 0xfe", async ({ skip }) => {
     const { bytes } = sender;
     if (typeof bytes === "string") return skip(bytes);
     const request = await bytes(0, Buffer.of(0xff));

@@ -213,6 +213,7 @@ const SIGNATURES: readonly Case[] = [
       presets.messageSignatures({
         ...PATH,
         ...PLACES,
+        required: ["@method"],
         keys: (context) => {
           const key = secret(context);
           return key === undefined ? [] : [{ id: "k", algorithm: "ed25519", key }];

@@ -1,8 +1,20 @@
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { SourceDefinition } from "../../../src/sources/index.ts";
 import * as presets from "../../../src/sources/presets/index.ts";
-import { opened } from "../../support/preset-source.ts";
+import { NOW, opened, sent } from "../../support/preset-source.ts";
 import { PATH, PLACES, type Secrets, TENANT_CASES, type Tenant, withHeaders } from "./tenant-cases.ts";
+
+/** A callback without a body, by RFC 9421. */
+function signedWithoutKeyId(key: string) {
+  const parameters = `("@method");created=${NOW.getTime() / 1_000}`;
+  const base = `"@method": POST\n"@signature-params": ${parameters}`;
+  const signature = createHmac("sha256", key).update(base).digest("base64");
+  return sent("", { headers: { "Signature-Input": `a=${parameters}`, Signature: `a=:${signature}:` } });
+}
+
+/** Their signatures cover the path, so that no callback fits two tenants. */
+const WITH_SIGNED_PATH = ["monday", "antom", "twilio", "twilio-events"];
 
 describe("the secrets of tenants", () => {
   it.concurrent.each(TENANT_CASES.map((one) => [one.name, one] as const))(
@@ -27,6 +39,53 @@ describe("the secrets of tenants", () => {
       expect(await verify("made-up", acme)).toMatchObject({ code: mismatch });
     },
   );
+
+  it.concurrent.each(
+    TENANT_CASES.filter(({ name }) => !WITH_SIGNED_PATH.includes(name)).map(
+      (one) => [one.name, one] as const,
+    ),
+  )(
+    "a key that two tenants share is refused for the second one: %s",
+    async (_, { tenants, source, request, mismatch = "signature_mismatch" }) => {
+      const [shared] = tenants as [Tenant];
+      const { scheme } = opened(source(() => shared.secret));
+      const verify = async (shop: string) => scheme.verify({ ...(await request(shared)), params: { shop } });
+      expect(await verify("acme")).toHaveProperty("verified");
+      expect(await verify("bolt")).toMatchObject({
+        code: mismatch,
+        detail: expect.stringMatching(/^acme and bolt have one secret; /),
+      });
+      expect(await verify("acme")).toHaveProperty("verified");
+    },
+  );
+
+  it.concurrent.each(
+    TENANT_CASES.filter(({ name }) => WITH_SIGNED_PATH.includes(name)).map((one) => [one.name, one] as const),
+  )(
+    "two tenants may share a key where the signature covers the path: %s",
+    async (_, { tenants, source, request }) => {
+      const [shared] = tenants as [Tenant];
+      const { scheme } = opened(source(() => shared.secret));
+      for (const shop of ["acme", "bolt"])
+        expect(await scheme.verify({ ...(await request(shared)), params: { shop } })).toHaveProperty(
+          "verified",
+        );
+    },
+  );
+
+  it("a key of messageSignatures that two tenants have under two ids is one key", async () => {
+    const key = "a shared secret of two tenants";
+    const source = presets.messageSignatures({
+      ...PATH,
+      ...PLACES,
+      required: ["@method"],
+      keys: ({ params }) => [{ id: `${params.shop}`, algorithm: "hmac-sha256", key }],
+    });
+    const { scheme } = opened(source);
+    const verify = (shop: string) => scheme.verify({ ...signedWithoutKeyId(key), params: { shop } });
+    expect(await verify("acme")).toHaveProperty("verified");
+    expect(await verify("bolt")).toMatchObject({ code: "signature_mismatch" });
+  });
 
   it("a tenant's new token is found at its first use", async () => {
     let secret = "the token of before";
