@@ -1,11 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { start } from "../src/app/index.ts";
-import { loadConfig } from "../src/config/index.ts";
+import { demoSetup } from "../src/cli/demo-setup.ts";
 import type { JsonObject } from "../src/domain/index.ts";
 import { defineHandler, type Handler } from "../src/handlers/index.ts";
-import { createLogger, createMask } from "../src/observability/index.ts";
 import type { SourceDefinition } from "../src/sources/index.ts";
 import type { Migration } from "../src/store/index.ts";
 
@@ -58,28 +56,12 @@ export async function startDemoReceiver(
   databaseFile: string,
   sources: Readonly<Record<string, SourceDefinition>>,
 ): Promise<DemoReceiver> {
-  const [secret = "", token = "", key = ""] = Array.from({ length: 3 }, () =>
-    randomBytes(32).toString("base64"),
-  );
   const offline = Object.entries(sources).map(([name, definition]) => [name, withoutVisits(definition)]);
-  const config = loadConfig(
-    {
-      APP_ENV: "development",
-      DATABASE_URL: `sqlite:${databaseFile}`,
-      CALLBACK_BASE_URL: REGISTERED_ORIGIN,
-      PORT: "0",
-      ADMIN_PORT: "0",
-      SIGNING_SECRET: secret,
-      ADMIN_TOKEN: token,
-      ENCRYPTION_KEY: key,
-      // The demo sends more callbacks a minute than one platform does.
-      RATE_LIMIT_DEFAULT: "off",
-      RATE_LIMIT_CALLBACK: "off",
-      LOG_LEVEL: "silent",
-    },
+  const { config, logger } = demoSetup(
+    databaseFile,
+    { CALLBACK_BASE_URL: REGISTERED_ORIGIN },
     { sources: Object.fromEntries(offline) },
   );
-  const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
   const handlers = Object.keys(sources).map(countsEffects);
   const running = await start(config, { handlers, logger });
   return {

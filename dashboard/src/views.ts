@@ -17,6 +17,7 @@ export type Statement = NonNullable<ReplayView["statements"]>[number];
 export type SourceView = SourcesView["items"][number];
 export type HandlerView = SourcesView["handlers"][number];
 export type SandboxEvent = SandboxView["events"][number];
+export type SandboxSource = SandboxView["sources"][number];
 
 /** A page of any list. */
 export interface Page<Item> {

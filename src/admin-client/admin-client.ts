@@ -180,6 +180,15 @@ function sourceMethods({ request }: Requests) {
       get: () => request<api.SandboxView>("GET", "sandbox"),
       /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
       send: (body: api.SandboxRequest) => request<api.SandboxResultView>("POST", "sandbox/events", { body }),
+      /** The body of a callback in the shape of a source's platform. */
+      sample: (source: string, type: string) =>
+        request<api.SandboxSampleView>(
+          "GET",
+          `sandbox/sources/${pathSegment(source)}/samples/${pathSegment(type)}`,
+        ),
+      /** Signs a callback as a source's platform does and sends it to the public listener. */
+      sendAs: (source: string, body: api.SandboxSourceRequest) =>
+        request<api.SandboxResultView>("POST", `sandbox/sources/${pathSegment(source)}/events`, { body }),
       /** Signs in at the sandbox platform as a browser does. */
       runOAuthFlow: () => request<api.SandboxFlowView>("POST", "sandbox/oauth"),
     },

@@ -15,6 +15,8 @@ export type {
   SandboxFlowView,
   SandboxRequest,
   SandboxResultView,
+  SandboxSampleView,
+  SandboxSourceRequest,
   SandboxView,
   SessionView,
   SignInView,

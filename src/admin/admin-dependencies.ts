@@ -23,9 +23,12 @@ export interface Sources {
   relearn(source: string, forgets: boolean): Promise<views.RelearnView | "absent" | "fixed">;
 }
 
-/** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */
+/**
+ * What could not be tried: 404 where there is no such source, 409 where the configuration does not let it, 502 where the
+ * public listener did not answer.
+ */
 export interface SandboxError {
-  readonly status: 409 | 502;
+  readonly status: 404 | 409 | 502;
   readonly error: string;
 }
 
@@ -35,6 +38,12 @@ export interface Sandbox {
   readonly redirectUri: string;
   samples(): Promise<views.SandboxView>;
   send(sending: views.SandboxRequest): Promise<views.SandboxResultView | SandboxError>;
+  /** A callback of a source that is not the platform. */
+  sourceSample(source: string, type: string): Promise<views.SandboxSampleView | SandboxError>;
+  sendAs(
+    source: string,
+    sending: views.SandboxSourceRequest,
+  ): Promise<views.SandboxResultView | SandboxError>;
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 

@@ -132,8 +132,23 @@ const SAMPLE = z.strictObject({
 
 export const SANDBOX = view(
   "An event of each type that has a handler, to begin with. The fields of your own are made from the JSON Schema that `data` offers.",
-  { events: z.array(SAMPLE) },
+  {
+    events: z.array(SAMPLE),
+    sources: z
+      .array(
+        z.strictObject({
+          source: z.string(),
+          title: z.string().describe("Of its platform."),
+          types: z.array(z.string()).describe("Those that a handler names; it may take others by a pattern."),
+        }),
+      )
+      .describe("The sources beside the platform."),
+  },
 );
+
+export const SANDBOX_SAMPLE = view("A callback of a source, to begin with.", {
+  body: z.string().describe("In the shape of its platform, with an id of its own and the time of now."),
+});
 
 export const SANDBOX_RESULT = view("A callback that was sent to the public listener, and its answer.", {
   request: z.strictObject({
@@ -168,6 +183,10 @@ export interface SandboxRequest {
   readonly sign?: "right" | "wrong" | "none";
 }
 
+export interface SandboxSourceRequest extends Pick<SandboxRequest, "body" | "sign"> {
+  readonly type: string;
+}
+
 /** Below CALLBACK_BASE_URL. */
 export const CALLBACK_PATHS = [
   "/api/platform/callback",
@@ -176,6 +195,7 @@ export const CALLBACK_PATHS = [
 ] as const;
 
 export type SandboxView = z.infer<typeof SANDBOX>;
+export type SandboxSampleView = z.infer<typeof SANDBOX_SAMPLE>;
 export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;
 export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
 

@@ -248,6 +248,7 @@ export const SCHEMAS = {
   Relearn: page.RELEARN,
   Tenant: page.TENANT,
   Sandbox: page.SANDBOX,
+  SandboxSample: page.SANDBOX_SAMPLE,
   SandboxResult: page.SANDBOX_RESULT,
   SandboxFlow: page.SANDBOX_FLOW,
   AuditEntry: AUDIT_ENTRY,

@@ -10,7 +10,7 @@ import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "./operation.ts";
-import { CALLBACK_PATHS, type SandboxRequest } from "./page-schemas.ts";
+import { CALLBACK_PATHS, type SandboxRequest, type SandboxSourceRequest } from "./page-schemas.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf, text } from "./request-parameters.ts";
 
 const LIST = operation({
@@ -108,6 +108,12 @@ const SAMPLES = operation({
   summary: "Outside production: an event of each type, to begin with",
   responses: { 200: ["All of them.", "Sandbox"], ...IN_PRODUCTION },
 });
+const SIGN = {
+  type: "string",
+  enum: ["right", "wrong", "none"],
+  default: "right",
+  description: "`wrong`: with a random secret, to see the refusal.",
+} as const;
 const SEND = operation({
   summary: "Outside production: sign a callback, send it to this receiver, see the answer",
   action: "sandbox.send",
@@ -119,12 +125,7 @@ const SEND = operation({
       body: { type: "string", description: "Sent as it is; it need not be an event." },
       path: { type: "string", enum: CALLBACK_PATHS, default: CALLBACK_PATHS[0] },
       version: { type: "string", enum: VERSIONS, description: "Sent as X-API-Version." },
-      sign: {
-        type: "string",
-        enum: ["right", "wrong", "none"],
-        default: "right",
-        description: "`wrong`: with a random secret, to see the refusal.",
-      },
+      sign: SIGN,
     },
     ["body"],
   ),
@@ -132,6 +133,41 @@ const SEND = operation({
     200: ["It was answered; `response.status` says how.", "SandboxResult"],
     ...IN_PRODUCTION,
     409: "Only the platform, with its private key, can sign.",
+    ...UNAVAILABLE,
+  },
+});
+const SOURCE = {
+  source: { type: "string", pattern: NO_NUL, description: "One of `sources`." },
+} as const;
+const SOURCE_SAMPLE = operation<{ Params: { source: string; type: string } }>({
+  summary: "Outside production: a callback of a source, to begin with",
+  params: { ...SOURCE, type: text("The event's type.", 256) },
+  responses: {
+    200: ["It is not sent.", "SandboxSample"],
+    404: "There is no such source, or this is production.",
+    409: "Only the platform can make such a callback; the message says why.",
+  },
+});
+const SEND_AS = operation<{ Params: { source: string }; Body: SandboxSourceRequest }>({
+  summary:
+    "Outside production: sign a callback as a source's platform does, send it to this receiver, see the answer",
+  action: "sandbox.source",
+  auditedFields: ["type", "sign"],
+  description:
+    "With the headers of its platform, and signed with the source's current secret. It is sent over HTTP to the public listener, where it is a callback like any other.",
+  params: SOURCE,
+  body: strictObject(
+    {
+      type: { type: "string", maxLength: 256, pattern: NO_NUL, description: "Headers may depend on it." },
+      body: { type: "string", description: "Sent as it is; it need not be an event." },
+      sign: SIGN,
+    },
+    ["type", "body"],
+  ),
+  responses: {
+    200: ["It was answered; `response.status` says how.", "SandboxResult"],
+    404: "There is no such source, or this is production.",
+    409: "Only the platform can sign such a callback; the message says why.",
     ...UNAVAILABLE,
   },
 });
@@ -165,6 +201,14 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependenc
     "/api/v1/sandbox/events",
     { ...SEND, bodyLimit: MAX_BYTES },
     ({ body }) => tried((at) => at.send(body)),
+  );
+  app.get("/api/v1/sandbox/sources/:source/samples/:type", SOURCE_SAMPLE, ({ params: { source, type } }) =>
+    tried((at) => at.sourceSample(source, type)),
+  );
+  app.post(
+    "/api/v1/sandbox/sources/:source/events",
+    { ...SEND_AS, bodyLimit: MAX_BYTES },
+    ({ params: { source }, body }) => tried((at) => at.sendAs(source, body)),
   );
   app.post("/api/v1/sandbox/oauth", RUN_OAUTH_FLOW, () => tried((at) => at.runOAuthFlow()));
 }

@@ -1,7 +1,9 @@
-import type { Sandbox, SandboxError } from "../admin/index.ts";
+import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { endpointPaths } from "../domain/index.ts";
 import { readTlsPair } from "../http/index.ts";
+import { SampleError } from "../sources/index.ts";
+import { sourceUrl } from "./configured-sources.ts";
 import type { Services } from "./services.ts";
 
 /** Where the two listeners of this process can be reached from it; empty until they listen. */
@@ -13,36 +15,34 @@ export interface ListenerOrigins {
 /** Loaded on first use, to keep the start fast. */
 const loadSandbox = () => import("../dev/sandbox/index.ts");
 
+type SentCallback = Awaited<ReturnType<Awaited<ReturnType<typeof loadSandbox>>["sendEvent"]>>;
+
+const NO_SOURCE: SandboxError = { status: 404, error: "there is no source of this name beside the platform" };
+
 /** Longer than the listener takes to answer that it took too long. */
 const MARGIN_MS = 5_000;
 const CONFIGURED =
   "an authorization server is configured (OAUTH_ISSUER or OAUTH_TOKEN_URL), so that flows go there; the sandbox platform stands in " +
   "where there is none";
 
-export function createSandbox(
-  config: Config,
-  { receiver, mask }: Services,
-  origins: ListenerOrigins,
-): Sandbox | null {
+export function createSandbox(config: Config, services: Services, origins: ListenerOrigins): Sandbox | null {
   if (config.environment === "production") return null;
+  const { receiver, mask } = services;
   const redirectUri = config.redirect.uri;
   return {
     redirectUri,
     async samples() {
       const { samplesOf } = await loadSandbox();
-      return { events: await samplesOf(receiver.registry, receiver.clock.now()) };
+      const events = await samplesOf(receiver.registry, receiver.clock.now());
+      return { events, sources: sourceTypes(services) };
     },
+    ...sourceCallbacks(config, services, origins),
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
       orSandboxError(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
         const listener = await ownListener(config, origins);
         const sent = await sendEvent(composed, config.basePath + path, config.authentication, listener);
-        const { url, requestHeaders, status, headers, body: answer, durationMs } = sent;
-        return {
-          request: { method: "POST" as const, url, headers: mask.headers(requestHeaders), body },
-          response: { status, headers: mask.headers(headers), body: answer },
-          duration_ms: durationMs,
-        };
+        return resultView(sent, body, mask);
       }),
     async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
@@ -67,6 +67,64 @@ export function createSandbox(
   };
 }
 
+/** The types that have a handler of their own; a pattern is none. */
+function sourceTypes({ configured, receiver }: Services) {
+  const { handlers } = receiver.registry;
+  return configured.map(({ name, definition }) => {
+    const types = handlers.filter(({ source, type }) => source === name && !type.endsWith("*"));
+    return {
+      source: name,
+      title: definition.facts.title,
+      types: [...new Set(types.map(({ type }) => type))].toSorted(),
+    };
+  });
+}
+
+function sourceCallbacks(
+  config: Config,
+  { configured, receiver, mask }: Services,
+  origins: ListenerOrigins,
+): Pick<Sandbox, "sourceSample" | "sendAs"> {
+  function found(name: string, type: string) {
+    const source = configured.find((one) => one.name === name);
+    if (source === undefined) return undefined;
+    const baseUrl = config.isBaseUrlGiven ? config.baseUrl : origins.public;
+    const url = new URL(sourceUrl(source, baseUrl));
+    const callback = { source: name, type, now: receiver.clock.now(), url, origin: url.origin };
+    return { definition: source.definition, callback };
+  }
+  return {
+    async sourceSample(name, type) {
+      const source = found(name, type);
+      if (source === undefined) return NO_SOURCE;
+      return orSandboxError(async ({ sourceSample }) => {
+        return { body: sourceSample(source.definition, source.callback) };
+      });
+    },
+    async sendAs(name, { type, body, sign = "right" }) {
+      const source = found(name, type);
+      if (source === undefined) return NO_SOURCE;
+      const listener = await ownListener(config, origins);
+      return orSandboxError(async ({ sendSourceEvent }) => {
+        const { definition, callback } = source;
+        return resultView(await sendSourceEvent(definition, callback, { body, sign }, listener), body, mask);
+      });
+    },
+  };
+}
+
+function resultView(
+  { url, requestHeaders, status, headers, body: answer, durationMs }: SentCallback,
+  body: string,
+  mask: Services["mask"],
+): SandboxResultView {
+  return {
+    request: { method: "POST", url, headers: mask.headers(requestHeaders), body },
+    response: { status, headers: mask.headers(headers), body: answer },
+    duration_ms: durationMs,
+  };
+}
+
 /** Reads the certificate each time, since it may have been renewed. */
 async function ownListener({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
@@ -81,7 +139,8 @@ async function orSandboxError<View>(
   try {
     return await attempt(sandbox);
   } catch (error) {
-    if (error instanceof CannotSignError) return { status: 409, error: error.message };
+    if (error instanceof CannotSignError || error instanceof SampleError)
+      return { status: 409, error: error.message };
     if (error instanceof NoResponseError) return { status: 502, error: error.message };
     throw error;
   }

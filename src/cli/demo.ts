@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createAdminClient } from "../admin-client/index.ts";
 import { start } from "../app/index.ts";
-import { loadConfig } from "../config/index.ts";
 import { sampleData, signedCallback } from "../dev/sandbox/index.ts";
 import { defineHandler, type Handler } from "../handlers/index.ts";
-import { createLogger, createMask } from "../observability/index.ts";
+import { demoSetup } from "./demo-setup.ts";
 import { table } from "./output.ts";
 import { UserError } from "./user-error.ts";
 
@@ -70,25 +68,8 @@ function checkStoredRows(file: string): DemoLine[] {
 type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
 async function startDemoReceiver(databaseFile: string) {
-  const [secret = "", token = "", key = ""] = Array.from({ length: 3 }, () =>
-    randomBytes(32).toString("base64"),
-  );
-  const config = loadConfig({
-    APP_ENV: "development",
-    DATABASE_URL: `sqlite:${databaseFile}`,
-    PORT: "0",
-    ADMIN_PORT: "0",
-    SIGNING_SECRET: secret,
-    ADMIN_TOKEN: token,
-    ENCRYPTION_KEY: key,
-    // The demo sends more than ten callbacks a minute from one address.
-    RATE_LIMIT_DEFAULT: "off",
-    RATE_LIMIT_CALLBACK: "off",
-    // A minute by default; the demo is short.
-    RETRY_DELAY_SECONDS: "1",
-    LOG_LEVEL: "silent",
-  });
-  const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
+  // A minute by default; the demo is short.
+  const { config, logger, secret, token } = demoSetup(databaseFile, { RETRY_DELAY_SECONDS: "1" });
   const running = await start(config, { handlers: [failsOnce()], logger, retryPollMs: 200 });
   const { events } = createAdminClient({ origin: running.adminOrigin, token });
   const isProcessed = async (eventId: string) =>

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { signHmac } from "../../src/index.ts";
+import { z } from "zod";
+import { defineHandler, signHmac } from "../../src/index.ts";
+import { stripe } from "../../src/sources/presets/index.ts";
 import { event, payment } from "../support/receiver.ts";
 import { SECRET } from "../support/secrets.ts";
 import { unreliable } from "../support/unreliable.ts";
@@ -122,6 +124,34 @@ it("the sandbox sends what the receiver then handles", { timeout: LIMIT_MS }, ()
     { env: OPEN },
   ),
 );
+
+it("the sandbox fills a sample of the chosen source and type, which is then handled", {
+  timeout: LIMIT_MS,
+}, () => {
+  const handlers = ["invoice.paid", "charge.*"].map((type) =>
+    defineHandler({ source: "billing", type, data: z.looseObject({}), handle: () => ({}) }),
+  );
+  const sources = { billing: stripe({ secret: SECRET }) };
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      await page.goto("/sandbox");
+      await signIn(page);
+      await page.getByLabel("Source").selectOption("billing");
+      const body = page.getByLabel("Body, as it is signed and sent");
+      await expect.poll(() => body.inputValue()).toContain("invoice.paid");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("Response 200").waitFor();
+      await page.getByLabel("Event type").fill("charge.refunded");
+      await page.getByRole("button", { name: "New sample" }).click();
+      await expect.poll(() => body.inputValue()).toContain("charge.refunded");
+      expect(JSON.parse(await body.inputValue())).toMatchObject({ type: "charge.refunded" });
+      await page.getByRole("button", { name: "Send" }).click();
+      await expect.poll(() => receiver.count("oncehook_records", "source = 'billing'")).toBe(2);
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN, sources, handlers },
+  );
+});
 
 it("the page states whether the registered address leads here", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver, problems }) => {

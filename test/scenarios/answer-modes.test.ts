@@ -2,34 +2,15 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
-import { hmac } from "../../src/sources/presets/index.ts";
+import type { SourceSettings } from "../../src/sources/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
-type Answer = NonNullable<Parameters<typeof hmac>[0]["answer"]>;
+type Answer = NonNullable<SourceSettings["answer"]>;
 
-const source = (answer: Answer) =>
-  hmac({
-    secret: "the secret of the shop",
-    signature: { header: "X-Signature", encoding: "hex" },
-    signed: "{body}",
-    id: "body.id",
-    type: "body.type",
-    answer,
-  });
-const SIGNER = source("inline");
-
-async function deliver(receiver: TestReceiver, id: string) {
-  const body = Buffer.from(JSON.stringify({ id, type: "order" }));
-  const headers = SIGNER.sign?.({ body, now: new Date() }) ?? {};
-  const response = await fetch(`${receiver.publicOrigin}/api/shop/callback`, {
-    method: "POST",
-    body,
-    headers,
-  });
-  return { status: response.status, body: (await response.json()) as { status?: string; error?: string } };
-}
+const deliver = (receiver: TestReceiver, id: string) => deliverToShop(receiver, { id });
 
 /** A handler whose outside work waits until it is opened: a slow API, in `prepare`, as it should be. */
 function slowHandler(fails: () => Error | undefined = () => undefined) {
@@ -55,7 +36,7 @@ function slowHandler(fails: () => Error | undefined = () => undefined) {
 }
 
 const options = (answer: Answer, handler: Handler, over: ReceiverOptions = {}): ReceiverOptions => ({
-  sources: { shop: source(answer) },
+  sources: { shop: shop({ answer }) },
   handlers: [handler],
   ...over,
 });

@@ -137,6 +137,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
 const BODIES: Readonly<Record<string, object>> = {
   "/api/v1/sources/{source}/relearn": { forget: false },
   "/api/v1/sandbox/events": { body: "{}" },
+  "/api/v1/sandbox/sources/{source}/events": { type: "1", body: "{}" },
   "/api/v1/bulk-replays": { filter: {} },
   "/api/v1/oauth/states": { state: "0123456789abcdef-of-a-flow", expires_in: 60 },
 };

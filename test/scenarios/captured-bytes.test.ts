@@ -3,23 +3,15 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
-import { hmac, twilio } from "../../src/sources/presets/index.ts";
+import { twilio } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
-type Options = Partial<Parameters<typeof hmac>[0]>;
-
-const SECRET = "the secret of the shop";
-const shop = (over: Options = {}): SourceDefinition =>
-  hmac({
-    secret: SECRET,
-    signature: { header: "X-Signature", encoding: "hex" },
-    signed: "{body}",
-    id: "header.X-Id",
-    type: "header.X-Type",
-    ...over,
-  });
+/** Its ids and types stand in headers, which it does not sign. */
+const unsignedShop = (over: Parameters<typeof shop>[0] = {}): SourceDefinition =>
+  shop({ id: "header.X-Id", type: "header.X-Type", ...over });
 
 interface Sent {
   readonly id: string;
@@ -28,7 +20,7 @@ interface Sent {
 }
 
 /** Sends these bytes under any id and type, as a reader of one callback can. */
-async function send(receiver: TestReceiver, content: object, sent: Sent, source = shop()) {
+async function send(receiver: TestReceiver, content: object, sent: Sent, source = unsignedShop()) {
   const { id, type = "order", query = "" } = sent;
   const body = Buffer.from(JSON.stringify(content));
   const target = `/api/shop/callback${query}`;
@@ -99,7 +91,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
         expect(runs).toEqual({ prepared: 1, handled: ["genuine"] });
         expect(await receiver.count("oncehook_preparations")).toBe(0);
       },
-      options(shop(), handlers),
+      options(unsignedShop(), handlers),
     );
   });
 
@@ -116,7 +108,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
         expect(await send(receiver, { n: 1 }, { id: "genuine" })).toEqual({ status: 200, said: "success" });
         expect(runs.handled).toEqual(["genuine"]);
       },
-      options(shop(), handlers),
+      options(unsignedShop(), handlers),
     );
   });
 
@@ -131,7 +123,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
         await until(async () => (await receiver.count("oncehook_records")) === 1);
         expect(runs.handled).toEqual(["genuine"]);
       },
-      options(shop({ answer: { within: "100ms" } }), handlers),
+      options(unsignedShop({ answer: { within: "100ms" } }), handlers),
     );
   });
 
@@ -147,7 +139,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
         await until(async () => (await receiver.count("oncehook_records")) === 2);
         expect(runs.handled.sort()).toEqual(["1", "2"]);
       },
-      options(shop({ answer: "after" }), handlers),
+      options(unsignedShop({ answer: "after" }), handlers),
     );
   });
 
@@ -164,7 +156,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
         expect(await send(receiver, { n: 1 }, { id: "b" })).toEqual({ status: 200, said: "success" });
         expect(runs.handled).toEqual(["b"]);
       },
-      options(shop(), handlers),
+      options(unsignedShop(), handlers),
     );
   });
 
@@ -180,7 +172,7 @@ describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dial
     (_place, over, sent) => {
       const { runs, handlers, open } = counting();
       open();
-      const source = shop(over);
+      const source = unsignedShop(over);
       return withReceiver(
         dialect,
         async (receiver) => {

@@ -33,13 +33,13 @@ function requestFrom({ body, headers }: Documented): SignedRequest {
 
 export function describeDocumented(samples: Readonly<Record<string, Documented>>): void {
   describe.each(Object.entries(samples))("a callback of %s", (_title, documented) => {
-    it("that is signed like the documentation's sample is read into its events", async () => {
+    it("a callback that is signed like the documentation's sample is read into its events", async () => {
       const events = await verifiedEvents(documented.preset, requestFrom(documented));
       const found = events.map((event) => [event.eventId.replace(/[0-9a-f]{64}$/, ""), event.typeOf()]);
       expect(found).toEqual(documented.events);
     });
 
-    it("with another body is refused", async () => {
+    it("a callback with another body is refused", async () => {
       const request = requestFrom(documented);
       const body = Buffer.from(request.body);
       body[2] = (body[2] as number) ^ 1;
@@ -47,7 +47,7 @@ export function describeDocumented(samples: Readonly<Record<string, Documented>>
       expect(await scheme.verify({ ...request, body })).toMatchObject({ code: "signature_mismatch" });
     });
 
-    it("without a signature is refused", async () => {
+    it("a callback without a signature is refused", async () => {
       const { scheme } = openPreset(documented.preset);
       const request = { ...requestFrom(documented), headers: {} };
       expect(await scheme.verify(request)).toMatchObject({ code: "signature_missing" });

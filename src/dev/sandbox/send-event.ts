@@ -35,16 +35,31 @@ export async function sendEvent(
   composed: ComposedCallback,
   path: string,
   authentication: Authentication,
+  listener: OwnListener,
+) {
+  const { body, version } = composed;
+  const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
+  const headers = { ...(await headersFor(composed, authentication)), ...apiVersion };
+  return sendSigned({ path, headers, body }, listener);
+}
+
+interface SignedCallback {
+  /** With the base path. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** @throws NoResponseError */
+export async function sendSigned(
+  { path, headers, body }: SignedCallback,
   { origin, certificate, timeLimitMs }: OwnListener,
 ) {
   const url = `${origin}${path}`;
-  const { body, version } = composed;
-  const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
-  const requestHeaders = { ...(await headersFor(composed, authentication)), ...apiVersion };
   const startedAt = performance.now();
-  const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;
+  const sending = { method: "POST", headers, body, timeLimitMs, certificate } as const;
   const answer = await sendOrThrow(new URL(url), { ...sending, maxBytes: MAX_BYTES });
-  return { ...answer, url, requestHeaders, durationMs: performance.now() - startedAt };
+  return { ...answer, url, requestHeaders: headers, durationMs: performance.now() - startedAt };
 }
 
 export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {

@@ -166,24 +166,24 @@ describe("WooCommerce", () => {
   const preset = woocommerce({ secret: SECRET });
   const form = { "content-type": "application/x-www-form-urlencoded" };
 
-  it("has 200 for the ping of a webhook that is saved, which is not signed", async () => {
+  it("the unsigned ping of a saved webhook of WooCommerce gets 200", async () => {
     const ping = requestOf("webhook_id=12", { headers: form });
     expect(await openPreset(preset).contract.challenge?.(ping)).toMatchObject({ status: 200 });
   });
 
-  it("has no answer for a ping that claims a signature", () => {
+  it("a ping of WooCommerce that claims a signature is no handshake", () => {
     const ping = requestOf("webhook_id=12", { headers: { ...form, "X-WC-Webhook-Signature": "c2ln" } });
     expect(openPreset(preset).contract.challenge?.(ping)).toBeUndefined();
   });
 
-  it("has two events for two orders that are delivered under one delivery id", () => {
+  it("two orders of WooCommerce under one delivery id are two events", () => {
     const { contract } = openPreset(preset);
     const headers = { "X-WC-Webhook-Topic": "order.created", "X-WC-Webhook-Delivery-ID": "b4f2" };
     const ids = [1, 2].map((id) => eventsOf(contract, requestOf({ id }, { headers }))[0]?.eventId);
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("has other bytes for each topic of one body", () => {
+  it("one body of WooCommerce has another hash under each topic", () => {
     const { contract } = openPreset(preset);
     const [created, updated] = ["order.created", "order.updated"].map((topic) => {
       const request = requestOf({ id: 1 }, { headers: { "X-WC-Webhook-Topic": topic } });
@@ -201,13 +201,16 @@ describe("a timestamp that is signed", () => {
     return requestOf(text, { headers: headers(text) });
   };
 
-  it.each(["Airwallex", "Revolut", "Walmart"])("of %s may be of a retry long after", async (name) => {
-    const documented = DOCUMENTED[name] as Documented;
-    const { scheme } = openPreset(documented.preset, { now: later(72) });
-    expect(await scheme.verify(requestIn(documented))).toHaveProperty("verified");
-  });
+  it.each(["Airwallex", "Revolut", "Walmart"])(
+    "a callback of %s is authentic three days after it was signed",
+    async (name) => {
+      const documented = DOCUMENTED[name] as Documented;
+      const { scheme } = openPreset(documented.preset, { now: later(72) });
+      expect(await scheme.verify(requestIn(documented))).toHaveProperty("verified");
+    },
+  );
 
-  it("of Recharge is refused 48 hours later", async () => {
+  it("a callback of Recharge is refused 48 hours after it was signed", async () => {
     const documented = DOCUMENTED.Recharge as Documented;
     const verdictAfter = (hours: number) =>
       openPreset(documented.preset, { now: later(hours) }).scheme.verify(requestIn(documented));
@@ -227,32 +230,32 @@ describe("Solidgate's signature", () => {
     ["the hex text alone", hex],
     ["base64 of the digest's bytes", Buffer.from(hex, "hex").toString("base64")],
     ["base64 of upper-case hex", Buffer.from(hex.toUpperCase()).toString("base64")],
-  ])("is refused as %s", async (_, signature) => {
+  ])("a signature of Solidgate is refused as %s", async (_, signature) => {
     expect(await verify(signature)).toMatchObject({ code: "signature_malformed" });
   });
 
-  it("is refused under another public key", async () => {
+  it("a signature of Solidgate is refused under another public key", async () => {
     const signature = Buffer.from(hex).toString("base64");
     expect(await verify(signature, "wh_pk_2")).toMatchObject({ code: "signature_mismatch" });
   });
 });
 
 describe("TikTok Shop", () => {
-  it("needs an app key without a placeholder", () => {
+  it("the preset tiktok-shop needs an app key without a placeholder", () => {
     expect(() => tiktokShop({ secret: SECRET, appKey: undefined })).toThrow(
       "tiktok-shop: `appKey`: got none",
     );
     expect(() => tiktokShop({ secret: SECRET, appKey: "{body}" })).toThrow("tiktok-shop: `appKey`");
   });
 
-  it("has 200 without a body for a success", () => {
+  it("a success of TikTok Shop gets 200 without a body", () => {
     const { contract } = openPreset(tiktokShop({ secret: SECRET, appKey: "38abcd" }));
     expect(contract.respond?.({ kind: "success", result: {} })).toMatchObject({ status: 200, body: "" });
   });
 });
 
 describe("Walmart's event at the top of the body", () => {
-  it("has its id and type there", async () => {
+  it("an event of Walmart at the top of the body has its id and type there", async () => {
     const body = JSON.stringify({ eventType: "INVENTORY_OOS", eventId: "a1", payload: {} });
     const signed = `POST\n/api/source/callback?shop=1\n${SECONDS}\n${sha256(body)}`;
     const headers = { "WM_SEC.TIMESTAMP": SECONDS, "WM_SEC.SIGNATURE": hmac(signed, "base64") };

@@ -176,7 +176,7 @@ function ask(preset: Documented["preset"], query: string) {
 }
 
 describe("a question to a new address", () => {
-  it("of LinkedIn is answered with its code and the code's HMAC", async () => {
+  it("LinkedIn's handshake returns its code and the code's HMAC", async () => {
     const challengeCode = "890e4665-4dfe-4ab1-b689-ed553bceeed0";
     expect(await ask(linkedin({ secret: SECRET }), `challengeCode=${challengeCode}`)).toMatchObject({
       status: 200,
@@ -185,7 +185,7 @@ describe("a question to a new address", () => {
     });
   });
 
-  it("of X is answered with the HMAC of its crc_token", async () => {
+  it("X's handshake returns the HMAC of its crc_token", async () => {
     expect(await ask(x({ secret: SECRET }), "crc_token=NGMyYTlm&nonce=1")).toMatchObject({
       status: 200,
       body: JSON.stringify({ response_token: `sha256=${hmac("NGMyYTlm", "base64")}` }),
@@ -196,11 +196,11 @@ describe("a question to a new address", () => {
     ["X", x({ secret: SECRET }), `crc_token=${encodeURIComponent('{"follow_events":[]}')}`],
     ["LinkedIn", linkedin({ secret: SECRET }), `challengeCode=${encodeURIComponent("hmacsha256={}")}`],
     ["LinkedIn, as a prefix", linkedin({ secret: SECRET }), "challengeCode=hmacsha256%3D1"],
-  ])("of %s cannot have an event signed", async (_, preset, query) => {
+  ])("a handshake of %s cannot have an event signed", async (_, preset, query) => {
     expect(await ask(preset, query)).toMatchObject({ kind: "refused", code: "handshake_invalid" });
   });
 
-  it("of Nylas is answered with the challenge as text", async () => {
+  it("Nylas's handshake returns the challenge as text", async () => {
     expect(await ask(nylas({ secret: SECRET }), "challenge=bc609b38")).toMatchObject({
       status: 200,
       headers: { "content-type": "text/plain; charset=utf-8" },
@@ -213,7 +213,7 @@ describe("Nylas", () => {
   const preset = nylas({ secret: SECRET });
   const body = JSON.stringify(DOCUMENTED.Nylas?.body);
 
-  it("signs the compressed bytes, which are inflated once they are verified", async () => {
+  it("Nylas signs the compressed bytes, which are inflated once they are verified", async () => {
     const bytes = gzipSync(body);
     const signature = hmac(bytes as never);
     const headers = { "x-nylas-signature": signature, "content-encoding": "gzip" };
@@ -226,7 +226,7 @@ describe("Nylas", () => {
     });
   });
 
-  it("has 503 for an error of ours, since it does not retry after 500", () => {
+  it("an error of ours returns 503 to Nylas, which does not retry after 500", () => {
     const { contract } = openPreset(preset);
     expect(contract.respond?.(failed("internal", undefined))).toMatchObject({
       status: 503,
@@ -235,7 +235,7 @@ describe("Nylas", () => {
 });
 
 describe("Bitbucket Cloud", () => {
-  it("has other bytes for each type of one body", () => {
+  it("one body of Bitbucket Cloud has another hash under each type", () => {
     const { contract } = openPreset(bitbucket({ secret: SECRET }));
     const [one, other] = ["pullrequest:updated", "pullrequest:fulfilled"].map((type) => {
       const headers = { "X-Request-UUID": "1", "X-Event-Key": type };
@@ -255,7 +255,7 @@ describe("a signed time", () => {
   it.each([
     ["Cloudinary", 7_200],
     ["Retell", 300],
-  ])("of %s may be %i seconds old, as its SDK takes it", async (name, tolerance) => {
+  ])("a signed time of %s may be %i seconds old, as its SDK takes it", async (name, tolerance) => {
     const documented = DOCUMENTED[name] as Documented;
     const verdictAfter = (seconds: number) => {
       const now = new Date(PRESET_NOW.getTime() + seconds * 1_000);
@@ -268,7 +268,7 @@ describe("a signed time", () => {
   it.each([
     ["TikTok", 72],
     ["ElevenLabs", 0.75],
-  ])("of %s may be of a retry %d hours later", async (name, hours) => {
+  ])("a callback of %s is authentic %d hours after it was signed", async (name, hours) => {
     const documented = DOCUMENTED[name] as Documented;
     const now = new Date(PRESET_NOW.getTime() + hours * 3_600_000);
     const { scheme } = openPreset(documented.preset, { now });
@@ -277,7 +277,7 @@ describe("a signed time", () => {
 });
 
 describe("TikTok's content", () => {
-  it("is an object for handlers", async () => {
+  it("the content of a TikTok event is an object for handlers", async () => {
     const { preset, body, headers } = DOCUMENTED.TikTok as Documented;
     const text = JSON.stringify(body);
     const [event] = await verifiedEvents(preset, requestOf(text, { headers: headers(text) }));
@@ -286,7 +286,7 @@ describe("TikTok's content", () => {
 });
 
 describe("DocuSign Connect", () => {
-  it("has one event for its tries, which count themselves in the body", async () => {
+  it("the retries of DocuSign Connect, which count themselves in the body, are one event", async () => {
     const preset = docusign({ secret: SECRET });
     const ids = [0, 1].map(async (retryCount) => {
       const body = JSON.stringify({ ...DOCUMENTED["DocuSign Connect"]?.body, retryCount });

@@ -27,24 +27,27 @@ const preset = dropboxSign({ secret: [SECRET, "the previous key"] });
 const verify = (body: JsonObject) => openPreset(preset).scheme.verify(sentAs(body));
 
 describe("a callback of Dropbox Sign", () => {
-  it.each(["multipart", "form", "json"] as const)("is read from %s", async (kind) => {
-    const body = { event: eventOf(), signature_request: { signature_request_id: "21bb" } };
-    const [event] = await verifiedEvents(preset, sentAs(body, kind));
-    expect(event?.json).toMatchObject({
-      event_id: `${hmac(`${TIME}signature_request_sent`)}.21bb`,
-      event_type: "signature_request_sent",
-      timestamp: Number(TIME),
-    });
-  });
+  it.each(["multipart", "form", "json"] as const)(
+    "a callback of Dropbox Sign is read from %s",
+    async (kind) => {
+      const body = { event: eventOf(), signature_request: { signature_request_id: "21bb" } };
+      const [event] = await verifiedEvents(preset, sentAs(body, kind));
+      expect(event?.json).toMatchObject({
+        event_id: `${hmac(`${TIME}signature_request_sent`)}.21bb`,
+        event_type: "signature_request_sent",
+        timestamp: Number(TIME),
+      });
+    },
+  );
 
-  it("that is signed with the previous key is authentic", async () => {
+  it("a callback that is signed with the previous key is authentic", async () => {
     const event_hash = hmac(`${TIME}signature_request_sent`, "hex", { key: "the previous key" });
     expect(await verify({ event: eventOf("signature_request_sent", { event_hash }) })).toEqual({
       verified: [{ method: "hmac", index: 1 }],
     });
   });
 
-  it("is another event for another request, and another signature, within the same second", async () => {
+  it("another request and another signature within the same second are other events", async () => {
     const bodies = [
       { event: eventOf(), signature_request: { signature_request_id: "1" } },
       { event: eventOf(), signature_request: { signature_request_id: "2" } },
@@ -87,7 +90,7 @@ describe("a callback of Dropbox Sign", () => {
     ["a hash in upper case", { event: eventOf("a", { event_hash: "A".repeat(64) }) }, "signature_malformed"],
     ["no hash", { event: eventOf("a", { event_hash: undefined as never }) }, "signature_missing"],
     ["no event", { signature_request: {} }, "signature_missing"],
-  ])("with %s is refused", async (_, body, code) => {
+  ])("a callback with %s is refused", async (_, body, code) => {
     expect(await verify(body)).toMatchObject({ code });
   });
 
@@ -95,7 +98,7 @@ describe("a callback of Dropbox Sign", () => {
     ["no bytes", requestOf(""), "signature_missing"],
     ["no JSON", requestOf("{"), "signature_malformed"],
     ["an array", requestOf("[]"), "signature_missing"],
-  ])("with %s in its body is refused", async (_, request, code) => {
+  ])("a callback with %s in its body is refused", async (_, request, code) => {
     expect(await openPreset(preset).scheme.verify(request)).toMatchObject({ code });
   });
 });
@@ -103,11 +106,11 @@ describe("a callback of Dropbox Sign", () => {
 describe("the answers to Dropbox Sign", () => {
   const received = { status: 200, body: "Hello API Event Received" };
 
-  it("are its text for the test of an address", async () => {
+  it("the test of an address returns the text that Dropbox Sign wants", async () => {
     expect(await answerTo(preset, sentAs({ event: eventOf("callback_test") }))).toMatchObject(received);
   });
 
-  it("are its text for an event, and for a duplicate", () => {
+  it("an event and a duplicate return the text that Dropbox Sign wants", () => {
     const { contract } = openPreset(preset);
     for (const kind of ["success", "already_processed"] as const)
       expect(contract.respond?.({ kind, result: {} } as never)).toMatchObject(received);

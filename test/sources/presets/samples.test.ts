@@ -127,7 +127,7 @@ describe("a made-up callback", () => {
     ["shopify", "evt_7:thing"],
     ["slack", "evt_7"],
     ["standard-webhooks", "evt_7"],
-  ] as const)("of %s has the id that was asked for", (name, expected) => {
+  ] as const)("a made-up callback of %s has the id that was asked for", (name, expected) => {
     const { event } = sampleOf(PRESETS[name]({ secret: LONG_SECRET }), "thing", { id: "evt_7" });
     expect(event?.event_id).toBe(expected);
   });
@@ -138,13 +138,13 @@ describe("a made-up callback", () => {
     expect(event?.data).toMatchObject({ object: "event", type: "invoice.paid", ...given });
   });
 
-  it("keeps the id of the given data, and puts the type over it", () => {
+  it("a made-up callback keeps the id of the given data, and puts the type over it", () => {
     const data = { id: "evt_captured", type: "invoice.voided" };
     const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data });
     expect(event).toMatchObject({ event_id: "evt_captured", event_type: "invoice.paid" });
   });
 
-  it("puts data into the part of the body that the contract names", () => {
+  it("a made-up callback has the given data in the part of the body that the contract names", () => {
     const data = { priority: "P1" };
     const { event, body } = sampleOf(PRESETS.pagerduty({ secret: SECRET }), "incident.triggered", { data });
     expect(event?.data).toMatchObject(data);
@@ -175,7 +175,7 @@ describe("a made-up callback", () => {
     expect(event?.json).toMatchObject({ event_id: "1", timestamp: PRESET_NOW.getTime() / 1_000 });
   });
 
-  it("encodes what the contract decodes inside of the body", async () => {
+  it("a made-up callback encodes what the contract decodes inside of the body", async () => {
     const own = hmac({
       secret: SECRET,
       signature: { header: "X-Sig", encoding: "hex" },
@@ -188,7 +188,7 @@ describe("a made-up callback", () => {
     expect(event?.typeOf()).toBe("pushed");
   });
 
-  it("of Lark is encrypted, and has the header of an event of version 2", async () => {
+  it("a made-up callback of Lark is encrypted, and has the header of an event of version 2", async () => {
     const lark = PRESETS.lark({ secret: SECRET });
     const sample = sampleOf(lark, "im.message.receive_v1", { id: "evt_7", data: { event: { text: "hi" } } });
     expect(JSON.parse(Buffer.from(sample.body).toString())).toEqual({ encrypt: expect.any(String) });
@@ -204,7 +204,7 @@ describe("a made-up callback", () => {
     });
   });
 
-  it("may have other headers, and other bytes that are signed in its place", async () => {
+  it("a made-up callback may have other headers, and other bytes that are signed in its place", async () => {
     const stripe = PRESETS.stripe({ secret: SECRET });
     const raw = Buffer.from('{"id":"1","type":"raw"}');
     const [event] = await eventsIn(stripe, sampleOf(stripe, "any", { raw }));

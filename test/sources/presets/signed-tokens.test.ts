@@ -34,7 +34,7 @@ describe("a callback of FusionAuth", () => {
     ["HS256", fusionauth({ secret: SECRET }), shared],
     ["RS256", fusionauth({ publicKey: pem(rsa) }), rsa.privateKey],
     ["EdDSA", fusionauth({ publicKey: pem(ed25519 as never), algorithm: "EdDSA" }), ed25519.privateKey],
-  ] as const)("that is signed by %s is read into its event", async (algorithm, preset, key) => {
+  ] as const)("a token that is signed by %s is read into its event", async (algorithm, preset, key) => {
     const [event] = await verifiedEvents(preset, await signed(key, algorithm));
     expect(event?.json).toMatchObject({
       event_id: "e502168a-b469-45d9-a079-fd45f83e0406",
@@ -43,26 +43,26 @@ describe("a callback of FusionAuth", () => {
     });
   });
 
-  it("with the hash of another body is refused", async () => {
+  it("a token with the hash of another body is refused", async () => {
     const { scheme } = openPreset(fusionauth({ secret: SECRET }));
     expect(await scheme.verify(await signed(shared, "HS256", "{}"))).toMatchObject({
       code: "jwt_body_mismatch",
     });
   });
 
-  it("that is signed by another algorithm, or with the public key as a secret, is refused", async () => {
+  it("a token that is signed by another algorithm, or with the public key as a secret, is refused", async () => {
     const { scheme } = openPreset(fusionauth({ publicKey: pem(rsa) }));
     const request = await signed(Buffer.from(pem(rsa)), "HS256");
     expect(await scheme.verify(request)).toMatchObject({ code: "jwt_malformed" });
   });
 
-  it("without a token is refused", async () => {
+  it("a callback of FusionAuth without a token is refused", async () => {
     expect(await openPreset(fusionauth({ secret: SECRET })).scheme.verify(requestOf(body))).toMatchObject({
       code: "token_missing",
     });
   });
 
-  it("needs a secret or a public key, and an algorithm that there is", () => {
+  it("the preset fusionauth needs a secret or a public key, and a known algorithm", () => {
     expect(() => fusionauth({})).toThrow("fusionauth: `secret`: got none");
     expect(() => fusionauth({ publicKey: "abc" })).toThrow("fusionauth: `publicKey`: holds no PEM block");
     const mismatched = { publicKey: pem(rsa), algorithm: "ES256" } as const;
@@ -85,7 +85,7 @@ describe("a callback of Wix", () => {
   const verify = async (request: Promise<ReturnType<typeof requestOf>>) =>
     openPreset(preset).scheme.verify(await request);
 
-  it("is read from the texts inside of its token", async () => {
+  it("an event of Wix is read from the texts inside of its token", async () => {
     const [event] = await verifiedEvents(preset, await signed(inner));
     expect(event?.json).toMatchObject({
       event_id: "wix.ecom.v1.order.0614",
@@ -94,19 +94,19 @@ describe("a callback of Wix", () => {
     });
   });
 
-  it("of the older form has the token's hash as its id", async () => {
+  it("a webhook of Wix in the older form has the token's hash as its id", async () => {
     const request = await signed({ id: "an object's id" });
     const [event] = await verifiedEvents(preset, request);
     expect(event?.eventId).toBe(createHash("sha256").update(request.body).digest("hex"));
   });
 
-  it("that is signed with another key, or has expired, is refused", async () => {
+  it("a token of Wix that is signed with another key, or has expired, is refused", async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey;
     expect(await verify(signed(inner, other))).toMatchObject({ code: "jwt_signature" });
     expect(await verify(signed(inner, rsa.privateKey, seconds - 60))).toMatchObject({ code: "jwt_claims" });
   });
 
-  it("needs a public key of RSA", () => {
+  it("the preset wix needs a public key of RSA", () => {
     expect(() => wix({ publicKey: "abc" })).toThrow("wix: `publicKey`: holds no PEM block");
     expect(() => wix({ publicKey: pem(ed25519 as never) })).toThrow(
       "wix: `publicKey`: block 1: got ed25519, expected an RSA key of at least 2048 bits for RS256",

@@ -45,45 +45,45 @@ describe.each(HEADERS)("the preset %s", (_name, source, headers) => {
   const verdictWith = (sentHeaders: Record<string, string>) =>
     opened(source).scheme.verify(sent({ id: "1" }, { headers: sentHeaders }));
 
-  it("takes a callback with its credential", async () => {
+  it("a callback with its credential is authentic", async () => {
     expect(await verdictWith(headers)).toEqual({ verified: [{ method: "token", index: 0 }] });
   });
 
-  it("refuses another credential, and none", async () => {
+  it("a callback with another credential, or with none, is refused", async () => {
     const other = value.startsWith("Basic ") ? basic("oncehook", "another text").Authorization : `${value}.`;
     expect(await verdictWith({ [header]: other ?? "" })).toMatchObject({ code: "token_mismatch" });
     expect(await verdictWith({})).toMatchObject({ code: "token_missing" });
   });
 
-  it("sends its own sample with the credential", () => {
+  it("the preset's own sample has the credential", () => {
     const request = { body: Buffer.from("{}"), now: new Date() };
     expect(source.sign?.(request)).toEqual(headers);
   });
 });
 
 describe("basic authentication", () => {
-  it("refuses another user with the right password", async () => {
+  it("basic authentication refuses another user with the right password", async () => {
     const { scheme } = opened(postmark({ secret: TOKEN }));
     expect(await scheme.verify(sent({}, { headers: basic("other", TOKEN) }))).toMatchObject({
       code: "token_mismatch",
     });
   });
 
-  it("refuses a user that is no text, or has a colon, at the start", () => {
+  it("a user that is no text, or has a colon, fails the start", () => {
     expect(() => postmark({ secret: TOKEN, user: "" })).toThrow("postmark: `user`: got");
     expect(() => chargebee({ secret: TOKEN, user: "a:b" })).toThrow("user: got a text with a colon");
   });
 });
 
 describe("a platform with a token or a signature", () => {
-  it("refuses another way to verify at the start", () => {
+  it("an unknown way to verify fails the start", () => {
     const wrong = { secret: TOKEN, verify: "none" as never };
     expect(() => revenuecat(wrong)).toThrow(
       'revenuecat: `verify`: got "none", expected "token" or "signature"',
     );
   });
 
-  it("takes no token where it was set up to sign", async () => {
+  it("a source that was set up for signatures takes no token", async () => {
     const { scheme } = opened(flutterwave({ secret: TOKEN }));
     expect(await scheme.verify(sent({}, { headers: { "verif-hash": TOKEN } }))).toMatchObject({
       code: "signature_missing",
@@ -173,13 +173,13 @@ describe("ids and types of platforms that sign nothing", () => {
       { event: "charge.completed", data: { id: 285_959_875, status: "successful" } },
       [["charge.completed.285959875.successful", "charge.completed"]],
     ],
-  ])("of %s stand where its documentation says", (_name, source, body, expected) => {
+  ])("the ids and types of %s stand where its documentation says", (_name, source, body, expected) => {
     expect(idsAndTypes(source, body)).toEqual(expected);
   });
 });
 
 describe("RingCentral's check of an address", () => {
-  it("is answered with its header", async () => {
+  it("RingCentral's check of an address gets its header back", async () => {
     const request = sent("", { headers: { "Validation-Token": "e8f6-4c1a" } });
     expect(await opened(ringcentral({ secret: TOKEN })).contract.challenge?.(request)).toMatchObject({
       status: 200,
@@ -190,7 +190,7 @@ describe("RingCentral's check of an address", () => {
 });
 
 describe("Telegram", () => {
-  it("gets no body, which it would take for a call of its API", () => {
+  it("a response to Telegram has no body, which Telegram would take for a call of its API", () => {
     const { contract } = opened(telegram({ secret: TOKEN }));
     for (const kind of ["success", "already_processed"] as const)
       expect(contract.respond?.({ kind, result: {} } as never)).toMatchObject({ status: 200, body: "" });
@@ -209,7 +209,7 @@ describe("Figma", () => {
   });
   const verdictOn = (body: JsonValue) => opened(source).scheme.verify(sent(body));
 
-  it("must hold the passcode, and nothing but a text", async () => {
+  it("a callback of Figma must hold the passcode as a text", async () => {
     expect(await verdictOn(event())).toEqual({ verified: [{ method: "token", index: 0 }] });
     expect(await verdictOn(event({ passcode: "the previous one" }))).toMatchObject({
       verified: [{ index: 1 }],
@@ -219,7 +219,7 @@ describe("Figma", () => {
     expect(await verdictOn(event({ passcode: ["passcode"] }))).toMatchObject({ code: "token_missing" });
   });
 
-  it("has its PING answered after the passcode, and has an event with a type", async () => {
+  it("Figma's PING gets its response after the passcode is verified, and an event has a type", async () => {
     const { contract } = opened(source);
     const ping = sent(event({ event_type: "PING" }));
     expect(contract.challenge).toBeUndefined();
@@ -235,19 +235,19 @@ describe("SharePoint", () => {
     value: [{ subscriptionId: "91779246", clientState, resource: "b9f6f714", webId: "fd3a" }],
   });
 
-  it("must hold the clientState in each notification", async () => {
+  it("a callback of SharePoint must hold the clientState in each notification", async () => {
     const { scheme } = opened(source);
     expect(await scheme.verify(sent(body("client-state")))).toHaveProperty("verified");
     expect(await scheme.verify(sent(body("other")))).toMatchObject({ code: "token_mismatch" });
   });
 
-  it("has another event for each notification, with equal ones too", () => {
+  it("each notification of SharePoint is an event of its own, also where two are equal", () => {
     const ids = [1, 2].map(() => eventsOf(opened(source).contract, sent(body("client-state")))[0]?.eventId);
     expect(new Set(ids).size).toBe(2);
     expect(opened(source).contract.isIdSigned).toBe(true);
   });
 
-  it("has the validation token of a new subscription sent back as text", async () => {
+  it("the validation token of a new SharePoint subscription is returned as text", async () => {
     const request = sent("", { query: "?validationtoken=2f3c" });
     expect(await opened(source).contract.challenge?.(request)).toMatchObject({ status: 200, body: "2f3c" });
   });

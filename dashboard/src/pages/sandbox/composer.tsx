@@ -1,75 +1,74 @@
-import { Button, Group, NativeSelect, Stack, Textarea } from "@mantine/core";
+import { Button, NativeSelect, Stack } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import type { SandboxRequest, SandboxResultView } from "oncehook/admin-client";
 import { useState } from "react";
 import { slowApi } from "../../client.ts";
-import { Facts } from "../../parts/facts.tsx";
-import { Problem } from "../../parts/page-states.tsx";
-import { TextBlock } from "../../parts/text-block.tsx";
-import { milliseconds } from "../../parts/time.tsx";
-import type { SandboxEvent } from "../../views.ts";
+import type { SandboxEvent, SandboxSource } from "../../views.ts";
+import { CallbackForm, type Sending } from "./callback-form.tsx";
+import { SourceCallback } from "./source-callback.tsx";
 
-const SIGNATURES = [
-  { value: "right", label: "signed as the platform would" },
-  { value: "wrong", label: "with a wrong signature" },
-  { value: "none", label: "not signed" },
-] as const;
+const PLATFORM = "platform";
+
+interface ComposerProps {
+  readonly events: readonly SandboxEvent[];
+  readonly sources: readonly SandboxSource[];
+}
+
+export function Composer({ events, sources }: ComposerProps) {
+  const [name, setName] = useState(PLATFORM);
+  const source = sources.find((one) => one.source === name);
+  return (
+    <Stack component="section" aria-label="Compose a callback">
+      <h2>A callback</h2>
+      {sources.length > 0 && (
+        <NativeSelect
+          label="Source"
+          data={[PLATFORM, ...sources.map((one) => one.source)]}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      )}
+      {source === undefined ? (
+        <PlatformCallback events={events} />
+      ) : (
+        <SourceCallback key={name} source={source} />
+      )}
+    </Stack>
+  );
+}
 
 const nameOf = ({ event_type, version }: SandboxEvent) => `${event_type} ${version}`;
 const textOf = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample ?? {}, null, 2);
 
-export function Composer({ events }: { readonly events: readonly SandboxEvent[] }) {
+function PlatformCallback({ events }: Pick<ComposerProps, "events">) {
   const [chosen, setChosen] = useState(events[0]);
   const [body, setBody] = useState(textOf(events[0]));
-  const [sign, setSign] = useState<NonNullable<SandboxRequest["sign"]>>("right");
-  const send = useMutation({ mutationFn: slowApi.sandbox.send });
+  const version = chosen === undefined ? {} : { version: chosen.version };
+  const send = useMutation({
+    mutationFn: (sending: Sending) => slowApi.sandbox.send({ ...sending, ...version }),
+  });
   const choose = (name: string) => {
     const event = events.find((one) => nameOf(one) === name);
     setChosen(event);
     setBody(textOf(event));
   };
-  const version = chosen === undefined ? {} : { version: chosen.version };
   return (
-    <Stack component="section" aria-label="Compose a callback">
-      <h2>A callback</h2>
-      <Group align="end">
-        <NativeSelect
-          label="Event type and version"
-          data={events.map(nameOf)}
-          onChange={({ currentTarget }) => choose(currentTarget.value)}
-        />
-        <NativeSelect
-          label="Signature"
-          data={SIGNATURES}
-          onChange={({ currentTarget }) =>
-            setSign(SIGNATURES.find(({ value }) => value === currentTarget.value)?.value ?? "right")
-          }
-        />
-      </Group>
-      <Textarea
-        label="Body, as it is signed and sent"
-        description="The same event_id again is a duplicate: it gets a response, and changes nothing."
-        value={body}
-        onChange={({ currentTarget }) => setBody(currentTarget.value)}
-        autosize
-        minRows={6}
-        // As it is typed: a line that appeared on blur would move the button from under the pointer.
-        error={isJson(body) ? undefined : "This is not JSON; it is sent as it is."}
-        autoComplete="off"
-        data-monospace
-      />
-      <Group>
-        <Button loading={send.isPending} onClick={() => send.mutate({ body, sign, ...version })}>
-          {" "}
-          Send{" "}
-        </Button>
+    <CallbackForm
+      body={body}
+      onBody={setBody}
+      hint="The same event_id again is a duplicate: it gets a response, and changes nothing."
+      warning={isJson(body) ? undefined : "This is not JSON; it is sent as it is."}
+      send={send}
+      renew={
         <Button variant="default" onClick={() => setBody(withNewId(body))}>
           New event id
         </Button>
-      </Group>
-      {send.isError && <Problem error={send.error} title="It could not be sent" />}
-      {send.data !== undefined && <SandboxResult result={send.data} />}
-    </Stack>
+      }
+    >
+      <NativeSelect
+        label="Event type and version"
+        data={events.map(nameOf)}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      />
+    </CallbackForm>
   );
 }
 
@@ -91,31 +90,4 @@ function withNewId(body: string): string {
   } catch {
     return body;
   }
-}
-
-/** What was sent over the wire, its signature masked, and what came back. */
-function SandboxResult({
-  result: { request, response, duration_ms },
-}: {
-  readonly result: SandboxResultView;
-}) {
-  return (
-    <section aria-label="Request and response">
-      <div role="status">
-        <h3>
-          Response {response.status} in {milliseconds(duration_ms)}
-        </h3>
-      </div>
-      <TextBlock label="Response body" text={response.body} />
-      <details>
-        <summary>Request and headers</summary>
-        <h4>
-          {request.method} {request.url}
-        </h4>
-        <Facts of={Object.entries(request.headers)} />
-        <h4>Response headers</h4>
-        <Facts of={Object.entries(response.headers)} />
-      </details>
-    </section>
-  );
 }

@@ -30,7 +30,7 @@ export function SandboxPage() {
       {sandbox.isSuccess && !mayChange && <EmptyState>To send callbacks, sign in as an operator.</EmptyState>}
       {sandbox.isSuccess && mayChange && (
         <Stack gap="xl">
-          <Composer events={sandbox.data.events} />
+          <Composer events={sandbox.data.events} sources={sandbox.data.sources} />
           <OAuthFlow />
         </Stack>
       )}
