@@ -126,7 +126,7 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
     () => services.callbackLog.close(),
     async () => captureBuffer?.close(),
     async () => services.metrics.close(),
-    () => services.receiver.concurrency.besideEnded(),
+    () => services.receiver.concurrency.outsideLimitEnded(),
   );
 
   const destinations = configuredChannelNames(config);

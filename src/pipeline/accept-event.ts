@@ -31,8 +31,8 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   if (isRefused(eventType)) return eventType;
   try {
     if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
-    const ofOther = await claimBytes(delivery, receiver);
-    if (ofOther !== undefined) return ofOther;
+    const outcomeOfCopy = await claimBytes(delivery, receiver);
+    if (outcomeOfCopy !== undefined) return outcomeOfCopy;
     await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
   } catch (error) {
     return faultOutcome(error);
@@ -54,7 +54,7 @@ export function isIgnored(
   return contract.unhandled === "ignore" && registry.find(key.source, version, eventType) === undefined;
 }
 
-/** How a run ended whose platform has its response already; a failure was stored like any other. */
+/** Stores how a run ended after its platform got its response. A failure is stored already, like any other. */
 export async function settleAccepted(
   { key, content, version }: Delivery,
   { eventType, startedAt }: { readonly eventType: string; readonly startedAt: Date },
@@ -68,13 +68,13 @@ export async function settleAccepted(
     await recordAttempt({ ...key, trigger: "accepted", startedAt, durationMs }, outcome, receiver);
     if (outcome.kind === "already_processed") await store.failures.remove(key);
     if (outcome.kind !== "refused") return;
-    // The platform cannot be told any more, so that an operator has to see it.
+    // The platform has its response, so the rejection is listed among the failures for an operator.
     const { body, bodySha256 } = content;
     const encryptedBody = encryptor.encrypt(body, failureContext(key));
     const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
     await store.failures.record({ ...failure, encryptedBody, bodySha256, nextAttemptAt: null }, now);
   } catch (err) {
-    // It is still accepted, and its next run finds out.
+    // The event is still accepted, and its next run finds the record.
     log.error(
       { err, source: key.source, event_id: key.eventId },
       "how an accepted event ended could not be stored",

@@ -110,13 +110,13 @@ class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }
 
-/** Why a trace shows a handler that ran, and no effect of it. */
+/** Marks the span of a handler that ran without effect, since its transaction was lost. */
 class TransactionLost extends Error {
   override readonly name = "TransactionLost";
   override readonly message = "the database lost the transaction of this run, and what it wrote";
 }
 
-/** The result of an event that is not run, since a newer one has. */
+/** The result of an event that is not run, since a newer event of the same key has run. */
 const STALE: JsonObject = Object.freeze({ stale: true });
 
 /** One attempt: the handler inside the transaction that holds the event's record. */
@@ -170,7 +170,7 @@ class Attempt implements PendingEvent {
     return span.within(() => this.#callHandler(this.#validated.event, scope));
   }
 
-  /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
+  /** Runs the handler again after its transaction was lost, on a fresh copy: the earlier run may have changed the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
     const { input, handler } = this.#validated;
     const event = await validateEvent(input, handler, this.#receiver);
@@ -206,7 +206,7 @@ class Attempt implements PendingEvent {
     return this.#isNewest(order, scope, context.now).then((isNewest) => (isNewest ? handle() : STALE));
   }
 
-  /** Its order is locked at the start of the transaction. */
+  /** Locks the row of the event's key at the start of the transaction. */
   async #isNewest(order: EventOrder, { tx }: OnceScope, now: Date): Promise<boolean> {
     this.#isStale = await takeOrder(tx, order, now);
     return !this.#isStale;
@@ -220,7 +220,7 @@ class Attempt implements PendingEvent {
     this.#span?.end();
     const { tracer } = this.#receiver;
     const name = mode === "commit" ? "commit" : "rollback";
-    // The store calls in the context of whichever event began the group.
+    // The store calls this in the asynchronous context of the event that began the group.
     this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, name);
     return this.#completion;
   }
@@ -240,7 +240,7 @@ class Attempt implements PendingEvent {
 
   fail(error: unknown): void {
     this.#span?.fail(error);
-    // What comes next logs and waits: in its own trace, and not in that of whichever event began the group.
+    // What follows must log in this event's own trace, and not in that of the event that began the group.
     this.#context.runInAsyncScope(this.#ended, undefined, outcomeOf(error));
   }
 }
@@ -270,7 +270,7 @@ function outcomeOf(error: unknown): AttemptOutcome {
   if (isRejected(error)) return refused("rejected", { message: error.message });
   if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
   if (error instanceof ResultInvalid) return failed("result_invalid", error);
-  // The same as for events of one process.
+  // The outcome is the same whether this process or another one holds the key.
   if (error instanceof StoreError && causesOf(error).some((one) => one instanceof OrderKeyLocked))
     return failed("handler_busy", error);
   if (error instanceof StoreError) return failed(FAULT_CODES[error.reason], error);

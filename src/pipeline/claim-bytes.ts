@@ -14,7 +14,7 @@ export async function claimBytes(delivery: Delivery, receiver: Receiver): Promis
   if (contract.isIdSigned) return undefined;
   const { store, clock } = receiver;
   const { bodySha256, signedSha256 = bodySha256 } = content;
-  // All handlers of an event are of one id.
+  // All handlers of an event share its claim.
   const claim = { source: withoutHandler(key.source), eventId: key.eventId };
   const owner = await store.signedBytes.claim(claim, signedSha256, clock.now());
   if (owner === key.eventId) return undefined;
@@ -22,11 +22,11 @@ export async function claimBytes(delivery: Delivery, receiver: Receiver): Promis
   if (record !== undefined) return duplicateOutcome(record, bodySha256, receiver);
   return failed(
     "event_in_progress",
-    new Error(`what was signed is of the event ${owner}, which is not processed`),
+    new Error(`the signed bytes belong to the event ${owner}, which is not processed yet`),
   );
 }
 
-/** Whether a duplicate may bring what was signed for the first time. */
+/** Whether a duplicate may carry signed bytes that no event has claimed yet. */
 export function mayHaveNewBytes({ content, contract }: Delivery, record: StoredRecord): boolean {
   if (contract.isIdSigned) return false;
   return content.signedSha256 !== undefined || content.bodySha256 !== record.bodySha256;

@@ -70,7 +70,7 @@ export function faultOutcome(error: unknown): Failed {
 
 export type RunLock = ReturnType<typeof createRunLock>;
 
-/** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
+/** Runs failures concurrently, but a suspect alone: if the process dies during that run, the suspect is the cause. */
 export function createRunLock() {
   /** Resolves when the last run that goes alone has ended. */
   let lastExclusive: Promise<unknown> = Promise.resolve();
@@ -101,7 +101,7 @@ export class ConcurrencyLimit {
   readonly #max: number;
   readonly #full: Failed;
   #active = 0;
-  #beside = 0;
+  #outsideLimit = 0;
   #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(max: number) {
@@ -136,20 +136,20 @@ export class ConcurrencyLimit {
     return this.#until(() => this.#active === 0);
   }
 
-  /** Counts work that takes no place, but that a stop waits for. @returns ends it; may be called again */
-  beginBeside(): () => void {
+  /** Counts work outside the limit, for which a stop waits all the same. @returns ends it; may be called again */
+  beginOutsideLimit(): () => void {
     let isOver = false;
-    this.#beside += 1;
+    this.#outsideLimit += 1;
     return () => {
       if (isOver) return;
       isOver = true;
-      this.#beside -= 1;
+      this.#outsideLimit -= 1;
       this.#noteEnd();
     };
   }
 
-  besideEnded(): Promise<void> {
-    return this.#until(() => this.#beside === 0);
+  outsideLimitEnded(): Promise<void> {
+    return this.#until(() => this.#outsideLimit === 0);
   }
 
   async #until(isOver: () => boolean): Promise<void> {

@@ -22,10 +22,10 @@ export class DeliveryRun implements PendingLookup {
   readonly #startedAt: Date;
   #eventType: string | undefined;
   #hasLock = false;
-  /** Whether what was signed is this event's and no other one's. */
+  /** Whether the signed bytes are claimed for this event. */
   #ownsBytes: boolean;
   #answerTimer: NodeJS.Timeout | undefined;
-  /** The platform has its response, and the event is durable: the run goes on without them. */
+  /** The event is durable and the platform has its response, while the run goes on. */
   #isAnswered = false;
   #outcome: Outcome | undefined;
 
@@ -67,14 +67,14 @@ export class DeliveryRun implements PendingLookup {
     void this.#claimBytes();
   }
 
-  /** Where the id is not signed, and before anything happens outside the transaction. */
+  /** Claims the signed bytes of an event whose id is not signed, before any work outside the transaction. */
   async #claimBytes(): Promise<void> {
     try {
       const { typeOf } = this.#delivery.content;
       const eventType = typeOf();
       const isWanted = !isRefused(eventType) && !isIgnored(this.#delivery, eventType, this.#receiver);
-      const ofOther = isWanted ? await claimBytes(this.#delivery, this.#receiver) : undefined;
-      if (ofOther !== undefined) return this.#end(ofOther);
+      const outcomeOfCopy = isWanted ? await claimBytes(this.#delivery, this.#receiver) : undefined;
+      if (outcomeOfCopy !== undefined) return this.#end(outcomeOfCopy);
       this.#ownsBytes = true;
       this.#goOnOwned();
     } catch (error) {
@@ -82,7 +82,7 @@ export class DeliveryRun implements PendingLookup {
     }
   }
 
-  /** A retry whose platform signs it again: what it brings must not count as new under another id. */
+  /** Claims the bytes of a retry that its platform signed again, so that they do not count as new under another id. */
   async #claimOfDuplicate(record: StoredRecord): Promise<void> {
     try {
       await claimBytes(this.#delivery, this.#receiver);
@@ -155,9 +155,9 @@ export class DeliveryRun implements PendingLookup {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;
     const eventType = content.typeOf();
-    // It has passed the filters, or waits for another delivery whose end decides.
+    // An event that is refused or ignored gets that response from its own dispatch.
     if (isRefused(eventType) || !this.#isWanted(eventType)) return;
-    // By then this run has ended, or its process.
+    // By then, this run has ended or its process has died.
     const runAt = new Date(clock.now().getTime() + settings.retry.leaseMs);
     try {
       await acceptEvent(this.#delivery, eventType, runAt, this.#receiver);
@@ -174,7 +174,7 @@ export class DeliveryRun implements PendingLookup {
     this.#respond({ kind: "accepted" });
   }
 
-  /** False for an event that is ignored, or whose filter throws: its dispatch says so. */
+  /** False for an event that is ignored, or whose filter throws: its dispatch responds accordingly. */
   #isWanted(eventType: string): boolean {
     try {
       return !isIgnored(this.#delivery, eventType, this.#receiver);

@@ -54,7 +54,7 @@ function readCallback(callback: Callback, signedSha256: string | undefined, rece
   void endHandshake(callback, found.respond, { isVerified: true });
 }
 
-/** What the platform asks of this address is no event; an unsigned question changes nothing. */
+/** Responds to a handshake, which is no event. An unsigned one changes nothing. */
 async function endHandshake(
   { end }: Callback,
   respond: Handshake["respond"],
@@ -118,7 +118,7 @@ function processForHandler(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter();
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
-  // Its platform need not come again: what is durable can be run later.
+  // The platform need not send the event again: once it is durable, it can run later.
   void acceptForLater(delivery, receiver).then((outcome) => delivery.end({ outcome, ...describe(delivery) }));
 }
 

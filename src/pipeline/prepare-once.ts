@@ -86,7 +86,7 @@ async function prepareUnderLease(
     : ready(decrypt(kept, key, receiver));
 }
 
-/** Undefined where its record is gone again. */
+/** Undefined where the record was deleted in the meantime. */
 async function completedMeanwhile(
   { input: { key, deadline, content } }: ValidatedAttempt,
   receiver: Receiver,
@@ -109,7 +109,7 @@ async function runPrepare(
   // Whole milliseconds: sums of the clock's fractions are inexact.
   const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
-  if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
+  if (limit <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");
   const { log, tokens } = receiver;
   const context = { event, source: sourceOf(key), tenant: tenantOf(key), version, log, tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
@@ -132,7 +132,7 @@ function saveLateResult(
   outside: Promise<JsonValue | undefined>,
   receiver: Receiver,
 ): void {
-  const ended = receiver.concurrency.beginBeside();
+  const ended = receiver.concurrency.beginOutsideLimit();
   // It may never settle, and must not keep a stop from its end.
   const late = setTimeout(ended, LATE_WORK_MS);
   outside
@@ -178,7 +178,7 @@ function decrypt(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver):
   return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, preparationContext(key))).toString("utf8"));
 }
 
-/** What the result of a prepare step is sealed for. */
+/** The encryption context of a prepare step's result. */
 export function preparationContext(key: EventKey): string {
   return `preparation ${keyText(key)}`;
 }
@@ -200,7 +200,8 @@ interface PrepareLease {
  * Stores what `prepare` gave, again and again while the lease lasts: an authorization code that was exchanged works
  * no second time. Storing twice does no harm, since only the lease's owner may.
  * @returns "saved"; the other delivery's encrypted result where that was faster; "lost" when the lease is another's;
- *   "unsaved" when the database stayed away. Of the last two the result waits in this process for the next delivery
+ *   "unsaved" when the database stayed unavailable. After "lost" and "unsaved", this process keeps the result in memory
+ *   for the next delivery
  */
 export async function savePrepared(
   key: EventKey,
@@ -232,7 +233,7 @@ export async function savePrepared(
   }
 }
 
-/** The other delivery's work may fail because this one's was done before: its code is spent. */
+/** Keeps this result until the other delivery stores one: an authorization code works once, so its work may fail. */
 async function resultOfOther(key: EventKey, text: string, receiver: Receiver): Promise<"lost" | Uint8Array> {
   const { store, unsavedPreparations } = receiver;
   const theirs = await store.preparations.get(key);

@@ -67,7 +67,7 @@ export interface Callback extends SignedRequest {
 /** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
 export interface CallbackResult {
   readonly outcome: Outcome;
-  /** Set where the sender is known although no event is named. */
+  /** Set where the sender is verified although the result names no event. */
   readonly isVerified?: true;
   /** What a handshake responds with. */
   readonly response?: PlatformResponse | undefined;
@@ -81,9 +81,9 @@ export interface CallbackResult {
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
-  /** The source of the key, where it is of one of several handlers: `stripe`, `stripe#audit`. */
+  /** The source of the key, where the type has several handlers: `stripe`, `stripe#audit`. */
   readonly keySource?: string;
-  /** Set for the one ending of several handlers, each of which has ended by itself. */
+  /** Set for the common outcome of several handlers, each of which has reported its own. */
   readonly isCombined?: true;
 }
 
@@ -138,11 +138,11 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
-  /** Of handlers that bound or order their runs; others take none. */
+  /** The turns of handlers with `concurrency` or `orderBy`; others take none. */
   readonly turns: Turns;
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
-  /** Of retries and replays; callbacks take none. */
+  /** The lock of retries and replays; callbacks do not take it. */
   readonly runLock: RunLock;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;

@@ -13,16 +13,16 @@ function handlerStarted({ code, cause }: Failed): boolean {
 }
 
 /**
- * Whether an attempt said nothing of the event: the database was not reached, its type has no handler in this
- * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
+ * Whether an attempt is inconclusive: the database was not reached, the type has no handler in this process, or the
+ * key that encrypted the event is not configured. The event was valid when it was accepted, so a start with
  * another configuration must not end its retries.
  */
 export function isInconclusive(outcome: AttemptOutcome): boolean {
   if (outcome.kind === "refused") return outcome.code === "event_type_unknown";
   if (outcome.kind !== "failed") return false;
-  // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
-  const isBodySealed = outcome.code === "internal" && outcome.cause instanceof EncryptionKeyMissing;
-  return isBodySealed || !handlerStarted(outcome);
+  // A handler that lacks another key, such as that of a user's tokens, has another code: it ran and failed.
+  const isBodyUndecryptable = outcome.code === "internal" && outcome.cause instanceof EncryptionKeyMissing;
+  return isBodyUndecryptable || !handlerStarted(outcome);
 }
 
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
@@ -31,11 +31,11 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
   const { key, eventType, version, content } = input;
   const { body, bodySha256 } = content;
   const isUnknown = outcome.code === "commit_unknown";
-  // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
+  // COMMIT has usually happened, and there is nothing to retry. Where it is not visible yet, the retry finds it.
   if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;
   const now = receiver.clock.now();
   const { retry } = receiver.settings;
-  // It has to be found out once, also where failures are not retried.
+  // One retry must find out whether it committed, even where RETRY_MAX is 0.
   const next = nextAttemptAt(isUnknown ? { ...retry, max: Math.max(1, retry.max) } : retry, 0, now);
   try {
     await receiver.store.failures.record(
@@ -59,7 +59,7 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
 
 const LOOK_UP_MS = 5_000;
 
-/** Whether a COMMIT happened whose answer was lost; its request's own time may be over. */
+/** Whether a COMMIT happened whose answer was lost. It has a deadline of its own, since the request's may have passed. */
 export async function lookUpRecord(
   key: EventKey,
   { store }: Receiver,
@@ -94,7 +94,7 @@ export async function recordAttempt(
     await store.attempts.append({ ...attempt, outcome, error });
   } catch (err) {
     const { source, eventId: event_id } = attempt;
-    const message = "an attempt could not be written down; the time line of its event lacks it";
+    const message = "an attempt could not be stored; the timeline of its event lacks it";
     log.warn({ err, source, event_id, outcome }, message);
   }
 }

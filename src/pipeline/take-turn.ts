@@ -5,15 +5,17 @@ import type { EventOrder } from "../store/index.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import type { EndTurn } from "./turns.ts";
 
-/** What a run has before it starts, of a handler that bounds or orders its runs. */
+/** What a run of a handler with `concurrency` or `orderBy` holds from before its start until its end. */
 export interface Turn {
   readonly order: EventOrder | undefined;
   readonly end: EndTurn;
 }
 
 /**
- * Waits for the events before it of its key, and then for a free run of its handler: the other way round, the events of one
- * key could hold all runs. `prepare` has its turn too. Other processes are waited for in the transaction.
+ * Waits for earlier events of the same key, and then until the handler's `concurrency` allows one more run. In the other
+ * order, the waiting events of one key could use up all runs of the handler. The turn covers `prepare` as well. It orders
+ * this process alone: the transaction waits for the other processes.
+ * @returns the turn, whose `end` must be called; `handler_busy` where the deadline came first
  */
 export async function takeTurn(
   { input, handler }: Pick<ValidatedAttempt, "input" | "handler">,
@@ -44,7 +46,7 @@ export async function takeTurn(
 
 const ORDER_BUSY = "earlier events with the same `orderBy` were at work until the deadline";
 
-/** Undefined where the event names no key. Two handlers may call different things by one id, so each has keys of its own. */
+/** Undefined where the event has no key. Each handler has its own keys: one id may mean different things to two handlers. */
 function orderOf(
   { key, content: { json } }: Pick<AttemptInput, "key" | "content">,
   { order, type }: Pick<Handler, "order" | "type">,
@@ -63,7 +65,7 @@ function orderOf(
   };
 }
 
-/** What both databases keep as it is, and no stranger can make long. */
+/** Short printable ASCII, which both databases store unchanged. Any other key is stored as its hash. */
 const PLAIN = /^[!-~][ -~]{0,199}$/;
 const DIGITS = /^\d{1,199}$/;
 const LEADING_ZEROS = /^0+/;
@@ -74,7 +76,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** Numbers sort by how many digits they have first; they come before other texts. */
+/** A text that sorts as its number does: the count of digits comes first. Other texts sort after all numbers. */
 function sequenceOf(json: JsonValue, place: readonly PathKey[]): string | null {
   const text = textOf(valueAt(json, place));
   if (text === undefined || !PLAIN.test(text)) return null;

@@ -6,7 +6,7 @@ interface Waiter {
   readonly take: () => void;
 }
 
-interface Line {
+interface Queue {
   taken: number;
   readonly waiting: LinkedList<Waiter>;
 }
@@ -14,15 +14,19 @@ interface Line {
 /** Ends a turn; called once. */
 export type EndTurn = () => void;
 
-/** Lets so many through at a time, in order of arrival, within this process: the runs of a handler, the events of a key. */
+/** Queues within this process, each with a bound on how many run at once: the runs of a handler, the events of a key. */
 export class Turns {
-  readonly #lines = new Map<unknown, Line>();
+  readonly #queues = new Map<unknown, Queue>();
 
-  /** @param line anything that tells lines apart @returns undefined where the deadline came before the turn */
-  take(line: unknown, max: number, deadline: Deadline): Promise<EndTurn | undefined> {
-    const known = this.#lines.get(line) ?? { taken: 0, waiting: new LinkedList<Waiter>() };
-    this.#lines.set(line, known);
-    const end = () => this.#end(line, known);
+  /**
+   * Waits in order of arrival.
+   * @param name identifies the queue: a text, or an object by its identity
+   * @returns undefined where the deadline came before the turn
+   */
+  take(name: unknown, max: number, deadline: Deadline): Promise<EndTurn | undefined> {
+    const known = this.#queues.get(name) ?? { taken: 0, waiting: new LinkedList<Waiter>() };
+    this.#queues.set(name, known);
+    const end = () => this.#end(name, known);
     if (known.taken < max) {
       known.taken += 1;
       return Promise.resolve(end);
@@ -37,12 +41,12 @@ export class Turns {
     });
   }
 
-  /** The next one gets the turn itself, so that a newcomer does not overtake it. */
-  #end(line: unknown, known: Line): void {
+  /** Hands the turn to the next waiter directly, so that a newcomer does not overtake it. */
+  #end(name: unknown, known: Queue): void {
     const next = known.waiting.first;
     if (next === undefined) {
       known.taken -= 1;
-      if (known.taken === 0) this.#lines.delete(line);
+      if (known.taken === 0) this.#queues.delete(name);
       return;
     }
     known.waiting.removeFirst();

@@ -72,7 +72,7 @@ export function validateEvent(
       timestamp: timestamp as number,
       data: validated.value,
     };
-    // In the platform's own envelope it would be a field like any other.
+    // In the body of the specification's platform, `headers` is an ordinary field.
     if (sourceOf(key) === PLATFORM || !isJsonObject(headers)) return event;
     return { ...event, headers: headers as Record<string, string> };
   };
@@ -82,8 +82,8 @@ export function validateEvent(
 
 /**
  * A platform does not resend an event after a 400. An event that would be valid with shorter numbers is our fault:
- * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
- * takes digits as a string has had them, and means its refusal.
+ * it is stored as a failure, and handled once the schema takes the digits. `z.int()` refuses rounded numbers too, so
+ * smaller ones are tried. A schema that takes digits as a string has seen them, so its refusal stands.
  */
 async function tryShortNumbers(
   numbers: readonly string[],

@@ -4,7 +4,7 @@ import { Turns } from "../../src/pipeline/index.ts";
 const LATER = () => performance.now() + 60_000;
 
 describe("turns", () => {
-  it("so many are taken at a time, and the others in order of arrival", async () => {
+  it("a queue runs as many at a time as its bound allows, and the others in order of arrival", async () => {
     const turns = new Turns();
     const order: number[] = [];
     const first = await turns.take("line", 2, LATER());
@@ -24,7 +24,7 @@ describe("turns", () => {
     expect(order).toEqual([3, 4]);
   });
 
-  it("one that is late leaves the line, and holds up nobody", async () => {
+  it("a waiter that is late leaves the queue and delays no other", async () => {
     const turns = new Turns();
     const end = await turns.take("line", 1, LATER());
     expect(await turns.take("line", 1, performance.now() + 10)).toBeUndefined();
@@ -33,7 +33,7 @@ describe("turns", () => {
     expect(await next).toBeTypeOf("function");
   });
 
-  it("lines do not wait for each other", async () => {
+  it("two queues do not wait for each other", async () => {
     const turns = new Turns();
     await turns.take("one", 1, LATER());
     expect(await turns.take("other", 1, LATER())).toBeTypeOf("function");

@@ -252,7 +252,7 @@ describe("the history of a retried event", () => {
       expect(attempt?.durationMs).toBeLessThan(5_000);
     }));
 
-  it("lacks an attempt that could not be written down, which takes nothing from its event", () =>
+  it("lacks an attempt that could not be stored, and the event is processed all the same", () =>
     withStore("sqlite", async (store) => {
       const append = () => Promise.reject(away());
       const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
@@ -260,7 +260,7 @@ describe("the history of a retried event", () => {
       expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
-        { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
+        { level: 40, event_id: "e1", msg: expect.stringContaining("the timeline of its event lacks it") },
       ]);
     }));
 
