@@ -74,7 +74,7 @@ export async function settleAccepted(
     const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
     await store.failures.record({ ...failure, encryptedBody, bodySha256, nextAttemptAt: null }, now);
   } catch (err) {
-    // The event is still accepted, and its next run finds the record.
+    // The event is still accepted, and its next run determines its outcome.
     log.error(
       { err, source: key.source, event_id: key.eventId },
       "how an accepted event ended could not be stored",

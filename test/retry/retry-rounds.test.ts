@@ -260,7 +260,7 @@ describe("the history of a retried event", () => {
       expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
-        { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
+        { level: 40, event_id: "e1", msg: expect.stringContaining("the timeline of its event lacks it") },
       ]);
     }));
 
