@@ -31,7 +31,7 @@ interface ItemPath {
   readonly paths: readonly (readonly PathKey[])[];
 }
 
-/** @throws TypeError for a place that is none, when the source is created */
+/** @throws TypeError for an invalid place, when the source is created */
 export function compileBatch({ at }: BatchData): (reading: Readable) => readonly ItemReading[] | Refused {
   const places = (typeof at === "string" ? [at] : at).map(compilePath);
   const names = places.map((place) => place.at.slice(place.at.startsWith("body.") ? 5 : 0)).join(" or ");

@@ -78,7 +78,7 @@ const MIN_INFLATED_BOUND = 64 * 1024;
 const COMPACT_JWS = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** How a source's bodies become JSON. @throws TypeError for a place that is none, when the source is created */
+/** How a source's bodies become JSON. @throws TypeError for an invalid place, when the source is created */
 export function createBodyDecoder({ body = "json", decode = [], gzip, decrypt }: BodyData): DecodeBody {
   const inner = decode.map(({ at, as }) => ({ path: innerPath(at), as }));
   return (request) => {

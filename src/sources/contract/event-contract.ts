@@ -53,7 +53,7 @@ export interface ContractEnvironment extends HandshakeEnvironment {
   readonly clock: Clock;
 }
 
-/** @throws TypeError for a place that is none, when the source is created */
+/** @throws TypeError for an invalid place, when the source is created */
 export function createEventContract(data: ContractData, environment: ContractEnvironment): Contract {
   const { responses, unhandled = "ignore", handshakes = [], batch } = data;
   const decode = createBodyDecoder(data);
@@ -97,7 +97,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   };
 }
 
-/** Where the id stands, and whether that is signed. @throws TypeError for a place that is none */
+/** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
 export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
   return compileText(id, (place) => signs.includes(place));
 }

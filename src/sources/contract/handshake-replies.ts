@@ -61,7 +61,7 @@ const HEADER_TEXT = /^[\x21-\x7e]+$/;
 const RANDOM_CODE = /^[\w\-.~+/=]{1,256}$/;
 const SIGNED_PREFIX = /^hmacsha256=/i;
 
-/** @throws TypeError for a place that is none, when the source is created */
+/** @throws TypeError for an invalid place, when the source is created */
 export function compileReply(reply: HandshakeReply, environment: HandshakeEnvironment): Reply {
   switch (reply.kind) {
     case "status": {

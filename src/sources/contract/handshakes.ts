@@ -41,7 +41,7 @@ type AnswerHandshake = () => HandshakeResponse;
 /** A handshake is small. A stranger's longer body is left unread. */
 const MAX_UNSIGNED_BYTES = 4_096;
 
-/** @throws TypeError for a place that is none, when the source is created */
+/** @throws TypeError for an invalid place, when the source is created */
 export function compileHandshake(
   handshake: Handshake,
   source: BodyData,
