@@ -103,7 +103,10 @@ export function createTenantUseRecorder(
   };
 }
 
-/** Keeps which tenant of a source has a secret. With another `ENCRYPTION_KEY`, the first tenants are looked for anew. */
+/**
+ * Keeps which tenant of a source has a secret. With another `ENCRYPTION_KEY`, each secret is again of the tenant that it
+ * verifies first.
+ */
 export function createSecretClaims(
   config: Pick<Config, "encryptionKey">,
   { tenantSecrets }: Pick<Store, "tenantSecrets">,

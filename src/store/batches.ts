@@ -24,6 +24,16 @@ export interface BatchRules<Request, Answer> {
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
 }
 
+/** How long a callback may wait for a busy database, or one that is away. */
+export const BATCH_TIMEOUT_MS = 10_000;
+
+/** Of batches that write through a store's `Database`, which has tried again. */
+export const WRITING_BATCHES = {
+  /** Further batches wait, so that they are full, and leave the connections to others. */
+  maxConcurrentBatches: 2,
+  transientReason: () => undefined,
+} as const;
+
 const MAX_BATCH_SIZE = 64;
 /** A slower batch (a dead connection, for example) does not delay the next one. */
 const SLOW_BATCH_MS = 300;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { compareKeys, type EventKey, keyText } from "../domain/index.ts";
-import { type BatchedRequest, Batches } from "./batches.ts";
+import { BATCH_TIMEOUT_MS, type BatchedRequest, Batches, WRITING_BATCHES } from "./batches.ts";
 import { Area, type Database, rowList, run } from "./database.ts";
 import { cutLeases, type Lease, latestPlausibleLeaseEnd, NO_LEASE } from "./lease.ts";
 
@@ -26,11 +26,6 @@ interface PreparationStatus extends EventKey {
   readonly leasedUntil: string | null;
 }
 
-/** How long a callback may wait for a busy database, or one that is away. */
-const TIMEOUT_MS = 10_000;
-/** Further batches wait, so that they are full, and leave the connections to others. */
-const MAX_CONCURRENT_BATCHES = 2;
-
 /**
  * Results of `prepare` steps: outside work that must happen once although its transaction may roll back. Each step is claimed,
  * and its result stored, in a commit of its own before its event's; the steps of many events share them.
@@ -41,19 +36,14 @@ export class Preparations extends Area {
 
   constructor(database: Database) {
     super(database);
-    const rules = {
-      maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
-      isOneAnEvent: true,
-      // `transact` has tried again.
-      transientReason: () => undefined,
-    };
+    const rules = { ...WRITING_BATCHES, isOneAnEvent: true };
     this.claims = new Batches({ ...rules, run: (claims) => this.claimAll(claims) });
     this.results = new Batches({ ...rules, run: (results) => this.saveAll(results) });
   }
 
   /** "claimed" is durable, and no record of the event was there then. */
   async claim(key: EventKey, lease: Lease): Promise<PreparationClaim> {
-    const status = await this.claims.ask({ key, lease, deadline: performance.now() + TIMEOUT_MS });
+    const status = await this.claims.ask({ key, lease, deadline: performance.now() + BATCH_TIMEOUT_MS });
     if (status.isRecorded) {
       if (status.leaseOwner === lease.owner) await this.release(key, lease.owner);
       return { state: "completed" };
@@ -66,7 +56,7 @@ export class Preparations extends Area {
 
   /** Returns false if another process took over the lease. */
   save(key: EventKey, owner: string, encrypted: Uint8Array): Promise<boolean> {
-    return this.results.ask({ key, owner, encrypted, deadline: performance.now() + TIMEOUT_MS });
+    return this.results.ask({ key, owner, encrypted, deadline: performance.now() + BATCH_TIMEOUT_MS });
   }
 
   /** Releases an unfinished claim, so that the next delivery may try at once. */

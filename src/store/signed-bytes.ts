@@ -1,5 +1,5 @@
 import type { EventKey } from "../domain/index.ts";
-import { type BatchedRequest, Batches } from "./batches.ts";
+import { BATCH_TIMEOUT_MS, type BatchedRequest, Batches, WRITING_BATCHES } from "./batches.ts";
 import { Area, type Database, rowList } from "./database.ts";
 
 /** Answered with the id of the event that owns the bytes. */
@@ -14,10 +14,6 @@ interface ClaimedRow {
   readonly eventId: string;
 }
 
-/** How long a callback may wait for a busy database, or one that is away. */
-const TIMEOUT_MS = 10_000;
-/** Further batches wait, so that they are full, and leave the connections to others. */
-const MAX_CONCURRENT_BATCHES = 2;
 const COLUMNS = { sha256: "text", source: "text", event_id: "text", created_at: "timestamptz" } as const;
 
 /**
@@ -29,12 +25,7 @@ export class SignedBytes extends Area {
 
   constructor(database: Database) {
     super(database);
-    this.claims = new Batches({
-      run: (claims) => this.claimAll(claims),
-      maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
-      // Reading and writing have tried again.
-      transientReason: () => undefined,
-    });
+    this.claims = new Batches({ ...WRITING_BATCHES, run: (claims) => this.claimAll(claims) });
   }
 
   /**
@@ -43,7 +34,7 @@ export class SignedBytes extends Area {
    * @returns the id of the event that owns them
    */
   claim(key: EventKey, sha256: string, now: Date): Promise<string> {
-    return this.claims.ask({ key, sha256, now, deadline: performance.now() + TIMEOUT_MS });
+    return this.claims.ask({ key, sha256, now, deadline: performance.now() + BATCH_TIMEOUT_MS });
   }
 
   /** Nearly all bytes are new: what was there is read only where one is not. */

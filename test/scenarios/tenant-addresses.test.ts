@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import { hmac } from "../../src/sources/presets/index.ts";
 import type { TenantSecrets } from "../../src/sources/schemes/tenant-scheme.ts";
 import { startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
-const SHOP = {
-  signature: { header: "X-Shop-Signature", encoding: "hex" },
-  signed: "{body}",
-  id: "body.id",
-  type: "body.type",
-} as const;
 const SECRET = "the secret of the shop acme.";
 
 const check = ({ adminOrigin }: TestReceiver) =>
@@ -18,12 +12,12 @@ const check = ({ adminOrigin }: TestReceiver) =>
 
 async function deliver({ publicOrigin }: TestReceiver, path: string): Promise<number> {
   const body = Buffer.from('{"id":"evt_1","type":"order"}');
-  const headers = hmac({ ...SHOP, secret: SECRET }).sign?.({ body, now: new Date() }) ?? {};
+  const headers = shop({ secret: SECRET }).sign?.({ body, now: new Date() }) ?? {};
   return (await fetch(`${publicOrigin}${path}`, { method: "POST", body, headers })).status;
 }
 
 function withShops(path: string, secret: TenantSecrets, use: (receiver: TestReceiver) => Promise<void>) {
-  return withReceiver("sqlite", use, { sources: { shops: hmac({ ...SHOP, path, secret }) } });
+  return withReceiver("sqlite", use, { sources: { shops: shop({ path, secret }) } });
 }
 
 describe("the check of an address whose path has parameters", () => {
@@ -67,7 +61,7 @@ describe("the check of an address whose path has parameters", () => {
       async (receiver) => {
         expect(await deliver(receiver, "/hooks/acme")).toBe(200);
         await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);
-        const longer = hmac({ ...SHOP, path: "/hooks/:region/:shop", secret: () => SECRET });
+        const longer = shop({ path: "/hooks/:region/:shop", secret: () => SECRET });
         const other = await startReceiver(receiver.target, { sources: { shops: longer } });
         try {
           expect(await check(other)).toMatchObject({
@@ -96,7 +90,7 @@ describe("the check of an address whose path has parameters", () => {
     ));
 
   it("the check of a source whose signature covers the path goes to a made-up tenant", () => {
-    const shops = hmac({ ...SHOP, path: "/hooks/:shop", signed: "{path}{body}", secret: SECRET });
+    const shops = shop({ path: "/hooks/:shop", signed: "{path}{body}", secret: SECRET });
     return withReceiver(
       "sqlite",
       async (receiver) => {

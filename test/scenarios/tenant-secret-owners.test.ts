@@ -1,19 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { hmac } from "../../src/sources/presets/index.ts";
 import type { TenantSecrets } from "../../src/sources/schemes/tenant-scheme.ts";
 import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
 
-const SHOP = {
-  signature: { header: "X-Shop-Signature", encoding: "hex" },
-  signed: "{body}",
-  id: "body.id",
-  type: "body.type",
-} as const;
 const SECRET = "the secret of the shop acme.";
 const BODY = Buffer.from('{"id":"evt_1","type":"order"}');
-const HEADERS = hmac({ ...SHOP, secret: SECRET }).sign?.({ body: BODY, now: new Date() }) ?? {};
+const HEADERS = shop({ secret: SECRET }).sign?.({ body: BODY, now: new Date() }) ?? {};
 
 /** Every spelling of a shop's name is a shop, as in a database that ignores case. */
 const ignoresCase: TenantSecrets = ({ params }) =>
@@ -35,7 +29,7 @@ async function withProcess(
   use: (receiver: TestReceiver) => Promise<void>,
   { secret = ignoresCase, path = "/hooks/:region/:shop", env = {} } = {},
 ) {
-  const receiver = await startReceiver(target, { sources: { shops: hmac({ ...SHOP, path, secret }) }, env });
+  const receiver = await startReceiver(target, { sources: { shops: shop({ path, secret }) }, env });
   try {
     await use(receiver);
   } finally {

@@ -2,25 +2,18 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { hmac } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 type Secrets = Exclude<
-  Parameters<typeof hmac>[0]["secret"],
+  NonNullable<Parameters<typeof shop>[0]>["secret"],
   string | readonly (string | undefined)[] | undefined
 >;
 
-const SHOP = {
-  signature: { header: "X-Shop-Signature", encoding: "hex" },
-  signed: "{body}",
-  id: "body.id",
-  type: "body.type",
-} as const;
-
-const shops = (secret: Secrets) => hmac({ ...SHOP, path: "/hooks/:region/:shop", secret });
+const shops = (secret: Secrets) => shop({ path: "/hooks/:region/:shop", secret });
 
 interface Delivery {
   readonly path: string;
@@ -36,7 +29,7 @@ async function deliver(receiver: TestReceiver, path: string, secret: string, eve
 /** @param delivery.from the remote address, where the receiver trusts its proxy */
 async function deliverFrom(receiver: TestReceiver, { path, secret, event, from }: Delivery) {
   const body = Buffer.from(JSON.stringify(event));
-  const signed = hmac({ ...SHOP, secret }).sign?.({ body, now: new Date() }) ?? {};
+  const signed = shop({ secret }).sign?.({ body, now: new Date() }) ?? {};
   const headers = { ...signed, "x-forwarded-for": from, "x-forwarded-proto": "https" };
   const response = await fetch(`${receiver.publicOrigin}/hooks/${path}`, { method: "POST", body, headers });
   return { status: response.status, body: (await response.json()) as { status?: string } };
