@@ -53,7 +53,7 @@ export function scheduledSources(config: Config, services: Services): ScheduledS
   return configured.flatMap((one) => {
     const source = reconciledSource(one, config, clock);
     if (source?.api.everyMs === undefined) return [];
-    const noted = (event: ReconciledEvent) => {
+    const onEvent = (event: ReconciledEvent) => {
       metrics.reconciled(source.name, event.outcome);
       logReconciled(event, source, log);
       const entry = entryOf(event, source, mask, clock);
@@ -64,7 +64,7 @@ export function scheduledSources(config: Config, services: Services): ScheduledS
     const ended = (outcome: string) => metrics.reconcileRun(source.name, outcome);
     const wake = () => receiver.acceptedEvents.onAccepted();
     const { recordDays } = config.retention;
-    return { source, store, registry, encryptor, clock, log, noted, ended, wake, recordDays };
+    return { source, store, registry, encryptor, clock, log, onEvent, ended, wake, recordDays };
   });
 }
 
@@ -156,7 +156,7 @@ export async function reconcileOnce(
     const events: ReconciledEvent[] = [];
     const entries: CallbackLogEntry[] = [];
     const mask = createMask({ ...config.mask, secretValues: config.secretValues });
-    const noted = (event: ReconciledEvent) => {
+    const onEvent = (event: ReconciledEvent) => {
       if (!["missing", "accepted", "failed"].includes(event.outcome)) return;
       const { callback: _, ...shown } = event;
       events.push(shown);
@@ -167,7 +167,7 @@ export async function reconcileOnce(
       const rows = entries.splice(0);
       if (rows.length > 0) await store.appendCallbacks(rows);
     };
-    const parts = { source, store, registry, encryptor, clock, log, noted };
+    const parts = { source, store, registry, encryptor, clock, log, onEvent };
     const ended = await runOnce(request, window, parts, flush);
     const followed = await follow(store, source.name, events, request.waitMs);
     const { from, to } = window;
@@ -223,15 +223,15 @@ async function runOnce(
   flush: () => Promise<void>,
 ) {
   const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
-  const noted = (event: ReconciledEvent) => {
+  const onEvent = (event: ReconciledEvent) => {
     counts[event.outcome] += 1;
-    given.noted(event);
+    given.onEvent(event);
   };
   const { signal } = new AbortController();
   const pause = async (ms: number) => void (await sleep(ms));
   try {
-    const run = { window, isDryRun, maxPages, signal, pause, beat: flush };
-    const { next } = await reconcileWindow(run, { ...given, noted });
+    const run = { window, isDryRun, maxPages, signal, pause, afterEvent: flush };
+    const { next } = await reconcileWindow(run, { ...given, onEvent });
     if (next === undefined) return { counts, isComplete: true };
     return {
       counts,

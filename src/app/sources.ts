@@ -105,7 +105,7 @@ interface CheckParts {
   readonly newestTenant: (source: string) => Promise<string | undefined>;
 }
 
-/** One check at a time. @param addressesOf undefined for a source that is none */
+/** One check at a time. @param addressesOf undefined where no source has that name */
 function createChecks(
   addressesOf: (source: string) => readonly string[] | undefined,
   { log, proofs, newestTenant }: CheckParts,

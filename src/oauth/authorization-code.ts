@@ -132,7 +132,7 @@ const ID_NAMES: ReadonlySet<string> = new Set(["user_id", "sub"]);
 /**
  * A token endpoint's answer as RFC 6749 §5 has it, where platforms depart from it: an error under status 200, a user's id
  * in numbers, which may be larger than JavaScript counts and is kept digit by digit; no `token_type`, scopes as a list, empty
- * fields, a lifetime that is none, another content type. The code is spent, and its tokens must not be lost for that.
+ * fields, a lifetime that is no number, another content type. The code is spent, and its tokens must not be lost for that.
  * @param keepIdToken false where none was asked for, so that none is there to be checked
  */
 export async function normalizedTokenResponse(response: Response, keepIdToken: boolean): Promise<Response> {

@@ -100,14 +100,14 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
     maxPages: MAX_PAGES,
     signal,
     pause: async (ms: number, aborted: AbortSignal) => void (await sleep(ms, undefined, { signal: aborted })),
-    async beat() {
+    async afterEvent() {
       const time = clock.now().getTime();
       if (time - renewedAt < RENEW_MS) return;
       renewedAt = time;
       if (!(await reconciliations.end(source.name, owner, new Date(time + LEASE_MS))))
         throw new Error("another process has taken over this reconciliation");
     },
-    turned: (counts: ReconcileCounts, next: string) =>
+    afterPage: (counts: ReconcileCounts, next: string) =>
       save({ from, to, cursor: next, failed: failedSoFar(counts) }),
   };
   let result: ReconcileResult;
@@ -134,7 +134,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
   return result;
 }
 
-interface LookedAt {
+interface ReportedWindow {
   readonly from: string;
   readonly to: string;
   readonly complete: boolean;
@@ -174,7 +174,7 @@ function withoutOpen({ since, through }: ReconcileProgress): ReconcileProgress {
   return { ...(since !== undefined && { since }), ...(through !== undefined && { through }) };
 }
 
-function report({ source, log }: ScheduledSource, counts: ReconcileCounts & LookedAt): void {
+function report({ source, log }: ScheduledSource, counts: ReconcileCounts & ReportedWindow): void {
   const fields = { source: source.name, ...counts };
   if (counts.failed > 0) log.error(fields, "missing events could not be accepted; they are retried");
   else if (counts.accepted > 0)

@@ -64,7 +64,7 @@ export interface ReconcileParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Told of each event; of an accepted one after it is durable. It throws nothing. */
-  readonly noted: (event: ReconciledEvent) => void;
+  readonly onEvent: (event: ReconciledEvent) => void;
 }
 
 export interface ReconcileRun {
@@ -75,9 +75,9 @@ export interface ReconcileRun {
   readonly signal: AbortSignal;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** After each event, so that a lease can be renewed. */
-  readonly beat?: () => Promise<void>;
+  readonly afterEvent?: () => Promise<void>;
   /** After each page but the last, with what was counted and where the next one begins. */
-  readonly turned?: (counts: ReconcileCounts, cursor: string) => Promise<void>;
+  readonly afterPage?: (counts: ReconcileCounts, cursor: string) => Promise<void>;
 }
 
 export type ReconcileCounts = Readonly<Record<ReconcileOutcome, number>>;
@@ -103,11 +103,11 @@ export async function reconcileWindow(run: ReconcileRun, parts: ReconcileParts):
       signal.throwIfAborted();
       const ended = await reconcileEvent(event, run.isDryRun ?? false, parts);
       counts[ended.outcome] += 1;
-      parts.noted(ended);
-      await run.beat?.();
+      parts.onEvent(ended);
+      await run.afterEvent?.();
     }
     if (next === undefined) break;
-    await run.turned?.(counts, next);
+    await run.afterPage?.(counts, next);
     if (pages === maxPages) return { counts, next };
   }
   return { counts, next: undefined };

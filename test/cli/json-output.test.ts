@@ -79,7 +79,7 @@ describe("--json", () => {
     }));
 });
 
-it("a command exits 2 for a value that is none of an option's choices, without a request", () =>
+it("a command exits 2 for a value that is not among an option's choices, without a request", () =>
   withCommands(async (run) => {
     const { code, stdout, stderr } = await run("failures", "--state", "done");
     expect([code, stdout]).toEqual([2, ""]);

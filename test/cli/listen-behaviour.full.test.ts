@@ -399,7 +399,7 @@ describe("oncehook listen says what to do", () => {
     expect(await refusal(args, undefined, undefined, 2)).toContain(words);
   });
 
-  it("oncehook listen refuses a state file of another receiver, and a file that is none", () =>
+  it("oncehook listen refuses a state file of another receiver, and a file of another kind", () =>
     withFolder(async (folder) => {
       const state = join(folder, "state.json");
       await writeFile(state, JSON.stringify({ from: "https://other.example.com/", place: "p" }));

@@ -157,7 +157,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
       expect(seen).toHaveLength(whole.timeline.length);
     }));
 
-  it("answers 404 for an event of which nothing is known, 400 for a cursor that is none", () =>
+  it("answers 404 for an event of which nothing is known, 400 for an invalid cursor", () =>
     withReceiver(dialect, async (receiver) => {
       const answer = await receiver.admin("/api/v1/events/platform/none");
       expect(answer.status).toBe(404);

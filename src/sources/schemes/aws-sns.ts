@@ -18,7 +18,7 @@ export interface SnsOptions {
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
 }
 
-/** One path alone: the same host answers requests that a stranger words. */
+/** One path alone: other paths of that host answer with what the caller asked for. */
 const PIN: AddressPin = {
   host: /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/,
   path: /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/,

@@ -29,7 +29,7 @@ const SENT = /^[\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Compiles a template of `HmacData.signed`, once.
- * @throws TypeError for a placeholder that is none
+ * @throws TypeError for a placeholder that does not exist
  */
 export function compileContent(template: string, options: ContentOptions): SignedContent {
   // Odd places hold what stands in braces.

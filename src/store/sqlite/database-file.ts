@@ -39,7 +39,7 @@ const NAMED = 3;
 
 /**
  * Looks at a file before anything is written to it: another program's database must get no tables and no WAL.
- * @throws MigrationError for a database that is not Oncehook's; the driver's error for a file that is none
+ * @throws MigrationError for a database that is not Oncehook's; the driver's error for a file that is no database
  */
 export async function assertOwnFile(path: string): Promise<void> {
   const stats = statSync(path);

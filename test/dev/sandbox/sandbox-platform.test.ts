@@ -38,7 +38,7 @@ describe("the sandbox platform", () => {
     ["another client", { client_id: "another" }],
     ["another response type", { response_type: "token" }],
     ["another redirect address", { redirect_uri: "https://evil.example/cb" }],
-    ["a challenge that is none", { code_challenge: "short" }],
+    ["a challenge of the wrong length", { code_challenge: "short" }],
     ["a challenge in the clear", { code_challenge_method: "plain" }],
   ])("the sandbox starts no flow with %s", (_title, over) => {
     expect(started(over)).toBeUndefined();
