@@ -30,6 +30,16 @@ describe("npm run demo:platforms", () => {
     TIME_LIMIT_MS,
   );
 
+  it("installs no SDK where all are installed", async () => {
+    const withoutNpm = { env: { PATH: "" }, timeout: TIME_LIMIT_MS };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["scripts/install-platforms.ts"],
+      withoutNpm,
+    );
+    expect(stdout).toBe("");
+  });
+
   it("a callback that the source refuses is wrong, and has no effect", async () => {
     const forged: PlatformProof = { ...proof, callback: () => ({ headers: {}, body: Buffer.from("{}") }) };
     const columns = (await mistakesOf(forged)).map(([column]) => column);

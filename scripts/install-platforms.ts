@@ -1,12 +1,9 @@
-/** Installs the platforms' SDKs into interop/, where what is there does not fit the lock file. */
+/** Installs the platforms' SDKs into interop/, unless npm has installed what the lock file says. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-interface Installed {
+interface Locked {
   readonly version?: string;
-}
-
-interface Locked extends Installed {
   /** For another machine, or left out by choice. */
   readonly optional?: true;
 }
@@ -17,18 +14,20 @@ if (!isInstalled()) {
   execFileSync("npm", ["ci", "--prefix", FOLDER, "--no-audit", "--no-fund"], { stdio: "inherit" });
 }
 
+/** Whether npm's own list of what it installed (a package's own version may read `v2.1.0`) fits the lock file. */
 function isInstalled(): boolean {
-  const { packages } = readJson<{ packages: Record<string, Locked> }>("package-lock.json");
-  return Object.entries(packages).every(([path, { version, optional }]) => {
-    if (path === "" || optional) return true;
-    try {
-      return readJson<Installed>(`${path}/package.json`).version === version;
-    } catch {
-      return false;
-    }
-  });
+  const installed = readPackages("node_modules/.package-lock.json");
+  return Object.entries(readPackages("package-lock.json")).every(
+    ([path, { version, optional }]) => path === "" || optional || installed[path]?.version === version,
+  );
 }
 
-function readJson<T>(path: string): T {
-  return JSON.parse(readFileSync(`${FOLDER}/${path}`, "utf8"));
+/** The packages of a lock file, by path; none where there is no such file. */
+function readPackages(path: string): Record<string, Locked> {
+  try {
+    return JSON.parse(readFileSync(`${FOLDER}/${path}`, "utf8")).packages;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
 }
