@@ -9,6 +9,7 @@ import {
 import { Area, assign, equal, idIn, idsOf, type Query, run, storableText, type Values } from "./database.ts";
 import {
   type AttemptTrigger,
+  byDueTime,
   FAILURE_COLUMNS,
   insertAttempt,
   removeIfRecorded,
@@ -78,19 +79,18 @@ export class FailureLeases extends Area {
    * Leases the due failures, oldest first, each to one owner only, without suspects. The lease counts the attempt and the retry,
    * so that an attempt during which the process ends counts too.
    */
-  async leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]> {
-    const rows = await this.leaseRetries(
+  leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]> {
+    return this.leaseRetries(
       { ...lease, isAlone: false },
       sql`state = 'waiting' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL AND crashes = 0
         ORDER BY next_attempt_at LIMIT ${limit}`,
     );
-    return rows.toSorted((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
   }
 
-  /** Leases accepted events whose first attempt is due, the oldest first. The attempt is no retry. */
-  async leaseAccepted(lease: Lease, limit: number): Promise<readonly StoredFailure[]> {
+  /** Leases accepted events whose first attempt is due, in order of arrival. The attempt is no retry. */
+  leaseAccepted(lease: Lease, limit: number): Promise<StoredFailure[]> {
     const due = sql`state = 'accepted' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL
-      ORDER BY next_attempt_at LIMIT ${limit}`;
+      ORDER BY next_attempt_at, id LIMIT ${limit}`;
     return this.lease(
       lease,
       sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
@@ -110,7 +110,7 @@ export class FailureLeases extends Area {
     return (await this.read`SELECT id FROM oncehook_failures WHERE ${suspectDue(now)} LIMIT 1`).length > 0;
   }
 
-  private leaseRetries(lease: FailureLease, due: RawBuilder<unknown>): Promise<readonly StoredFailure[]> {
+  private leaseRetries(lease: FailureLease, due: RawBuilder<unknown>): Promise<StoredFailure[]> {
     return this.lease(
       lease,
       sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
@@ -119,14 +119,11 @@ export class FailureLeases extends Area {
     );
   }
 
-  private async lease(
-    { owner }: FailureLease,
-    statement: RawBuilder<unknown>,
-  ): Promise<readonly StoredFailure[]> {
+  private async lease({ owner }: FailureLease, statement: RawBuilder<unknown>): Promise<StoredFailure[]> {
     const take = () => run<StoredFailure>(this.database.write, statement);
     const release = () => this.write`UPDATE oncehook_failures SET ${UNCOUNTED}, ${NO_FAILURE_LEASE}
       WHERE ${LEASED} AND lease_owner = ${owner}`;
-    return (await takeLease(this.database, take, release)).rows;
+    return (await takeLease(this.database, take, release)).rows.toSorted(byDueTime);
   }
 
   /** Leases one failure, whatever its state; `leased` when it has a lease already, even one of a process that has ended. */

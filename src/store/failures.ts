@@ -77,6 +77,11 @@ export interface WaitingType {
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
+/** `UPDATE … RETURNING` has no order of its own. */
+export function byDueTime(one: StoredFailure, other: StoredFailure): number {
+  return (one.nextAttemptAt ?? "").localeCompare(other.nextAttemptAt ?? "") || one.id - other.id;
+}
+
 /** Events whose attempts have failed. `FailureLeases` has their attempts. */
 export class Failures extends Area {
   /**

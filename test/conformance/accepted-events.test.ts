@@ -16,11 +16,22 @@ const lease = (owner: string, seconds: number): Lease => ({
 const recover = ({ failureLeases }: Store, seconds: number) =>
   failureLeases.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy: POLICY });
 const leaseAccepted = async ({ failureLeases }: Store, owner: string, seconds: number) =>
-  (await failureLeases.leaseAccepted(lease(owner, seconds), 9)).map(({ eventId }) => eventId).sort();
+  (await leasedIds(failureLeases, owner, seconds)).sort();
+const leasedIds = async (leases: Store["failureLeases"], owner: string, seconds: number) =>
+  (await leases.leaseAccepted(lease(owner, seconds), 9)).map(({ eventId }) => eventId);
 
 async function accept({ failures }: Store, eventId: string, runAt: number, now = T0): Promise<void> {
   await failures.accept({ ...newFailure(key(eventId), null), nextAttemptAt: at(runAt) }, now);
 }
+
+describe.each(DIALECTS)("accepted events on %s", (dialect) => {
+  it("accepted events are leased in the order in which they arrived, also those of one millisecond", () =>
+    withStore(dialect, async (store) => {
+      const ids = ["e5", "e1", "e4", "e2", "e9", "e3", "e8", "e7", "e6"];
+      for (const id of ids) await accept(store, id, 0);
+      expect(await leasedIds(store.failureLeases, "a", 0)).toEqual(ids);
+    }));
+});
 
 describe.each(DIALECTS)("an accepted event on %s whose process ended during its attempt", (dialect) => {
   it("an accepted event runs beside others again, at once, after the first process end", () =>
