@@ -77,6 +77,24 @@ export function answerWarnings(configured: readonly ConfiguredSource[]): string[
   });
 }
 
+const DAY_HOURS = 24;
+
+/** Sources that refuse late deliveries of their platform, since records are kept for a shorter time. @returns a sentence for each */
+export function retentionWarnings(
+  { retention: { recordDays } }: Pick<Config, "retention">,
+  configured: readonly ConfiguredSource[],
+): string[] {
+  if (recordDays === null) return [];
+  return configured.flatMap(({ name, definition: { facts, hasSignedTime } }) => {
+    const days = Math.ceil((facts.retryHours ?? 0) / DAY_HOURS);
+    if (!hasSignedTime || days <= recordDays) return [];
+    return [
+      `RECORD_RETENTION_DAYS: got ${recordDays}, but ${facts.title} delivers an event again for ${days} days, and the source ` +
+        `${name} refuses older events: set it to ${days} at least`,
+    ];
+  });
+}
+
 export function answerMode({
   settings: { answer },
   facts: { deadlineSeconds },

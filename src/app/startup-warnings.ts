@@ -2,7 +2,7 @@ import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
-import { answerWarnings } from "./configured-sources.ts";
+import { answerWarnings, retentionWarnings } from "./configured-sources.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { bodyLimitWarnings } from "./source-bounds.ts";
@@ -24,7 +24,11 @@ export async function logStartupWarnings(
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
-  const ofSources = [...bodyLimitWarnings(config, configured), ...answerWarnings(configured)];
+  const ofSources = [
+    ...bodyLimitWarnings(config, configured),
+    ...answerWarnings(configured),
+    ...retentionWarnings(config, configured),
+  ];
   for (const warning of [...config.warnings, ...found, ...ofSources, ...stuck]) log.warn({}, warning);
 }
 

@@ -42,7 +42,7 @@ type Validated = CallbackEvent<unknown> | Refused | Failed;
 export function validateEvent(
   { key, content, eventType }: Pick<AttemptInput, "key" | "content" | "eventType">,
   handler: Handler,
-  { clock, settings }: Pick<Receiver, "clock" | "settings">,
+  { clock, settings, sourcesByName }: Pick<Receiver, "clock" | "settings" | "sourcesByName">,
 ): Validated | Promise<Validated> {
   const { event_id, event_type, timestamp, data, headers } = content.json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
@@ -50,11 +50,12 @@ export function validateEvent(
     return invalid("timestamp", "expected an integer, seconds since the Unix epoch", timestamp);
   }
   if (!isJsonObject(data)) return invalid("data", "expected an object", data);
+  const { recordRetentionDays } = settings;
   const age = clock.now().getTime() / 1000 - (timestamp as number);
-  if (
-    settings.recordRetentionDays !== null &&
-    (age > settings.recordRetentionDays * DAY_SECONDS || age < -DAY_SECONDS)
-  ) {
+  // Records of the other sources stay.
+  const isRecordDeleted =
+    recordRetentionDays !== null && sourcesByName.get(sourceOf(key))?.contract.hasSignedTime;
+  if (isRecordDeleted && (age > recordRetentionDays * DAY_SECONDS || age < -DAY_SECONDS)) {
     return refused("event_too_old");
   }
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.

@@ -99,6 +99,8 @@ export interface SourceDefinition {
   readonly secrets: readonly string[];
   /** Each tenant of its path has secrets of its own, which a function gives. */
   readonly hasTenantSecrets?: true;
+  /** Each event has its own time in the signed bytes, so that `RECORD_RETENTION_DAYS` deletes its record. */
+  readonly hasSignedTime: boolean;
   /** How it signs, where that is an HMAC: a refused callback is explained by it. */
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */

@@ -39,6 +39,21 @@ describe("oncehook doctor on sources", () => {
     });
   });
 
+  it("warns of records that are kept for a shorter time than the platform delivers an event", async () => {
+    const sources = { billing: stripe({ secret: "one" }), code: github({ secret: "one" }) };
+    const findings = await check({ ...RATE_OFF, RECORD_RETENTION_DAYS: "2" }, sources);
+    expect(findings.slice(2)).toEqual([
+      {
+        level: "warning",
+        check: "sources",
+        message:
+          "RECORD_RETENTION_DAYS: got 2, but Stripe delivers an event again for 3 days, and the source billing refuses " +
+          "older events: set it to 3 at least",
+      },
+    ]);
+    expect(await check({ ...RATE_OFF, RECORD_RETENTION_DAYS: "3" }, sources)).toHaveLength(2);
+  });
+
   it("warns of the default rate limit where a source has none of its own", async () => {
     const own = stripe({ secret: "one", rate: "600/minute" });
     expect(await check({}, { own })).toHaveLength(1);

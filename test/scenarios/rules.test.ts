@@ -7,6 +7,7 @@ import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, type Sending, startReceiver, withReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 
 const answerOf = (env: Record<string, string>, sent: object, sending?: Sending) =>
   withReceiver("sqlite", async (receiver) => (await receiver.send(sent, sending)).body, { env });
@@ -174,6 +175,23 @@ describe("RECORD_RETENTION_DAYS", () => {
       { env: { RECORD_RETENTION_DAYS: "10" }, clock: { now: () => new Date(now * 1000) } },
     );
   });
+
+  it.each([
+    ["keeps the record, takes an old event", {}, 200],
+    ["deletes the record, refuses an old event", { hasSignedTime: true }, 400],
+  ])("a source for which it %s", (_title, settings, status) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const found = await deliverToShop(receiver, {
+          id: "e1",
+          time: Math.floor(Date.now() / 1_000) - 11 * 86_400,
+        });
+        expect(found.status).toBe(status);
+      },
+      { env: { RECORD_RETENTION_DAYS: "10" }, sources: { shop: shop(settings) } },
+    ),
+  );
 });
 
 describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {

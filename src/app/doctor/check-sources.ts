@@ -4,6 +4,7 @@ import {
   answerWarnings,
   type ConfiguredSource,
   configuredSources,
+  retentionWarnings,
   sourceUrl,
 } from "../configured-sources.ts";
 import { bodyLimitWarnings } from "../source-bounds.ts";
@@ -23,6 +24,7 @@ export async function checkSources(config: Config): Promise<Finding[]> {
   const warnings = [
     ...bodyLimitWarnings(config, configured),
     ...answerWarnings(configured),
+    ...retentionWarnings(config, configured),
     ...rateWarnings(config, configured),
   ];
   return [

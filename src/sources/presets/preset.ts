@@ -84,13 +84,14 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   assertTenantsApart(parts, settings);
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   named(preset, () => scheme(NOWHERE));
-  createEventContract(contract, NOWHERE);
+  const { hasSignedTime } = createEventContract(contract, NOWHERE);
   const isWanted = compileFilters(settings);
   return {
     preset,
     facts,
     settings,
     secrets,
+    hasSignedTime,
     createScheme: scheme,
     ...(learns(contract) && { learns: true }),
     ...(hasTenantSecrets && { hasTenantSecrets }),
