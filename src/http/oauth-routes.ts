@@ -2,8 +2,16 @@ import { failed, OAUTH, refused } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
+import {
+  createRouteHandler,
+  type KnownSource,
+  type Render,
+  type Responder,
+  type RouteHandler,
+} from "./responder.ts";
 import { respondInTurn } from "./responses.ts";
+
+export const REDIRECTS: KnownSource = { name: OAUTH };
 
 export function renderFor({ oauth }: PublicDependencies): Render {
   return ({ headers }, outcome, response) => {
@@ -25,7 +33,7 @@ export function redirectRoute(
   return createRouteHandler(
     deps,
     responder,
-    { name: OAUTH },
+    REDIRECTS,
     (request, { buildLogEntry, end }) => {
       if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
       const mark = request.url.indexOf("?");

@@ -76,7 +76,7 @@ export class RequestSequence {
     if (outcome !== undefined) {
       // A browser gets its 503 in a page.
       const render = outcome.kind === "failed" ? route?.render : undefined;
-      this.#responder.respond(request, { outcome }, render && { render });
+      this.#responder.respond(request, { outcome }, { ...knownOf(route), ...(render && { render }) });
     } else if (request.method === "GET") this.#handle(request, route);
     else this.#receive(request, route);
   }
@@ -86,7 +86,7 @@ export class RequestSequence {
     const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
     readRequestBody(request.message, limits, (body) =>
       this.#guard(request, () => {
-        if (!("bytes" in body)) return this.#respondWithoutBody(request, body);
+        if (!("bytes" in body)) return this.#respondWithoutBody(request, route, body);
         request.body = body.bytes;
         request.bodyReservation = body.reservation;
         this.#handle(request, route);
@@ -99,12 +99,13 @@ export class RequestSequence {
     if (handling instanceof Promise) this.#later(request, handling, () => {});
   }
 
-  #respondWithoutBody(request: RequestContext, fault: BodyFault): void {
+  #respondWithoutBody(request: RequestContext, route: Route | undefined, fault: BodyFault): void {
     // What is left of the body is not read.
     request.responseHeaders.connection = "close";
     // Where it did not arrive in time, the response stands on the socket already.
     const code = isRefused(fault) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
-    this.#responder.respond(request, { outcome: code === undefined ? fault : refused(code) });
+    const outcome = code === undefined ? fault : refused(code);
+    this.#responder.respond(request, { outcome }, knownOf(route));
   }
 
   #guard(request: RequestContext, step: () => void): void {
@@ -123,6 +124,11 @@ export class RequestSequence {
     request.bodyReservation?.release();
     this.#responder.respond(request, { outcome: failed("internal", error) });
   }
+}
+
+/** A request that does not reach its route is one of its source all the same. */
+function knownOf({ source }: Partial<Route> = {}): Pick<Route, "source"> {
+  return source === undefined ? {} : { source };
 }
 
 /** Why the request is not admitted, before its body. A promise where a rate limit has to be counted, or it has to wait. */

@@ -11,8 +11,11 @@ export type Render = (
   response: CallbackResponse,
 ) => CallbackResponse;
 
+/** The source of an address; that of OAuth redirects is a name alone. */
+export type KnownSource = Pick<Source, "name"> & Partial<Source>;
+
 interface RespondOptions {
-  readonly source?: Pick<Source, "name"> & Partial<Source>;
+  readonly source?: KnownSource;
   readonly render?: Render;
 }
 
@@ -96,7 +99,7 @@ interface CallbackEnd {
 export function createRouteHandler(
   { metrics, isEndpointCheck, receiver, onItem }: PublicDependencies,
   responder: Responder,
-  source: NonNullable<RespondOptions["source"]>,
+  source: KnownSource,
   run: (request: RequestContext, end: CallbackEnd) => void,
   render?: Render,
 ): RouteHandler {

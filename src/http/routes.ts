@@ -2,10 +2,16 @@ import { type EndpointPaths, hasParameters, type Version } from "../domain/index
 import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
-import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
+import { doneRoute, REDIRECTS, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { Policy } from "./rate-limit.ts";
-import { createRouteHandler, type Render, type Responder, type RouteHandler } from "./responder.ts";
+import {
+  createRouteHandler,
+  type KnownSource,
+  type Render,
+  type Responder,
+  type RouteHandler,
+} from "./responder.ts";
 
 export interface Route {
   readonly methods: readonly string[];
@@ -16,6 +22,8 @@ export interface Route {
   readonly isConcurrencyLimited: boolean;
   /** What its caller understands, where that is not JSON alone. */
   readonly render?: Render;
+  /** Of the callbacks at this address; undefined for pages. */
+  readonly source?: KnownSource;
   /** Longer bodies get 413. */
   readonly maxBytes: number;
   /** Compressed bodies go on as they are; at other addresses they get 415. */
@@ -100,13 +108,14 @@ export function createRoutes(
     const isConcurrencyLimited = source.answer === "inline";
     const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
     const { maxBodyBytes: maxBytes = maxBodyBytes, ...own } = sourceBounds?.get(name) ?? {};
-    const route = { ...callback, isConcurrencyLimited, methods, maxBytes, handle, ...own };
+    const route = { ...callback, source, isConcurrencyLimited, methods, maxBytes, handle, ...own };
     served.set(path, takesGzip ? { ...route, takesGzip } : route);
   }
   const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
   const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };
   served.set(redirect, {
     ...oauth,
+    source: REDIRECTS,
     methods: ["GET", "POST"],
     isCallback: true,
     handle: redirectRoute(timeLimitMs, deps, responder),

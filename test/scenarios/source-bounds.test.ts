@@ -4,6 +4,8 @@ import { defineHandler } from "../../src/handlers/index.ts";
 import { github, hmac } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Dialect, fullOnPostgres, withMigrated } from "../support/databases.ts";
 import { startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
 
 const SECRET = "a secret that GitHub was given";
 const GITHUB_BYTES = 25_000_000;
@@ -189,6 +191,37 @@ describe.each(DIALECTS)("rates and addresses of a source on %s", (dialect: Diale
         env: { IP_ALLOW_LIST: "192.0.2.0/24" },
       },
     ));
+});
+
+describe("a callback that is refused before it is verified", () => {
+  const CASES = [
+    { settings: { rate: "1/minute" }, status: 429, outcome: "too_many_requests", body: "later" },
+    { settings: { maxBodyBytes: 1_024 }, status: 413, outcome: "body_too_large", body: "no" },
+    { settings: { addresses: ["192.0.2.0/24"] }, status: 403, outcome: "address_not_allowed", body: "no" },
+  ];
+
+  it.each(CASES)("$status gets its platform's response, and is logged with its source", (one) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const url = `${receiver.publicOrigin}/api/shop/callback`;
+        const post = () => fetch(url, { method: "POST", body: jsonOf(2_000) });
+        await (await post()).text();
+        const last = await post();
+        expect({ status: last.status, text: await last.text() }).toEqual({
+          status: one.status,
+          text: one.body,
+        });
+        const logged = `source = 'shop' AND outcome = '${one.outcome}' AND response_status = ${one.status}`;
+        await until(async () => (await receiver.count("oncehook_callbacks", logged)) > 0);
+      },
+      {
+        sources: {
+          shop: shop({ ...one.settings, responses: { busy: { body: "later" }, refused: { body: "no" } } }),
+        },
+      },
+    ),
+  );
 });
 
 describe("mistakes in a source's rate and addresses", () => {
