@@ -195,12 +195,12 @@ describe.each(DIALECTS)("a delivery that waits for another of its event on %s", 
     withStore(dialect, async (store) => {
       let lookedUp = 0;
       const lookUp: Store["lookUp"] = (lookup) => {
-        const answered: PendingLookup["answered"] = (record) => {
-          lookup.answered(record);
+        const resolve: PendingLookup["resolve"] = (record) => {
+          lookup.resolve(record);
           lookedUp += 1;
         };
         const { key, deadline } = lookup;
-        store.lookUp({ key, deadline, answered, unanswered: (error) => lookup.unanswered(error) });
+        store.lookUp({ key, deadline, resolve, reject: (error) => lookup.reject(error) });
       };
       const gate = Promise.withResolvers<void>();
       const { counted, deliver } = rooms({ ...store, lookUp }, gate.promise);
