@@ -11,7 +11,7 @@ import type { SignedRequest } from "../schemes/scheme.ts";
 import { type BatchData, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
-import { compileTimestamp, type TimestampData } from "./event-time.ts";
+import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
 import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
@@ -24,8 +24,8 @@ export interface ContractData extends BodyData {
   /** The first that is there. An empty text counts as missing. */
   readonly id: TextPlace | readonly TextPlace[];
   readonly type: TextPlace | readonly TextPlace[];
-  /** The event's own time; the envelope has the time of receipt where it is missing or no such time. */
-  readonly timestamp?: TimestampData;
+  /** Where the event's own time stands. The envelope has the time of receipt where that place holds none. */
+  readonly eventTime?: EventTimeData;
   /** Every event has its own time in the signed bytes, so that old records need not be kept. Default false. */
   readonly hasSignedTime?: boolean;
   /** The payload, first that is there; default the whole body, or the item of a batch. */
@@ -107,7 +107,7 @@ type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
 function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadEvent {
   const type = compileText(data.type);
-  const timestamp = compileTimestamp(data.timestamp, clock);
+  const eventTime = compileEventTime(data.eventTime, clock);
   const fallback = data.batch === undefined ? "body" : "item";
   const payloads = [data.data ?? fallback].flat().map((text) => compileLocation(text));
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
@@ -126,7 +126,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
     const json: JsonObject = {
       event_id: eventId,
       event_type: eventType,
-      timestamp: timestamp(reading),
+      timestamp: eventTime(reading),
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };

@@ -44,7 +44,7 @@ export function createSample(
     const draft = new SampleDraft(contract.batch, made);
     if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
     if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
-    setTime(draft, contract.timestamp, now);
+    setTime(draft, contract.eventTime, now);
     const taken = new Set(type.flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
@@ -117,11 +117,11 @@ function setId(
   if (draft.value("body.id") === undefined) draft.set("body.id", id);
 }
 
-function setTime(draft: SampleDraft, timestamp: ContractData["timestamp"], now: Date): void {
-  if (timestamp === undefined || draft.value(timestamp.at) !== undefined) return;
+function setTime(draft: SampleDraft, eventTime: ContractData["eventTime"], now: Date): void {
+  if (eventTime === undefined || draft.value(eventTime.at) !== undefined) return;
   const ms = now.getTime();
   const values = { seconds: Math.floor(ms / 1_000), milliseconds: ms, iso: now.toISOString() };
-  draft.set(timestamp.at, values[timestamp.unit]);
+  draft.set(eventTime.at, values[eventTime.unit]);
 }
 
 function encoded(draft: SampleDraft, { body = "json", decode = [], encrypt }: ContractData): SampleCallback {

@@ -32,7 +32,7 @@ const CONTRACT: ContractData = {
   decode: [{ at: "body.Message", as: "json" }],
   id: "body.MessageId",
   type: "body.TopicArn",
-  timestamp: { at: "body.Timestamp", unit: "iso" },
+  eventTime: { at: "body.Timestamp", unit: "iso" },
   hasSignedTime: true,
   handshakes: [
     {

@@ -32,7 +32,7 @@ const FACTS: PlatformFacts = {
 const contractOf = (token: string): ContractData => ({
   id: "body.notification.notificationId",
   type: "body.metadata.topic",
-  timestamp: { at: "body.notification.eventDate", unit: "iso" },
+  eventTime: { at: "body.notification.eventDate", unit: "iso" },
   handshakes: [
     {
       isSigned: false,

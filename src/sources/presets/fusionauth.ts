@@ -29,7 +29,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.event.id",
   type: "body.event.type",
-  timestamp: { at: "body.event.createInstant", unit: "milliseconds" },
+  eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
   data: "body.event",
 };
 

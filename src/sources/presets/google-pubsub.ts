@@ -35,7 +35,7 @@ const CONTRACT: ContractData = {
   decode: [{ at: "body.message.data", as: "base64-json" }],
   id: "body.message.messageId",
   type: ["body.message.attributes.eventType", "body.subscription"],
-  timestamp: { at: "body.message.publishTime", unit: "iso", isSigned: false },
+  eventTime: { at: "body.message.publishTime", unit: "iso", isSigned: false },
   data: "body.message",
   isIdSigned: false,
 };

@@ -106,7 +106,7 @@ function contractOf(encryption: Encryption, handshakes: Handshake[]): ContractDa
     ...encryption,
     id: ["body.header.event_id", "body.uuid"],
     type: ["body.header.event_type", "body.event.type"],
-    timestamp: { at: "body.header.create_time", unit: "milliseconds" },
+    eventTime: { at: "body.header.create_time", unit: "milliseconds" },
     handshakes,
   };
 }

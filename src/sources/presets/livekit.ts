@@ -23,7 +23,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.id",
   type: "body.event",
-  timestamp: { at: "body.createdAt", unit: "seconds" },
+  eventTime: { at: "body.createdAt", unit: "seconds" },
   hasSignedTime: true,
 };
 

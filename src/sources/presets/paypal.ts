@@ -24,7 +24,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.id",
   type: "body.event_type",
-  timestamp: { at: "body.create_time", unit: "iso", isSigned: false },
+  eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
   isIdSigned: false,
 };
 

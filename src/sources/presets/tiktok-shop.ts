@@ -35,7 +35,7 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>({
   contract: {
     id: "body.tts_notification_id",
     type: "body.type",
-    timestamp: { at: "body.timestamp", unit: "seconds" },
+    eventTime: { at: "body.timestamp", unit: "seconds" },
     responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
   },
 });

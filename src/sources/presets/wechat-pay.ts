@@ -51,7 +51,7 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
   decrypt: (body) => decrypt(body, apiKeys),
   id: "body.id",
   type: "body.event_type",
-  timestamp: { at: "body.create_time", unit: "iso" },
+  eventTime: { at: "body.create_time", unit: "iso" },
   hasSignedTime: true,
   responses: {
     success: SUCCESS,

@@ -106,7 +106,7 @@ describe("the envelope of an event", () => {
 describe("the time of an event", () => {
   const timeOf = (unit: "seconds" | "milliseconds" | "iso", at: JsonValue) =>
     eventsOf(
-      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit } }),
+      contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit } }),
       requestOf({ id: "1", type: "t", at }),
     )[0]!.json.timestamp;
 
@@ -139,12 +139,12 @@ describe("the time of an event", () => {
 
 describe("a time that does not count", () => {
   const timeAt = (at: string, isSigned?: boolean) => {
-    const timestamp = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
+    const eventTime = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
     const request = requestOf(
       { id: "1", type: "t", at: RECEIVED - 60 },
       { headers: { "X-Time": String(RECEIVED - 60) }, target: `/?at=${RECEIVED - 60}` },
     );
-    return eventsOf(contractOf({ ...SIMPLE, timestamp }), request)[0]!.json.timestamp;
+    return eventsOf(contractOf({ ...SIMPLE, eventTime }), request)[0]!.json.timestamp;
   };
 
   it.each([["header.X-Time"], ["query.at"]])("a time at %s counts only where it is signed", (at) => {
@@ -160,7 +160,7 @@ describe("a time that does not count", () => {
   it("a time that is more than five minutes ahead is the time of receipt", () => {
     const of = (at: number) =>
       eventsOf(
-        contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "seconds" } }),
+        contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit: "seconds" } }),
         requestOf({ id: "1", type: "t", at }),
       )[0]!.json.timestamp;
     expect(of(RECEIVED + 300)).toBe(RECEIVED + 300);
@@ -319,7 +319,7 @@ describe("a contract", () => {
 
   it("never throws, whatever is in a body", () => {
     const contracts = [
-      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "iso" }, data: "body.data" }),
+      contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit: "iso" }, data: "body.data" }),
       contractOf({ id: ["item.id", "sha256"], type: ["item.type", "=t"], batch: { at: "body" } }),
       contractOf({ id: "{parent.id}-{item.id}", type: "=t", batch: { at: "body.entry[].changes[]" } }),
       contractOf({ ...SIMPLE, body: "form" }),
