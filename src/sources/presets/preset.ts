@@ -19,7 +19,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
-import { assertNoFault, givenSecrets, type SecretOption, secretsOf } from "./given-secrets.ts";
+import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import {
   assertTenantsApart,
@@ -172,7 +172,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       const proof = `, since ${facts.title} asks in a handshake for a proof of one fixed secret`;
       refuseFunction(preset, "secret", secret, proof);
     }
-    const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
+    const secrets = typeof secret === "function" ? [] : givenTexts(preset, secret);
     assertNoFault(preset, secrets, (one) => data.secretFault?.(one));
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
@@ -180,7 +180,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     if (isLearning) refuseTenants(preset, facts.title, options);
     const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const signsPath = coversPath(scheme.signed);
-    if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
+    if (!isLearning && ofTenants === undefined) requiredTexts(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
     const apiKeys = [options.reconcile?.apiKey].filter((key) => key !== undefined);
@@ -254,7 +254,7 @@ export function secretParts(
 ): SecretParts {
   const common = { signsPath, tenantOption: option };
   if (typeof given !== "function") {
-    const secrets = secretsOf(preset, given, option);
+    const secrets = requiredTexts(preset, given, option);
     return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
   }
   const ofTenants = tenantSecrets(preset, given, settings, option);
