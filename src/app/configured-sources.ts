@@ -92,7 +92,7 @@ export function answerMode({
   return { withinMs: Math.round(deadlineSeconds * SHARE_OF_DEADLINE * 1_000) };
 }
 
-interface SourceParts {
+interface SourceDependencies {
   /** How the specification's platform authenticates. */
   readonly scheme: Scheme;
   readonly configured: readonly ConfiguredSource[];
@@ -110,7 +110,7 @@ interface SourceParts {
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceParts,
+  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceDependencies,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {

@@ -1,6 +1,6 @@
 import type { SignedRequest } from "../schemes/scheme.ts";
 
-/** From its first instant up to, and without, its last. */
+/** The times of events that are listed: `from` inclusive, `to` exclusive. */
 export interface ReconcileWindow {
   readonly from: Date;
   readonly to: Date;
@@ -9,14 +9,14 @@ export interface ReconcileWindow {
 /** A callback as the platform would have sent it: what a contract reads. */
 export type MissedCallback = Pick<SignedRequest, "headers" | "body">;
 
-/** An event that a platform's API names. */
+/** An event that a platform's API lists. */
 export interface ListedEvent {
   /** The id that the source's contract reads from a callback of this event. */
   readonly id: string;
   readonly type: string;
-  /** As the platform spells it, for people. */
+  /** The event's time as the platform writes it, for display alone. */
   readonly at: string;
-  /** Asked only for an event that is missing: GitHub needs a request for each. @throws ApiError */
+  /** Called only for an event that is missing: GitHub needs a request for each. @throws ApiError */
   readonly callback: () => Promise<MissedCallback>;
 }
 
@@ -31,19 +31,19 @@ export interface ListContext {
   readonly cursor: string | undefined;
   /** Ends requests and pauses. */
   readonly signal: AbortSignal;
-  /** Waits between tries. Rejects when the signal is aborted. */
+  /** Waits so many milliseconds between tries. Rejects when the signal is aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** How the events of a source are found that never arrived. */
 export interface Reconciliation {
-  /** How often a receiver looks; undefined: only `oncehook reconcile` does. */
+  /** The interval of the receiver's own runs, in milliseconds; undefined where only `oncehook reconcile` asks. */
   readonly everyMs: number | undefined;
-  /** How long the platform keeps its events. */
+  /** How many days the platform keeps its events. */
   readonly keepsDays: number;
   /** What the callback log shows as the address of such an event. */
   readonly address: string;
-  /** Page after page. @throws ApiError for a platform that does not answer as documented */
+  /** Page after page. @throws ApiError for a platform that does not respond as documented */
   readonly list: (window: ReconcileWindow, context: ListContext) => AsyncIterable<ListedPage>;
 }
 
@@ -51,7 +51,7 @@ export interface Reconciliation {
 export interface ReconcileOptions {
   /** A secret of the platform's API; no log shows it. */
   readonly apiKey: string | undefined;
-  /** Such as `15m`, `1h` or `1d`, from one minute on. Without it only `oncehook reconcile` looks. */
+  /** Such as `15m`, `1h` or `1d`, from one minute on. Without it only `oncehook reconcile` asks the platform. */
   readonly every?: `${number}m` | `${number}h` | `${number}d`;
   /** Another host, for a sandbox or a test: https, or http on this machine. */
   readonly apiUrl?: string;

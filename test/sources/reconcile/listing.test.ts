@@ -107,7 +107,7 @@ describe("the events that Stripe lists", () => {
     };
     return withApi(api, async (apiUrl) => {
       await expect(listed(ofStripe(apiUrl))).rejects.toThrow(
-        /GET \/v1\/events of 127\.0\.0\.1:\d+ was answered 503$/,
+        /GET \/v1\/events of 127\.0\.0\.1:\d+ returned 503$/,
       );
       expect(api.asked).toHaveLength(4);
     });
@@ -120,7 +120,7 @@ describe("the events that Stripe lists", () => {
       return true;
     };
     return withApi(api, async (apiUrl) => {
-      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(/429; it wants a pause of 61 s/);
+      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(/429; retry after 61 s/);
       expect(api.asked).toHaveLength(1);
     });
   });
