@@ -161,7 +161,7 @@ function parseJws(text: string, maxNesting = MAX_BODY_NESTING): Decoded | undefi
 function innerPath(at: string): readonly PathKey[] {
   const path = at.startsWith("body.") ? parsePath(at.slice("body".length)) : undefined;
   if (path === undefined)
-    throw new TypeError(`decode: "${at}" is no place in the body, such as body.message.data`);
+    throw new TypeError(`\`decode\`: got "${at}", expected a place in the body, such as body.message.data`);
   return path;
 }
 

@@ -14,7 +14,14 @@ import type { Contract, EventContent, ReadCallback } from "./contract.ts";
 import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
-import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import {
+  compileLocation,
+  compileText,
+  inOption,
+  readKept,
+  type TextLocation,
+  type TextPlace,
+} from "./locate.ts";
 import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
@@ -59,8 +66,10 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const decode = createBodyDecoder(data);
   const id = idOf(data);
   const readEvent = compileEvent(data, id, environment.clock);
-  const readItems = batch === undefined ? undefined : compileBatch(batch);
-  const compiled = handshakes.map((handshake) => compileHandshake(handshake, data, environment));
+  const readItems = batch === undefined ? undefined : inOption("batch.at", () => compileBatch(batch));
+  const compiled = handshakes.map((handshake, index) =>
+    inOption(`handshakes[${index}]`, () => compileHandshake(handshake, data, environment)),
+  );
   const signed = compiled.filter(({ isSigned }) => isSigned);
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);
@@ -99,19 +108,21 @@ export function createEventContract(data: ContractData, environment: ContractEnv
 
 /** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
 export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
-  return compileText(id, (place) => signs.includes(place));
+  return inOption("id", () => compileText(id, (place) => signs.includes(place)));
 }
 
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
 function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadEvent {
-  const type = compileText(data.type);
-  const eventTime = compileEventTime(data.eventTime, clock);
+  const type = inOption("type", () => compileText(data.type));
+  const eventTime = inOption("eventTime.at", () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = [data.data ?? fallback].flat().map((text) => compileLocation(text));
+  const payloads = inOption("data", () =>
+    [data.data ?? fallback].flat().map((text) => compileLocation(text)),
+  );
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
-  const hashBytes = compileBytesHash(data.bytesScope);
+  const hashBytes = inOption("bytesScope", () => compileBytesHash(data.bytesScope));
   return (reading, at) => {
     const eventId = textOf(id, reading, { code: "event_id_invalid", at });
     if (typeof eventId !== "string") return eventId;

@@ -84,7 +84,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   assertTenantsApart(parts, settings);
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   named(preset, () => scheme(NOWHERE));
-  createEventContract(contract, NOWHERE);
+  named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
   return {
     preset,
@@ -107,7 +107,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   };
 }
 
-/** A scheme knows nothing of presets. @throws TypeError that names the preset */
+/** Schemes and contracts do not know their preset. @throws TypeError that names it */
 function named(preset: string, make: () => unknown): void {
   try {
     make();

@@ -102,6 +102,8 @@ describe("a source with a verify function of its own", () => {
     expect(wrong({ ...right, verfy: 1 })).toThrow(/custom: `verfy`: no such option; did you mean verify\?/);
     expect(wrong({ ...right, id: undefined })).toThrow(/custom: `id`: got none, expected where it stands/);
     expect(wrong({ ...right, type: [] })).toThrow(/custom: `type`: got \[\], expected where it stands/);
-    expect(wrong({ ...right, id: "bodyid" })).toThrow(/"bodyid" is no place such as body.id/);
+    expect(wrong({ ...right, id: "bodyid" })).toThrow(
+      /custom: `id`: got "bodyid", expected a place such as body.id/,
+    );
   });
 });

@@ -210,6 +210,43 @@ describe("a source with an HMAC", () => {
     expect(() => hmac({ ...OPTIONS, ...options } as Parameters<typeof hmac>[0])).toThrow(message);
   });
 
+  const REPLY = { kind: "status", status: 200 } as const;
+
+  it.each([
+    [{ id: "bodyid" }, 'hmac: `id`: got "bodyid", expected a place such as body.id, item.id, header.X-Id'],
+    [{ type: "{body.type" }, 'hmac: `type`: got "{body.type", expected a template such as {body.type}.'],
+    [{ data: "object" }, 'hmac: `data`: got "object", expected a place such as'],
+    [{ eventTime: { at: "created", unit: "iso" } }, 'hmac: `eventTime.at`: got "created", expected a place'],
+    [
+      { batch: { at: "body..events" } },
+      'hmac: `batch.at`: got "body..events", expected a place such as body.events',
+    ],
+    [
+      { decode: [{ at: "data", as: "json" }] },
+      'hmac: `decode`: got "data", expected a place in the body, such as',
+    ],
+    [
+      { handshakes: [{ isSigned: true, reply: REPLY }] },
+      "hmac: `handshakes[0]`: got a POST without a condition, expected `when` or `isEmpty`, so that no event is taken for it",
+    ],
+    [
+      {
+        handshakes: [{ isSigned: false, isEmpty: true, reply: { kind: "visit", at: "body.url", hosts: [] } }],
+      },
+      "hmac: `handshakes[0]`: got an unsigned visit of an address, expected `isSigned: true`",
+    ],
+    [
+      {
+        handshakes: [
+          { isSigned: true, isEmpty: true, verifyToken: { at: "query.t", values: [""] }, reply: REPLY },
+        ],
+      },
+      "hmac: `handshakes[0]`: got an empty `verifyToken`, expected the text that you enter at the platform",
+    ],
+  ])("an option that the contract cannot use is named: %j", (options, message) => {
+    expect(() => hmac({ ...OPTIONS, ...options } as Parameters<typeof hmac>[0])).toThrow(message);
+  });
+
   it("reads the event's own time", () => {
     expect(opened(hmac(OPTIONS)).contract.read(sent(BODY))).toMatchObject(EVENT);
   });
