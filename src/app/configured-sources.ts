@@ -45,14 +45,14 @@ export async function configuredSources({ sources }: Config): Promise<Configured
   return [...named, ...presets];
 }
 
-/** Begins with the secret among several, in the words of the presets and of their schemes. */
+/** The messages of presets and schemes that name a secret, by its number where there are several. */
 const OF_SECRET = /^[\w-]+: `?(?:secret|publicKey)`?(?: (\d) of \d)?: (.+)$/s;
 
 /** A preset of SOURCES has its secrets from variables: the one at fault is named. */
 function presetProblem(name: string, reason: string): string {
-  const [, place = "1", fault] = OF_SECRET.exec(reason) ?? [];
+  const [, number = "1", fault] = OF_SECRET.exec(reason) ?? [];
   if (fault === undefined) return `SOURCES: ${name} cannot be used: ${reason}`;
-  return `${secretVariables(name)[Number(place) - 1]}: ${fault}`;
+  return `${secretVariables(name)[Number(number) - 1]}: ${fault}`;
 }
 
 /** The address to register at the platform of a source. @param baseUrl with the base path, without a slash at the end */

@@ -324,7 +324,7 @@ describe.each(ALGORITHMS)("a message signature that the npm package makes by %s"
     );
   });
 
-  it("a message signature is tried with the keys of its id and algorithm alone, and its place is named", async () => {
+  it("a message signature is tried with the keys of its id and algorithm alone, and the result has the key's index", async () => {
     const others = ALGORITHMS.filter((other) => other !== algorithm).map((other) => keyOf(other));
     const sent = await signedBy({ algorithm });
     for (const place of [0, 2, others.length])

@@ -32,7 +32,7 @@ export type SignedBody = Pick<SignedRequest, "headers" | "body">;
 /** Which credential was accepted, so that an operator sees when an old one is out of use. */
 export interface Credential {
   readonly method: "hmac" | "token" | "jwt" | "public_key" | "custom";
-  /** Its place among those that are configured: 0 is the current one, all others are on their way out. */
+  /** Its index among the configured ones: 0 is the current one, all others are being rotated out. */
   readonly index: number;
 }
 
