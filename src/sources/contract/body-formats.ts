@@ -58,7 +58,7 @@ export interface BodyData {
   readonly gzip?: true;
   /** How the plain body comes out of an encrypted one, last of all steps. It must not throw. */
   readonly decrypt?: DecryptBody;
-  /** The inverse of `decrypt`, for callbacks that are made up: the same plain body must give the same bytes. */
+  /** The inverse of `decrypt`, for samples: the same plain body must give the same bytes. */
   readonly encrypt?: (plain: JsonValue) => JsonValue;
 }
 
