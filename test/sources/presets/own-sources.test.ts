@@ -32,7 +32,7 @@ describe("a source with a token", () => {
     ["a bearer token", { header: "Authorization" }, { Authorization: "Bearer current" }],
     ["a prefix", { header: "Authorization", prefix: "Acme " }, { Authorization: "Acme current" }],
     ["basic authentication", { user: "acme" }, { Authorization: `Basic ${btoa("acme:current")}` }],
-  ])("takes %s, and tells which secret it was", async (_case, way, headers) => {
+  ])("a source with a token takes %s, and tells which secret it was", async (_case, way, headers) => {
     const verdict = { verified: [{ method: "token", index: 0 }] };
     expect(await verdictOf({ secret: "current", ...way }, headers)).toEqual(verdict);
     expect(await verdictOf({ secret: ["next", "current"], ...way }, headers)).toMatchObject({
@@ -42,7 +42,7 @@ describe("a source with a token", () => {
     expect(await verdictOf({ secret: "current", ...way }, {})).toMatchObject({ code: "token_missing" });
   });
 
-  it("reads the event by its contract", () => {
+  it("a source with a token reads the event by its contract", () => {
     const source = token({ ...CONTRACT, secret: "current", header: "X-Acme-Token" });
     expect(opened(source).contract.read(sent(BODY))).toMatchObject(EVENT);
   });
@@ -79,7 +79,7 @@ describe("a source with a public key", () => {
     ).toString("base64"),
   });
 
-  it("takes what the private key signed, and reads the event", async () => {
+  it("a source with a public key takes what the private key signed, and reads the event", async () => {
     const { scheme, contract } = opened(publicKey(OPTIONS));
     const request = sent(BODY, { headers: headers() });
     expect(await scheme.verify(request)).toEqual({ verified: [{ method: "public_key", index: 0 }] });
@@ -95,7 +95,7 @@ describe("a source with a public key", () => {
     expect(opened(publicKey(rest)).contract.isIdSigned).toBe(isIdSigned);
   });
 
-  it("tries the one key that a header names, where keys have ids", async () => {
+  it("a source with a public key tries the one key that a header names, where keys have ids", async () => {
     const other = pem(generateKeyPairSync("rsa", { modulusLength: 2_048 }));
     const keys = { "key-0": other, "key-1": pem(rsa) };
     const { scheme } = opened(publicKey({ ...OPTIONS, publicKey: keys, keyId: "X-Acme-Key" }));
@@ -148,7 +148,7 @@ describe("a source with HTTP Message Signatures", () => {
     return sent(body, { headers });
   }
 
-  it("takes a signature of a known key, for five minutes", async () => {
+  it("a source with HTTP Message Signatures takes a signature of a known key, for five minutes", async () => {
     const { scheme, contract } = opened(messageSignatures(OPTIONS));
     expect(await scheme.verify(signed())).toEqual({ verified: [{ method: "hmac", index: 0 }] });
     expect(await scheme.verify(signed(Number(SECONDS) - 301))).toMatchObject({ code: "timestamp_stale" });
@@ -247,7 +247,7 @@ describe("a source with an HMAC", () => {
     expect(() => hmac({ ...OPTIONS, ...options } as Parameters<typeof hmac>[0])).toThrow(message);
   });
 
-  it("reads the event's own time", () => {
+  it("a source with an HMAC reads the event's own time", () => {
     expect(opened(hmac(OPTIONS)).contract.read(sent(BODY))).toMatchObject(EVENT);
   });
 });
