@@ -197,6 +197,11 @@ describe("an HTTP message signature of RFC 9421", () => {
       const verdict = await schemeFor(vector, { clock: at(CREATED + distance) }).verify(request(vector));
       expect("verified" in verdict).toBe(isFresh);
     }
+    const early = schemeFor(vector, { clock: at(CREATED - 301) }).verify(request(vector));
+    expect(await early).toHaveProperty(
+      "detail",
+      expect.stringMatching(/`: created 301 s ahead, expected at most 300 s$/),
+    );
   });
 });
 
