@@ -59,27 +59,39 @@ export interface ReconcileOptions {
 
 const DURATION = /^(\d{1,4})([mhd])$/;
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const PRINTABLE = /^[\x21-\x7e]+$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** @throws TypeError that names the option that is wrong */
 export function readReconcileOptions(preset: string, options: ReconcileOptions, defaultUrl: string) {
   const { apiKey, every, apiUrl = defaultUrl } = options;
-  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey))
+  if (typeof apiKey !== "string" || !PRINTABLE.test(apiKey)) {
+    const got = apiKey ? "a text with white space or other than ASCII" : "none";
     throw new TypeError(
-      `${preset}: \`reconcile.apiKey\`: expected the platform's API key, printable and without spaces; is its variable set?`,
+      `${preset}: \`reconcile.apiKey\`: got ${got}, expected the platform's API key; is its variable set?`,
     );
+  }
   const everyMs = every === undefined ? undefined : durationMs(every);
   if (everyMs !== undefined && !(everyMs >= 60_000)) {
     const got = JSON.stringify(every);
     throw new TypeError(`${preset}: \`reconcile.every\`: got ${got}, expected such as "15m", "1h" or "1d"`);
   }
   const url = URL.parse(apiUrl);
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.includes(url.hostname));
-  if (url === null || !isSafe || url.username !== "" || url.search !== "" || url.hash !== "")
+  const fault = faultOfUrl(url);
+  if (url === null || fault !== undefined)
     throw new TypeError(
-      `${preset}: \`reconcile.apiUrl\`: expected an https address without user, query and fragment`,
+      `${preset}: \`reconcile.apiUrl\`: got ${fault}, expected an https address such as ${defaultUrl}`,
     );
   return { apiKey, everyMs, apiUrl: url.href.replace(/\/$/, "") };
+}
+
+/** What an address is that the API key must not be sent to; never its text, which may hold a secret. */
+function faultOfUrl(url: URL | null): string | undefined {
+  if (url === null) return "a text that is no address";
+  const isSafe = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.includes(url.hostname));
+  if (!isSafe) return `an address of ${url.protocol}`;
+  const isBare = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  return isBare ? undefined : "an address with a user, query or fragment";
 }
 
 /** @returns milliseconds of a text such as `90m`; NaN for any other */

@@ -43,7 +43,9 @@ const ALGORITHM = "SHA256withRSA";
 export function createPayPalScheme(options: PayPalOptions): Scheme {
   const { webhookIds, environment = "live", toleranceSeconds = null, clock, certificates } = options;
   if (webhookIds.length === 0 || !webhookIds.every((id) => ID.test(id)))
-    throw new TypeError("webhookIds: expected the id of the webhook, such as 5GP028458E2496506");
+    throw new TypeError(
+      `\`webhookId\`: got ${JSON.stringify(webhookIds)}, expected the id of the webhook, such as 5GP028458E2496506`,
+    );
   const { host, subject } = HOSTS[environment];
   const pin = { host, path: PATH };
   const keys = certificateKeys({ name: "PayPal", pin, hosts: () => [subject], clock, ...certificates });

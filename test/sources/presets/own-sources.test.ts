@@ -178,7 +178,7 @@ describe("a source with HTTP Message Signatures", () => {
       /`keys\[0\].algorithm`: got "rsa", expected ed25519/,
     ],
     [{ keys: [{ id: "a", algorithm: "ed25519" }] }, /`keys\[0\].key`: got none/],
-    [{ toleranceSeconds: 0 }, /`toleranceSeconds`: expected seconds/],
+    [{ toleranceSeconds: 0 }, /`toleranceSeconds`: got 0, expected seconds/],
     [{ tagg: "a" }, /messageSignatures: `tagg`: no such option/],
     [{ required: ["X-Event-Id"] }, /`required`: got "X-Event-Id", expected .* in lower case/],
     [{ required: ["@query-param"] }, /`required`: got "@query-param", expected a list of components/],
