@@ -58,7 +58,7 @@ export async function createCredentialUseRecorder(
 const TENANT_EVERY_MS = 600_000;
 /** The current and the previous secret of as many tenants as the schemes keep. */
 const MOST_RECORDED = 20_000;
-const TENANTS_A_STATEMENT = 500;
+const TENANTS_PER_STATEMENT = 500;
 
 /**
  * Notes which secrets of tenants were accepted, one statement at a time: after a start, thousands of tenants come at once.
@@ -79,7 +79,7 @@ export function createTenantUseRecorder(
   async function write(): Promise<void> {
     isWriting = true;
     try {
-      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_A_STATEMENT), clock.now());
+      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_PER_STATEMENT), clock.now());
     } catch (err) {
       // The next use notes it.
       log.debug({ err }, "recording the uses of tenants' secrets failed");

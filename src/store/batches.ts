@@ -20,7 +20,7 @@ export interface BatchRules<Request, Answer> {
   readonly run: (requests: readonly Request[], deadline: Deadline) => Promise<readonly Answer[]>;
   readonly maxConcurrentBatches: number;
   /** Whether a batch takes one request of an event at most; the next one waits for the next batch. */
-  readonly isOneAnEvent?: boolean;
+  readonly isOnePerEvent?: boolean;
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
 }
 
@@ -65,13 +65,13 @@ export class Batches<Request extends BatchedRequest<Answer>, Answer> {
     setImmediate(() => {
       this.#isScheduled = false;
       void this.#run(
-        this.#rules.isOneAnEvent ? this.#takeOneAnEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE),
+        this.#rules.isOnePerEvent ? this.#takeOnePerEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE),
       );
       this.#schedule();
     });
   }
 
-  #takeOneAnEvent(): Request[] {
+  #takeOnePerEvent(): Request[] {
     const taken = new Map<string, Request>();
     this.#waiting = this.#waiting.filter((request) => {
       const name = keyText(request.key);
