@@ -13,7 +13,7 @@ const OVERVIEW = operation<{ Querystring: { span: OverviewRange } }>({
 
 export function registerOverview(app: FastifyInstance, deps: AdminDependencies): void {
   app.get("/api/v1/overview", OVERVIEW, async ({ query: { span } }) => {
-    // What this process has answered is in it; the counts of others are some seconds behind.
+    // The counts include the responses of this process up to now; those of others are some seconds behind.
     await deps.flushRollups();
     return readOverview(span, deps, deps.clock.now());
   });

@@ -14,7 +14,7 @@ const ADDRESS = z.strictObject({
 });
 
 const SECRET = z.strictObject({
-  name: z.string().describe("The variable or the source, and the place there where it holds several."),
+  name: z.string().describe("The variable or the source, with the secret's number where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
   last_used_at: time().nullable(),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),

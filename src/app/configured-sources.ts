@@ -45,14 +45,14 @@ export async function configuredSources({ sources }: Config): Promise<Configured
   return [...named, ...presets];
 }
 
-/** Begins with the secret among several, in the words of the presets and of their schemes. */
+/** The messages of presets and schemes that name a secret, by its number where there are several. */
 const OF_SECRET = /^[\w-]+: `?(?:secret|publicKey)`?(?: (\d) of \d)?: (.+)$/s;
 
 /** A preset of SOURCES has its secrets from variables: the one at fault is named. */
 function presetProblem(name: string, reason: string): string {
-  const [, place = "1", fault] = OF_SECRET.exec(reason) ?? [];
+  const [, number = "1", fault] = OF_SECRET.exec(reason) ?? [];
   if (fault === undefined) return `SOURCES: ${name} cannot be used: ${reason}`;
-  return `${secretVariables(name)[Number(place) - 1]}: ${fault}`;
+  return `${secretVariables(name)[Number(number) - 1]}: ${fault}`;
 }
 
 /** The address to register at the platform of a source. @param baseUrl with the base path, without a slash at the end */
@@ -110,7 +110,7 @@ export function answerMode({
   return { withinMs: Math.round(deadlineSeconds * SHARE_OF_DEADLINE * 1_000) };
 }
 
-interface SourceParts {
+interface SourceDependencies {
   /** How the specification's platform authenticates. */
   readonly scheme: Scheme;
   readonly configured: readonly ConfiguredSource[];
@@ -128,7 +128,7 @@ interface SourceParts {
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
   { eventTypeFrom, rejectTypeMismatch }: Config,
-  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceParts,
+  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceDependencies,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {

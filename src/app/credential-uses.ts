@@ -17,7 +17,7 @@ export interface ConfiguredSecret {
   readonly index: number;
   readonly fingerprint: string;
   readonly isPrevious: boolean;
-  /** What an operator calls it: the variable, or the source, and its place there. Never the value. */
+  /** What an operator calls it: the variable, or the source and the secret's number there. Never the value. */
   readonly name: string;
 }
 
@@ -40,7 +40,7 @@ export async function createCredentialUseRecorder(
 ): Promise<NoteCredential> {
   const failed = (err: unknown) => log.debug({ err }, "recording the use of a secret failed");
   await store.credentialUses.noteConfigured(secrets(), clock.now()).catch(failed);
-  /** By source, method and place: looked up for each callback, so that it finds out before anything is compared. */
+  /** By source, method and index: looked up for each callback, before any secrets are compared. */
   const recordedAt = new Map<string, number>();
   return (source, credential) => {
     const now = clock.now();
@@ -58,7 +58,7 @@ export async function createCredentialUseRecorder(
 const TENANT_EVERY_MS = 600_000;
 /** The current and the previous secret of as many tenants as the schemes keep. */
 const MOST_RECORDED = 20_000;
-const TENANTS_A_STATEMENT = 500;
+const TENANTS_PER_STATEMENT = 500;
 
 /**
  * Notes which secrets of tenants were accepted, one statement at a time: after a start, thousands of tenants come at once.
@@ -79,7 +79,7 @@ export function createTenantUseRecorder(
   async function write(): Promise<void> {
     isWriting = true;
     try {
-      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_A_STATEMENT), clock.now());
+      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_PER_STATEMENT), clock.now());
     } catch (err) {
       // The next use notes it.
       log.debug({ err }, "recording the uses of tenants' secrets failed");
@@ -176,7 +176,7 @@ function secretVariable(...[{ name }, index, { sources }]: SourceSecret): string
   return isInEnvironment ? secretVariables(name)[Math.min(index, 1)] : undefined;
 }
 
-/** In a list: the variable, or the source and the place there where it has several. */
+/** In a list: the variable, or the source, with the secret's number where it has several. */
 function sourceSecretName(...secret: SourceSecret): string {
   const [{ name, definition }, index] = secret;
   const { length } = definition.secrets;
@@ -220,7 +220,7 @@ async function jwtTexts(jwt: JwtConfig | null): Promise<readonly string[]> {
 
 const VARIABLES = { hmac: "SIGNING_SECRET", token: "CALLBACK_TOKEN", jwt: "JWT_SECRET" } as const;
 
-/** The variable, and the place in it where it holds several. */
+/** The variable, with the secret's number where it holds several. */
 function platformName(method: AuthMethod, index: number, count: number, { authentication }: Config): string {
   if (method === "jwt" && authentication.jwt?.keys.from === "pem")
     return `JWT_PUBLIC_KEY_FILE, key ${index + 1} of ${count}`;

@@ -33,7 +33,7 @@ export function configuredHandlers(
   const others = [...named, ...presets].map(({ name }) => name);
   const unknown = own.find(({ source }) => source !== PLATFORM && !others.includes(source));
   if (unknown !== undefined) throw new StartError(unknownSourceMessage(unknown, others));
-  // Without a handler of its own nothing of a source would be kept.
+  // A source without a handler would keep no event.
   const kept = others.filter((name) => !own.some(({ source }) => source === name));
   return createRegistry([...ofPlatform, ...kept.map(storeEvent)], own);
 }
@@ -41,7 +41,10 @@ export function configuredHandlers(
 function unknownSourceMessage({ source, type }: Handler, known: readonly string[]): string {
   const list =
     known.length === 0 ? "no source beside the platform is configured" : `there are ${known.join(", ")}`;
-  return `the handler of "${type}" is for the source ${source}, which is not configured: ${list}`;
+  return (
+    `the handler of "${type}" is for the source ${source}, which is not configured: ${list}. Correct \`source\` of the ` +
+    "handler, or add the source to `sources` in oncehook.config.ts or to SOURCES"
+  );
 }
 
 export const BUILT_IN_TABLES: Readonly<

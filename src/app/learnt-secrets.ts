@@ -16,7 +16,7 @@ export const sourceSecretContext = (source: string): string => `source_secret\n$
 
 type Learning = NonNullable<SourceEnvironment["learning"]>;
 
-interface Parts {
+interface Dependencies {
   readonly store: Pick<Store, "sourceSecrets">;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ interface Parts {
 
 /** Secrets that platforms chose themselves: kept encrypted, and known to every process of this database. */
 export class LearntSecrets {
-  readonly #parts: Parts;
+  readonly #deps: Dependencies;
   readonly #sparing: SparingLog;
   readonly #poller: Poller;
   #learnt: ReadonlyMap<string, readonly string[]> = new Map();
@@ -36,9 +36,9 @@ export class LearntSecrets {
   #looking: Promise<void> | undefined;
   #loaded: Promise<void> = Promise.resolve();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#sparing = createSparingLog(parts.log, parts.clock);
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+    this.#sparing = createSparingLog(deps.log, deps.clock);
     this.#poller = createPoller(
       () => this.#look(),
       () => {},
@@ -57,7 +57,7 @@ export class LearntSecrets {
 
   /** Knows what was learnt, and opens each source that has no secret at all. */
   async begin(sources: readonly Pick<NamedSource, "name" | "definition">[]): Promise<void> {
-    const { store, log } = this.#parts;
+    const { store, log } = this.#deps;
     const learning = sources.filter(({ definition }) => definition.learns);
     if (learning.length === 0) return;
     await this.#load();
@@ -80,7 +80,7 @@ export class LearntSecrets {
 
   /** Opens a source for one more secret. @returns until when */
   async relearn(source: string, forgets: boolean): Promise<Date> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const until = new Date(clock.now().getTime() + RELEARN_MINUTES * 60_000);
     await store.sourceSecrets.open(source, until, { forgets });
     await this.#load();
@@ -94,7 +94,7 @@ export class LearntSecrets {
   }
 
   async #learn(source: string, secret: string): Promise<boolean> {
-    const { store, encryptor, clock, log, fingerprint } = this.#parts;
+    const { store, encryptor, clock, log, fingerprint } = this.#deps;
     const own = fingerprint(source, secret);
     // The platform asks again where its answer was lost.
     if (this.#fingerprints.has(own)) return true;
@@ -139,7 +139,7 @@ export class LearntSecrets {
   }
 
   async #loadNow(): Promise<void> {
-    const { store, fingerprint } = this.#parts;
+    const { store, fingerprint } = this.#deps;
     const found = new Map<string, string[]>();
     for (const { source, encrypted } of await store.sourceSecrets.list())
       found.set(source, [...(found.get(source) ?? []), ...this.#decrypted(source, encrypted)]);
@@ -154,7 +154,7 @@ export class LearntSecrets {
 
   #decrypted(source: string, encrypted: Uint8Array): string[] {
     try {
-      const bytes = this.#parts.encryptor.decrypt(encrypted, sourceSecretContext(source));
+      const bytes = this.#deps.encryptor.decrypt(encrypted, sourceSecretContext(source));
       return [Buffer.from(bytes).toString("utf8")];
     } catch (err) {
       const message = "a secret that a platform sent cannot be decrypted, and verifies nothing";

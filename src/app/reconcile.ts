@@ -14,6 +14,7 @@ import { createMask, type Mask } from "../observability/index.ts";
 import {
   earliestTime,
   type ReconcileCounts,
+  type ReconcileDependencies,
   type ReconciledEvent,
   type ReconciledSource,
   reconcileWindow,
@@ -100,7 +101,7 @@ function entryOf(
 }
 
 export interface ReconcileRequest {
-  /** The name of the source. */
+  /** The source's name in the configuration. */
   readonly source: string;
   /** How far to look back, in milliseconds. */
   readonly sinceMs: number;
@@ -121,7 +122,7 @@ export interface ReconcileReport {
   readonly from: string;
   readonly to: string;
   readonly counts: ReconcileCounts;
-  /** Those that never arrived, and those that could not be taken. */
+  /** Those that never arrived, and those that could not be accepted. */
   readonly events: readonly (Omit<ReconciledEvent, "callback"> & { readonly state?: FollowedState })[];
   /** Whether the platform was asked for all of the window. */
   readonly isComplete: boolean;
@@ -167,8 +168,8 @@ export async function reconcileOnce(
       const rows = entries.splice(0);
       if (rows.length > 0) await store.appendCallbacks(rows);
     };
-    const parts = { source, store, registry, encryptor, clock, log, onEvent };
-    const ended = await runOnce(request, window, parts, flush);
+    const deps = { source, store, registry, encryptor, clock, log, onEvent };
+    const ended = await runOnce(request, window, deps, flush);
     const followed = await follow(store, source.name, events, request.waitMs);
     const { from, to } = window;
     return {
@@ -213,25 +214,23 @@ function windowOf(
   return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };
 }
 
-type Parts = Parameters<typeof reconcileWindow>[1];
-
-/** What was accepted before the platform stopped to answer stays, and is reported. */
+/** What was accepted before the platform stopped answering stays, and is reported. */
 async function runOnce(
   { isDryRun, maxPages }: ReconcileRequest,
   window: { readonly from: Date; readonly to: Date },
-  given: Parts,
+  deps: ReconcileDependencies,
   flush: () => Promise<void>,
 ) {
   const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
   const onEvent = (event: ReconciledEvent) => {
     counts[event.outcome] += 1;
-    given.onEvent(event);
+    deps.onEvent(event);
   };
   const { signal } = new AbortController();
   const pause = async (ms: number) => void (await sleep(ms));
   try {
     const run = { window, isDryRun, maxPages, signal, pause, afterEvent: flush };
-    const { next } = await reconcileWindow(run, { ...given, onEvent });
+    const { next } = await reconcileWindow(run, { ...deps, onEvent });
     if (next === undefined) return { counts, isComplete: true };
     return {
       counts,

@@ -46,7 +46,7 @@ export function createSources(
       const secrets = secretsNow();
       const uses = await store.credentialUses.list(secrets);
       const now = clock.now();
-      // What this process has answered is in it.
+      // The counts include the responses of this process up to now.
       await rollups.flush();
       const counts = await recentCounts(store, now);
       const described = (name: string, [first]: readonly RegisteredAddress[]) =>
@@ -99,7 +99,7 @@ export function createSources(
   };
 }
 
-interface CheckParts {
+interface CheckDependencies {
   readonly log: CallbackLogReader;
   readonly proofs: Services["endpointCheckProofs"];
   readonly newestTenant: (source: string) => Promise<string | undefined>;
@@ -108,7 +108,7 @@ interface CheckParts {
 /** One check at a time. @param addressesOf undefined where no source has that name */
 function createChecks(
   addressesOf: (source: string) => readonly string[] | undefined,
-  { log, proofs, newestTenant }: CheckParts,
+  { log, proofs, newestTenant }: CheckDependencies,
 ): Sources["check"] {
   let isChecking = false;
   return async (name) => {

@@ -56,7 +56,12 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   const isDryRun = options.dryRun === true;
   const askedFrom = Date.now() - sinceMs;
   const report = await reconcileOnce(loaded, {
-    ...{ source, sinceMs, untilMs, isDryRun, maxPages: options.maxPages, waitMs: options.wait * 1_000 },
+    source,
+    sinceMs,
+    untilMs,
+    isDryRun,
+    maxPages: options.maxPages,
+    waitMs: options.wait * 1_000,
     log: LOG,
   });
   const shortened = shortenedText(report, options.since, askedFrom);
@@ -87,7 +92,7 @@ function isWell({ events, isComplete }: ReconcileReport): boolean {
 const STATES = {
   handled: "handled",
   waiting: "failed; it is retried (oncehook failures)",
-  exhausted: "failed for good (oncehook failures, oncehook replay)",
+  exhausted: "retries exhausted (oncehook failures, oncehook replay)",
   accepted: "durable; no receiver has run it yet",
 };
 

@@ -18,19 +18,19 @@ interface SourcesOptions extends AdminOptions {
 type SourceView = SourcesView["items"][number];
 type Check = EndpointCheckView & { readonly source: string };
 
-/** Longer than the addresses of a source take at the worst. */
+/** Longer than the checks of a source's addresses take at worst. */
 const CHECK_LIMIT_MS = 20_000;
 
 export function sourcesCommand(): Command {
   const relearn = adminCommand("relearn")
     .description("Take another secret from a platform that chooses it itself, for fifteen minutes.")
     .argument("<source>", "as oncehook.config.ts or SOURCES names it")
-    .option("--forget", "and delete the secrets that were learnt before, at once")
+    .option("--forget", "delete the secrets that were learnt before, at once")
     .action(async (source: string, options: AdminOptions & { readonly forget?: true }) => {
       const forget = options.forget ?? false;
       const ask = ({ sources }: AdminClient) => sources.relearn(source, { forget });
       await printAnswer(options, ask, ({ until }) => {
-        const before = forget ? "none verifies now" : "those before it verify as well";
+        const before = forget ? "no earlier one verifies any more" : "earlier ones verify as well";
         return `${source} takes one secret until ${until}; ${before}. Have the platform send it: register the address again.\n`;
       });
     });
@@ -47,11 +47,9 @@ export function sourcesCommand(): Command {
 
 function tenantsCommand(): Command {
   return listCommand("tenants")
-    .description(
-      "List when the secrets of each tenant were used, for a source whose tenants have secrets of their own.",
-    )
+    .description("List when each tenant's secrets were used last, of a source whose tenants have their own.")
     .argument("<source>", "as oncehook.config.ts names it")
-    .option("--tenant <tenant>", "this one alone")
+    .option("--tenant <tenant>", "only this tenant")
     .action(async (source: string, options: ListOptions & { readonly tenant?: string }) => {
       const { limit, cursor, tenant } = options;
       const list = await callAdmin(options, (client) =>
@@ -101,7 +99,7 @@ async function sources(options: SourcesOptions): Promise<void> {
   if (checks.some(({ reached }) => !reached)) process.exitCode = 1;
 }
 
-/** The requests come from outside, and so meet the limits of one address as callbacks do. */
+/** The receiver's own requests arrive like callbacks, so the limits of one address count them. */
 function cost(checks: readonly Check[]): string {
   const count = checks.reduce((sum, { addresses }) => sum + addresses.length, 0);
   return (
@@ -123,7 +121,7 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
   const flows =
     oauth === null
       ? ""
-      : `OAuth redirect address: ${oauth.redirect_uri}\nflows start at: ${oauth.start_url ?? "nothing here"}\n\n`;
+      : `OAuth redirect address: ${oauth.redirect_uri}\nOAuth start address: ${oauth.start_url ?? "none"}\n\n`;
   return `${items.map(sourceText).join("\n")}\n${flows}${table(head, types)}\n`;
 }
 
@@ -141,9 +139,8 @@ function sourceText(described: SourceView): string {
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
     const ofTenants = `see oncehook sources tenants ${source}`;
-    if (described.has_tenant_secrets)
-      return [["those of its tenants", `${method}, in ${header}`, "", ofTenants]];
-    const none = method === "secret" ? "none that is known" : "the platform's JWK Set";
+    if (described.has_tenant_secrets) return [["those of tenants", `${method}, in ${header}`, "", ofTenants]];
+    const none = method === "secret" ? "none yet" : "the platform's JWK Set";
     if (secrets.length === 0) return [[none, `${method}, in ${header}`, "", ""]];
     return secrets.map(({ name, last_used_at, advice }) => [
       name,
@@ -152,7 +149,8 @@ function sourceText(described: SourceView): string {
       advice ?? "",
     ]);
   });
-  const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", "advice"], secrets)}\n`;
+  const uses =
+    secrets.length === 0 ? "" : `\n${table(["secret", "method", "last used", "advice"], secrets)}\n`;
   return (
     `source ${source}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
     `${table([isPlatform ? "register one of these" : "register this", "version"], rows)}\n${also}${uses}`
@@ -167,7 +165,7 @@ const PROOFS = {
   own: "your own description",
 };
 
-/** A line for each thing that is known. */
+/** One line for each fact. */
 function factsText({ about, answer, event_types, unhandled, activity }: SourceView): string {
   const { last_callback_at, outcomes, p99_ms } = activity;
   const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
@@ -197,7 +195,7 @@ function factsText({ about, answer, event_types, unhandled, activity }: SourceVi
   return rows.map(([name = "", value = ""]) => `  ${name.padEnd(14)}  ${value}\n`).join("");
 }
 
-/** What another server said of itself may stand in it. */
+/** Messages may hold what another server says of itself, so control characters are escaped. */
 function checkText({ addresses }: Check): string {
   return addresses
     .map(({ url, reached, message, warning }) => {

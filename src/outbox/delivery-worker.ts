@@ -17,7 +17,7 @@ export interface OutboxDependencies {
   readonly tracer?: Tracer | undefined;
   /** An error with its causes, secrets masked. */
   readonly describe: (error: unknown) => string;
-  /** Told how each attempt ended; may not throw. */
+  /** Called with how each attempt ended. It must not throw. */
   readonly attempted: (channel: string, outcome: "delivered" | "failed" | "dead") => void;
 }
 

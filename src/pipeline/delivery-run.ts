@@ -41,17 +41,17 @@ export class DeliveryRun implements PendingLookup {
   }
 
   /** (c) A completed record makes this a duplicate. */
-  answered(record: StoredRecord | undefined): void {
-    this.#context.runInAsyncScope(this.#goOn, this, record);
+  resolve(record: StoredRecord | undefined): void {
+    this.#context.runInAsyncScope(this.#onLookup, this, record);
   }
 
-  unanswered(error: unknown): void {
+  reject(error: unknown): void {
     this.#context.runInAsyncScope(this.#end, this, faultOutcome(error));
   }
 
-  #goOn(record: StoredRecord | undefined): void {
+  #onLookup(record: StoredRecord | undefined): void {
     try {
-      if (record === undefined) return this.#goOnUnrecorded();
+      if (record === undefined) return this.#startUnrecorded();
       this.#eventType = record.eventType;
       if (mayHaveNewBytes(this.#delivery, record)) return void this.#claimOfDuplicate(record);
       this.#endAsDuplicate(record);
@@ -60,10 +60,10 @@ export class DeliveryRun implements PendingLookup {
     }
   }
 
-  #goOnUnrecorded(): void {
+  #startUnrecorded(): void {
     if (this.#delivery.answer === "after")
       return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => this.#end(outcome));
-    if (this.#ownsBytes) return this.#goOnOwned();
+    if (this.#ownsBytes) return this.#startDispatch();
     void this.#claimBytes();
   }
 
@@ -76,7 +76,7 @@ export class DeliveryRun implements PendingLookup {
       const outcomeOfCopy = isWanted ? await claimBytes(this.#delivery, this.#receiver) : undefined;
       if (outcomeOfCopy !== undefined) return this.#end(outcomeOfCopy);
       this.#ownsBytes = true;
-      this.#goOnOwned();
+      this.#startDispatch();
     } catch (error) {
       this.#end(faultOutcome(error));
     }
@@ -96,7 +96,7 @@ export class DeliveryRun implements PendingLookup {
     this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
   }
 
-  #goOnOwned(): void {
+  #startDispatch(): void {
     this.#startAnswerTimer();
     this.#dispatchLocked();
   }

@@ -21,14 +21,14 @@ export function processCallback(callback: Callback, receiver: Receiver): void {
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
   const verification = scheme.verify(callback);
-  if (!(verification instanceof Promise)) return goOnVerified(callback, verification, span, receiver);
+  if (!(verification instanceof Promise)) return continueVerified(callback, verification, span, receiver);
   // A key has to be fetched.
   verification
-    .then((found) => goOnVerified(callback, found, span, receiver))
+    .then((found) => continueVerified(callback, found, span, receiver))
     .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
 }
 
-function goOnVerified(
+function continueVerified(
   callback: Callback,
   verification: VerificationResult,
   span: TraceSpan | undefined,

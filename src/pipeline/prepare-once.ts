@@ -43,15 +43,15 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
   if (mode === "dry-run") return preparedForDryRun(key, receiver);
   for (;;) {
     const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
-    const claim: PrepareLease = { owner: randomUUID(), endsAt: performance.now() + leaseMs };
+    const lease: PrepareLease = { owner: randomUUID(), endsAt: performance.now() + leaseMs };
     const now = receiver.clock.now();
     const until = new Date(now.getTime() + leaseMs);
-    const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
+    const claimed = await receiver.store.preparations.claim(key, { owner: lease.owner, now, until });
     if (claimed.state === "prepared") {
       receiver.unsavedPreparations.delete(keyText(key));
       return ready(decrypt(claimed.encrypted, key, receiver));
     }
-    if (claimed.state === "claimed") return prepareUnderLease(attempt, claim, receiver);
+    if (claimed.state === "claimed") return prepareUnderLease(attempt, lease, receiver);
     // Another delivery has just completed the event, and deleted its preparation.
     const handled = claimed.state === "completed" ? await completedMeanwhile(attempt, receiver) : undefined;
     if (handled !== undefined) return handled;
@@ -63,22 +63,22 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
 
 async function prepareUnderLease(
   attempt: ValidatedAttempt,
-  claim: PrepareLease,
+  lease: PrepareLease,
   receiver: Receiver,
 ): Promise<Preparation> {
   const { key } = attempt.input;
   let text = receiver.unsavedPreparations.get(keyText(key));
   if (text === undefined) {
     try {
-      text = JSON.stringify((await runPrepare(attempt, claim, receiver)) ?? null);
+      text = JSON.stringify((await runPrepare(attempt, lease, receiver)) ?? null);
     } catch (error) {
       // Work past its time limit goes on: no other delivery may start it before it ends, or the lease does.
-      if (!(error instanceof HandlerTimedOut)) await releaseLease(key, claim, receiver);
+      if (!(error instanceof HandlerTimedOut)) await releaseLease(key, lease, receiver);
       throw error;
     }
   }
   // From here on the outside work has happened, and what it gave must not be lost.
-  const kept = await savePrepared(key, claim, text, encrypt(text, key, receiver), receiver);
+  const kept = await savePrepared(key, lease, text, encrypt(text, key, receiver), receiver);
   if (kept === "saved") return ready(JSON.parse(text));
   if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
   return kept === "lost"
@@ -101,13 +101,13 @@ const UNSAVED = "the result of prepare could not be stored; this process keeps i
 /** Never beyond the lease: past it another delivery may begin the same work. */
 async function runPrepare(
   attempt: ValidatedAttempt,
-  claim: PrepareLease,
+  lease: PrepareLease,
   receiver: Receiver,
 ): Promise<JsonValue | undefined> {
   const { event, input, handler } = attempt;
   const { key, version } = input;
   // Whole milliseconds: sums of the clock's fractions are inexact.
-  const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
+  const left = Math.round(lease.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");
   const { log, tokens } = receiver;
@@ -120,7 +120,7 @@ async function runPrepare(
     });
   } catch (error) {
     if (error instanceof HandlerTimedOut && pending !== undefined)
-      saveLateResult(key, claim, pending, receiver);
+      saveLateResult(key, lease, pending, receiver);
     throw error;
   }
 }
@@ -128,7 +128,7 @@ async function runPrepare(
 /** The result of outside work that ended after its time limit serves the next delivery all the same. A stop waits for it. */
 function saveLateResult(
   key: EventKey,
-  claim: PrepareLease,
+  lease: PrepareLease,
   outside: Promise<JsonValue | undefined>,
   receiver: Receiver,
 ): void {
@@ -139,14 +139,14 @@ function saveLateResult(
     .finally(() => clearTimeout(late))
     .then(async (value) => {
       const text = JSON.stringify(value ?? null);
-      await savePrepared(key, claim, text, encrypt(text, key, receiver), receiver);
+      await savePrepared(key, lease, text, encrypt(text, key, receiver), receiver);
     })
-    .catch(() => releaseLease(key, claim, receiver))
+    .catch(() => releaseLease(key, lease, receiver))
     .finally(ended);
 }
 
-async function releaseLease(key: EventKey, claim: PrepareLease, { store, log }: Receiver): Promise<void> {
-  await store.preparations.release(key, claim.owner).catch((cause: unknown) => {
+async function releaseLease(key: EventKey, lease: PrepareLease, { store, log }: Receiver): Promise<void> {
+  await store.preparations.release(key, lease.owner).catch((cause: unknown) => {
     log.warn(
       { err: cause, event_id: key.eventId },
       "a preparation's lease could not be released; it expires",
@@ -190,7 +190,7 @@ const DROPPED =
   `memory holds ${MAX_UNSAVED} results of prepare that could not be stored; this one, the oldest, is dropped: unless ` +
   "another process has completed the event, its next delivery runs prepare again";
 
-/** A claimed step: its holder, and its end on the scale of `performance.now()`. */
+/** The lease of a prepare step: its owner, and its end on the scale of `performance.now()`. */
 interface PrepareLease {
   readonly owner: string;
   readonly endsAt: number;
@@ -205,7 +205,7 @@ interface PrepareLease {
  */
 export async function savePrepared(
   key: EventKey,
-  claim: PrepareLease,
+  lease: PrepareLease,
   text: string,
   encrypted: Uint8Array,
   receiver: Receiver,
@@ -213,13 +213,13 @@ export async function savePrepared(
   const { store, log, unsavedPreparations } = receiver;
   for (;;) {
     try {
-      if (await store.preparations.save(key, claim.owner, encrypted)) {
+      if (await store.preparations.save(key, lease.owner, encrypted)) {
         unsavedPreparations.delete(keyText(key));
         return "saved";
       }
       return await resultOfOther(key, text, receiver);
     } catch (error) {
-      if (performance.now() < claim.endsAt) {
+      if (performance.now() < lease.endsAt) {
         await sleep(RETRY_PAUSE_MS);
         continue;
       }

@@ -28,7 +28,7 @@ import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 import type { Turns } from "./turns.ts";
 
-/** When a callback is answered: when its event was run, at once, or after so many milliseconds at the latest. */
+/** When a callback gets its response: once its event was run, at once, or after so many milliseconds at the latest. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
 
 /** A configured sender: how its callbacks are recognized, and what they mean. */
@@ -64,7 +64,7 @@ export interface Callback extends SignedRequest {
   readonly end: (result: CallbackResult) => void;
 }
 
-/** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
+/** How a callback ended, and what is known of it by then, for the log and the metrics. */
 export interface CallbackResult {
   readonly outcome: Outcome;
   /** Set where the sender is verified although the result names no event. */
@@ -146,7 +146,7 @@ export interface Receiver {
   readonly runLock: RunLock;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
-  /** Told when an event was accepted that is to be run at once. */
+  /** Called once an event is accepted that is to run at once. */
   readonly acceptedEvents: { onAccepted: () => void };
   /** Results of `prepare` that the database did not take, by event, as JSON. */
   readonly unsavedPreparations: Map<string, string>;

@@ -1,9 +1,9 @@
 export { createReconcilePoller, earliestTime, type ScheduledSource } from "./reconcile-poller.ts";
 export {
   type ReconcileCounts,
+  type ReconcileDependencies,
   type ReconciledEvent,
   type ReconciledSource,
   type ReconcileOutcome,
-  type ReconcileParts,
   reconcileWindow,
 } from "./reconcile-window.ts";

@@ -5,12 +5,12 @@ import { ApiError } from "../sources/index.ts";
 import type { ReconcileProgress } from "../store/index.ts";
 import {
   type ReconcileCounts,
-  type ReconcileParts,
+  type ReconcileDependencies,
   type ReconcileResult,
   reconcileWindow,
 } from "./reconcile-window.ts";
 
-/** A run renews it; no single request with its tries and pauses takes as long. */
+/** A run renews its lease; no single request with its tries and pauses takes this long. */
 const LEASE_MS = 600_000;
 const RENEW_MS = 60_000;
 /** A platform may list an event a while after its time, and clocks differ. */
@@ -21,16 +21,16 @@ const SETTLE_MS = 300_000;
 const FIRST_LOOK_MS = 1_000;
 const LONGEST_REST_AFTER_FAILURE_MS = 300_000;
 const REST_BETWEEN_PARTS_MS = 60_000;
-/** Of one run; the next one goes on there. */
+/** A run reads at most so many pages; the next one continues there. */
 const MAX_PAGES = 50;
 const DAY_MS = 86_400_000;
 
-export interface ScheduledSource extends ReconcileParts {
-  /** Told how each run ended. It throws nothing. */
+export interface ScheduledSource extends ReconcileDependencies {
+  /** Called with how each run ended. It must not throw. */
   readonly ended: (outcome: "completed" | "partial" | "failed") => void;
-  /** How long records stay; null: for ever. An older event cannot be told from a duplicate. */
+  /** How many days records are kept; null for ever. Whether an older event is a duplicate cannot be known. */
   readonly recordDays: number | null;
-  /** Told that there are accepted events. */
+  /** Called once events are accepted, so that they run at once. */
   readonly wake: () => void;
 }
 
@@ -60,8 +60,8 @@ export function createReconcilePoller(sources: readonly ScheduledSource[]): Poll
 }
 
 /** The end of the lease is when the next run is due: one row says both for all processes. */
-async function runWhenDue(parts: ScheduledSource, signal: AbortSignal): Promise<void> {
-  const { source, store, clock } = parts;
+async function runWhenDue(deps: ScheduledSource, signal: AbortSignal): Promise<void> {
+  const { source, store, clock } = deps;
   const { everyMs } = source.api;
   if (everyMs === undefined || signal.aborted) return;
   const owner = randomUUID();
@@ -70,23 +70,23 @@ async function runWhenDue(parts: ScheduledSource, signal: AbortSignal): Promise<
   if (!(await store.reconciliations.lease(source.name, lease, Math.max(LEASE_MS, everyMs)))) return;
   let restMs = Math.min(everyMs, LONGEST_REST_AFTER_FAILURE_MS);
   try {
-    const { next } = await runOnce(parts, owner, signal);
+    const { next } = await runOnce(deps, owner, signal);
     restMs = next === undefined ? everyMs : REST_BETWEEN_PARTS_MS;
-    parts.ended(next === undefined ? "completed" : "partial");
+    deps.ended(next === undefined ? "completed" : "partial");
   } catch (error) {
-    if (!signal.aborted) reportFailure(parts, error);
+    if (!signal.aborted) reportFailure(deps, error);
     else restMs = 0;
   }
-  // From its beginning on, so that a long run delays no other.
+  // Counted from the start of this run, so that a long one does not delay the next.
   const nextRunAt = new Date(now.getTime() + restMs);
-  await store.reconciliations.end(source.name, owner, nextRunAt);
+  await store.reconciliations.setLeaseEnd(source.name, owner, nextRunAt);
 }
 
-async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSignal): Promise<ReconcileResult> {
-  const { source, store, clock } = parts;
+async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal): Promise<ReconcileResult> {
+  const { source, store, clock } = deps;
   const { reconciliations } = store;
   const progress = await reconciliations.progress(source.name);
-  const { from, to, cursor, failed } = progress.open ?? openWindow(progress, parts);
+  const { from, to, cursor, failed } = progress.open ?? openWindow(progress, deps);
   const failedSoFar = ({ failed: more }: ReconcileCounts) => failed + more;
   const save = (open: ReconcileProgress["open"]) =>
     reconciliations.saveProgress(source.name, {
@@ -104,7 +104,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
       const time = clock.now().getTime();
       if (time - renewedAt < RENEW_MS) return;
       renewedAt = time;
-      if (!(await reconciliations.end(source.name, owner, new Date(time + LEASE_MS))))
+      if (!(await reconciliations.setLeaseEnd(source.name, owner, new Date(time + LEASE_MS))))
         throw new Error("another process has taken over this reconciliation");
     },
     afterPage: (counts: ReconcileCounts, next: string) =>
@@ -112,7 +112,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
   };
   let result: ReconcileResult;
   try {
-    result = await reconcileWindow(run, parts);
+    result = await reconcileWindow(run, deps);
   } catch (error) {
     // The platform may have forgotten a cursor of an earlier run: the next run begins with its whole window.
     if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500)
@@ -120,7 +120,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
     throw error;
   }
   const { counts, next } = result;
-  if (counts.accepted > 0) parts.wake();
+  if (counts.accepted > 0) deps.wake();
   if (next === undefined) {
     const { since = from } = progress;
     const isWhole = failedSoFar(counts) === 0;
@@ -130,7 +130,7 @@ async function runOnce(parts: ScheduledSource, owner: string, signal: AbortSigna
       ...(isWhole && { through: to }),
     });
   }
-  report(parts, { from, to, ...counts, complete: next === undefined });
+  report(deps, { from, to, ...counts, complete: next === undefined });
   return result;
 }
 
@@ -141,8 +141,8 @@ interface ReportedWindow {
 }
 
 /** From the end of the last complete run, with an overlap, as far as the platform and our own records go back. */
-function openWindow({ since, through }: ReconcileProgress, parts: ScheduledSource) {
-  const { source, clock, recordDays, log } = parts;
+function openWindow({ since, through }: ReconcileProgress, deps: ScheduledSource) {
+  const { source, clock, recordDays, log } = deps;
   const now = clock.now().getTime();
   const to = now - SETTLE_MS;
   const earliest = earliestTime(source, recordDays, now);
@@ -162,7 +162,7 @@ const isoTime = (ms: number) => new Date(ms).toISOString();
 
 /** The earliest time that can be looked at; milliseconds since the epoch. */
 export function earliestTime(
-  { api, contract }: ReconcileParts["source"],
+  { api, contract }: ReconcileDependencies["source"],
   recordDays: number | null,
   now: number,
 ): number {
@@ -182,10 +182,10 @@ function report({ source, log }: ScheduledSource, counts: ReconcileCounts & Repo
   else log.info(fields, "the reconciliation found no missing event");
 }
 
-function reportFailure(parts: ScheduledSource, error: unknown): void {
-  parts.ended("failed");
-  parts.log.error(
-    { source: parts.source.name, err: error },
+function reportFailure(deps: ScheduledSource, error: unknown): void {
+  deps.ended("failed");
+  deps.log.error(
+    { source: deps.source.name, err: error },
     "the reconciliation did not finish; it is retried soon",
   );
 }

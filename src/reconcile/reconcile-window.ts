@@ -33,7 +33,7 @@ export type ReconcileOutcome =
   | "already_received"
   /** No handler takes its type. */
   | "ignored"
-  /** It could not be read; the next run tries it again. */
+  /** It cannot be accepted; the next run tries again. */
   | "failed";
 
 export interface ReconciledEvent {
@@ -43,7 +43,7 @@ export interface ReconciledEvent {
   readonly outcome: ReconcileOutcome;
   /** Why it failed. */
   readonly reason?: string;
-  /** Of an accepted event. */
+  /** What an accepted event was read from. */
   readonly callback?: MissedCallback;
 }
 
@@ -56,14 +56,14 @@ export interface ReconciledSource {
   readonly api: Reconciliation;
 }
 
-export interface ReconcileParts {
+export interface ReconcileDependencies {
   readonly source: ReconciledSource;
   readonly store: Store;
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of each event; of an accepted one after it is durable. It throws nothing. */
+  /** Called for each event, and for an accepted one once it is durable. It must not throw. */
   readonly onEvent: (event: ReconciledEvent) => void;
 }
 
@@ -74,9 +74,9 @@ export interface ReconcileRun {
   readonly maxPages: number;
   readonly signal: AbortSignal;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** After each event, so that a lease can be renewed. */
+  /** Called after each event, so that a lease can be renewed. */
   readonly afterEvent?: () => Promise<void>;
-  /** After each page but the last, with what was counted and where the next one begins. */
+  /** Called after each page but the last, with the counts so far and the cursor of the next page. */
   readonly afterPage?: (counts: ReconcileCounts, cursor: string) => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export type ReconcileCounts = Readonly<Record<ReconcileOutcome, number>>;
 
 export interface ReconcileResult {
   readonly counts: ReconcileCounts;
-  /** Where to go on, after as many pages as a run may read. */
+  /** The cursor to continue at, where the run has read as many pages as it may; undefined at the end. */
   readonly next: string | undefined;
 }
 
@@ -93,17 +93,20 @@ export interface ReconcileResult {
  * here, or still listed there: a run that is interrupted is repeated and loses nothing.
  * @throws ApiError, StoreError or the reason of the signal; what was accepted by then stays
  */
-export async function reconcileWindow(run: ReconcileRun, parts: ReconcileParts): Promise<ReconcileResult> {
+export async function reconcileWindow(
+  run: ReconcileRun,
+  deps: ReconcileDependencies,
+): Promise<ReconcileResult> {
   const { window, maxPages, signal, pause, cursor } = run;
   const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
   let pages = 0;
-  for await (const { events, next } of parts.source.api.list(window, { cursor, signal, pause })) {
+  for await (const { events, next } of deps.source.api.list(window, { cursor, signal, pause })) {
     pages += 1;
     for (const event of events) {
       signal.throwIfAborted();
-      const ended = await reconcileEvent(event, run.isDryRun ?? false, parts);
+      const ended = await reconcileEvent(event, run.isDryRun ?? false, deps);
       counts[ended.outcome] += 1;
-      parts.onEvent(ended);
+      deps.onEvent(ended);
       await run.afterEvent?.();
     }
     if (next === undefined) break;
@@ -116,34 +119,34 @@ export async function reconcileWindow(run: ReconcileRun, parts: ReconcileParts):
 async function reconcileEvent(
   listed: ListedEvent,
   isDryRun: boolean,
-  parts: ReconcileParts,
+  deps: ReconcileDependencies,
 ): Promise<ReconciledEvent> {
   const { id, type, at } = listed;
-  const { source } = parts;
+  const { source } = deps;
   const ended = (outcome: ReconcileOutcome, more: object = {}) => ({ id, type, at, outcome, ...more });
   const failed = (reason: string) => ended("failed", { reason });
   if (id === "" || type === "") return failed("the platform lists it without an id or a type");
-  const version = versionOf(type, parts);
+  const version = versionOf(type, deps);
   if (version === undefined) return ended("ignored");
   const key = { source: source.name, eventId: id };
-  if (await isKnown(key, parts.store)) return ended("already_received");
+  if (await isKnown(key, deps.store)) return ended("already_received");
   const callback = await fetchCallback(listed);
   if (typeof callback === "string") return failed(callback);
   const content = readMissed(callback, listed, source);
   if (typeof content === "string") return failed(content);
   if (isDryRun) return ended("missing");
-  await warnOfOtherBytes(callback, key, parts);
+  await warnOfOtherBytes(callback, key, deps);
   const { isIdSigned } = source.contract;
-  const now = parts.clock.now();
-  if (!isIdSigned && (await parts.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
+  const now = deps.clock.now();
+  if (!isIdSigned && (await deps.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
     return ended("already_received");
   const bodySha256 = isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
   const event = { key, version, content: { body: content.body, bodySha256 } };
-  await acceptEvent(event, type, now, parts);
+  await acceptEvent(event, type, now, deps);
   return ended("accepted", { callback });
 }
 
-function versionOf(type: string, { registry, source }: ReconcileParts): Version | undefined {
+function versionOf(type: string, { registry, source }: ReconcileDependencies): Version | undefined {
   return VERSIONS.find((version) => registry.find(source.name, version, type) !== undefined);
 }
 
@@ -189,7 +192,7 @@ function requestOf(callback: MissedCallback, { path }: ReconciledSource): Signed
 async function warnOfOtherBytes(
   callback: MissedCallback,
   { source: name, eventId }: EventKey,
-  { source, log }: ReconcileParts,
+  { source, log }: ReconcileDependencies,
 ): Promise<void> {
   if (source.contract.isIdSigned) return;
   try {

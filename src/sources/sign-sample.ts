@@ -3,7 +3,7 @@ import { isRefused, type JsonObject } from "../domain/index.ts";
 import type { SampleRequest } from "./contract/sample.ts";
 import type { SourceDefinition } from "./source-definition.ts";
 
-/** Why no callback of a source can be made here; the message says what to do. */
+/** Why no sample of a source's callback can be made here; the message says what to do. */
 export class SampleError extends Error {
   override readonly name = "SampleError";
 }
@@ -32,8 +32,8 @@ export interface SignedSample {
 }
 
 /**
- * A callback with an event of the type, in the platform's shape and signed as the platform signs.
- * @throws SampleError where only the platform can make it
+ * A sample of a callback with an event of the type, in the platform's shape and signed as the platform signs.
+ * @throws SampleError where only the platform can make one
  */
 export function signSample(definition: SourceDefinition, request: SignedSampleRequest): SignedSample {
   const { sign, facts } = definition;
@@ -43,7 +43,9 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
     );
   const { now, time = now, url, origin, raw, headers: given = {} } = request;
   const target = `${url.pathname}${url.search}`;
-  const sample = made(definition, { ...request, newId: newId(), now: time });
+  const sample = orSampleError(request.source, () =>
+    definition.sample({ ...request, newId: newId(), now: time }),
+  );
   const body = raw ?? sample.body;
   const unsigned = withHeaders(sample.headers, given);
   const signature = orSampleError(request.source, () =>
@@ -57,15 +59,9 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
   };
 }
 
-/** As the ids of many platforms are: without a character that a template could separate by. */
+/** Like the ids of many platforms: no character in it separates the parts of a template. */
 function newId(): string {
   return `evt_${randomUUID().replaceAll("-", "")}`;
-}
-
-function made({ sample, facts }: SourceDefinition, request: SignedSampleRequest & SampleRequest) {
-  if (sample === undefined)
-    throw new SampleError(`${request.source}: there is no sample of a callback of ${facts.title}`);
-  return orSampleError(request.source, () => sample(request));
 }
 
 /** Presets throw a TypeError for what they cannot make: a signed header that no sample has, a body in another format. */
@@ -74,11 +70,11 @@ function orSampleError<Result>(source: string, make: () => Result): Result {
     return make();
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
-    throw new SampleError(`${source}: no callback can be made up: ${cause.message}`, { cause });
+    throw new SampleError(`${source}: no sample can be made: ${cause.message}`, { cause });
   }
 }
 
-/** The latter win, in any case of letters. */
+/** The latter win; the case of names does not count. */
 function withHeaders(
   headers: Readonly<Record<string, string>>,
   over: Readonly<Record<string, string>>,
@@ -88,7 +84,7 @@ function withHeaders(
   return { ...Object.fromEntries(kept), ...over };
 }
 
-/** What the source will read: an event of another type would be a surprise. */
+/** The event as the source will read it. @throws SampleError where that is no event, or one of another type */
 function eventIn(
   definition: SourceDefinition,
   { source, type, now, origin }: SignedSampleRequest,
@@ -104,11 +100,11 @@ function eventIn(
   const { title } = definition.facts;
   if (isRefused(read))
     throw new SampleError(
-      `${source}: no callback of ${title} with an event of the type ${JSON.stringify(type)} can be made up: ${read.message}`,
+      `${source}: no sample of ${title} with an event of the type ${JSON.stringify(type)} can be made: ${read.message}`,
     );
   if (read.kind === "handshake")
     throw new SampleError(
-      `${source}: ${title} asks with ${JSON.stringify(type)} whether the address is yours: no event`,
+      `${source}: ${title} asks with ${JSON.stringify(type)} whether the address is yours; name the type of an event`,
     );
   const [event] = read.kind === "event" ? [read.event] : read.events;
   const found = event?.typeOf();

@@ -50,7 +50,7 @@ export interface PlatformFacts {
   readonly maxBodyBytes?: number;
 }
 
-/** What a source's address and bounds are, whatever its platform. */
+/** The options that every source has, whatever its platform. */
 export interface SourceSettings {
   /**
    * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such as
@@ -81,7 +81,7 @@ export interface SourceSettings {
   readonly ignore?: readonly string[];
   /**
    * Whether an event is wanted; asked after the types, and before any handler. It must be quick, change nothing and
-   * return a boolean. An exception is a 500, so that the platform sends the event again.
+   * return a boolean. An exception returns 500, so that the platform sends the event again.
    */
   readonly filter?: EventFilter;
 }
@@ -113,6 +113,6 @@ export interface SourceDefinition {
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
   /** How events are found that never arrived; left out where that was not asked for, or the platform lists none. */
   readonly reconcile?: Reconciliation;
-  /** A made-up callback in the platform's shape, unsigned. @throws TypeError where there is none */
-  readonly sample?: (request: SampleRequest) => SampleCallback;
+  /** A sample of a callback in the platform's shape, unsigned. @throws TypeError where none can be made */
+  readonly sample: (request: SampleRequest) => SampleCallback;
 }

@@ -6,13 +6,13 @@ import { StoreError, type StoreErrorReason } from "./store-errors.ts";
 /** A delivery that asks for its event's record: completed and durable, or undefined where the event has none. */
 export type PendingLookup = BatchedRequest<StoredRecord | undefined>;
 
-/** A request that shares a statement with others. Exactly one of `answered` and `unanswered` is called, once. */
+/** A request that shares a statement with others. Exactly one of `resolve` and `reject` is called, once. */
 export interface BatchedRequest<Answer> {
   readonly key: EventKey;
   readonly deadline: Deadline;
-  answered(answer: Answer): void;
+  resolve(answer: Answer): void;
   /** @param error a StoreError at the deadline, or an error that does not pass */
-  unanswered(error: unknown): void;
+  reject(error: unknown): void;
 }
 
 export interface BatchRules<Request, Answer> {
@@ -20,7 +20,7 @@ export interface BatchRules<Request, Answer> {
   readonly run: (requests: readonly Request[], deadline: Deadline) => Promise<readonly Answer[]>;
   readonly maxConcurrentBatches: number;
   /** Whether a batch takes one request of an event at most; the next one waits for the next batch. */
-  readonly isOneAnEvent?: boolean;
+  readonly isOnePerEvent?: boolean;
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
 }
 
@@ -54,10 +54,8 @@ export class Batches<Request extends BatchedRequest<Answer>, Answer> {
     this.#schedule();
   }
 
-  ask(request: Omit<Request, "answered" | "unanswered">): Promise<Answer> {
-    return new Promise((answered, unanswered) =>
-      this.add({ ...request, answered, unanswered } as unknown as Request),
-    );
+  ask(request: Omit<Request, "resolve" | "reject">): Promise<Answer> {
+    return new Promise((resolve, reject) => this.add({ ...request, resolve, reject } as unknown as Request));
   }
 
   #schedule(): void {
@@ -67,13 +65,13 @@ export class Batches<Request extends BatchedRequest<Answer>, Answer> {
     setImmediate(() => {
       this.#isScheduled = false;
       void this.#run(
-        this.#rules.isOneAnEvent ? this.#takeOneAnEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE),
+        this.#rules.isOnePerEvent ? this.#takeOnePerEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE),
       );
       this.#schedule();
     });
   }
 
-  #takeOneAnEvent(): Request[] {
+  #takeOnePerEvent(): Request[] {
     const taken = new Map<string, Request>();
     this.#waiting = this.#waiting.filter((request) => {
       const name = keyText(request.key);
@@ -96,10 +94,10 @@ export class Batches<Request extends BatchedRequest<Answer>, Answer> {
       const answers = await retryUntil(latest, () => run(batch, latest), transientReason);
       watch.end();
       for (const [index, request] of batch.entries())
-        if (watch.isOpen(request)) request.answered(answers[index] as Answer);
+        if (watch.isOpen(request)) request.resolve(answers[index] as Answer);
     } catch (error) {
       watch.end();
-      for (const request of batch) if (watch.isOpen(request)) request.unanswered(error);
+      for (const request of batch) if (watch.isOpen(request)) request.reject(error);
     }
   }
 }
@@ -151,7 +149,7 @@ class BatchWatch<Request extends BatchedRequest<never>> {
     if (this.#overdue.size < this.#batch.length || !this.#isReleased)
       this.#timer = setTimeout(() => this.#check(), this.#untilNext());
     for (const request of late) {
-      request.unanswered(new StoreError("unavailable", NOT_ANSWERED, new Error("it is slow, or away")));
+      request.reject(new StoreError("unavailable", NOT_ANSWERED, new Error("it is slow, or away")));
     }
   }
 }

@@ -13,7 +13,7 @@ interface PendingClaim extends BatchedRequest<PreparationStatus> {
   readonly lease: Lease;
 }
 
-/** Answered with whether the lease was still the owner's. */
+/** Resolves to whether the lease was still the owner's. */
 interface PendingResult extends BatchedRequest<boolean> {
   readonly owner: string;
   readonly encrypted: Uint8Array;
@@ -36,7 +36,7 @@ export class Preparations extends Area {
 
   constructor(database: Database) {
     super(database);
-    const rules = { ...WRITING_BATCHES, isOneAnEvent: true };
+    const rules = { ...WRITING_BATCHES, isOnePerEvent: true };
     this.claims = new Batches({ ...rules, run: (claims) => this.claimAll(claims) });
     this.results = new Batches({ ...rules, run: (results) => this.saveAll(results) });
   }

@@ -13,9 +13,9 @@ export interface ReconcileProgress {
   readonly open?: {
     readonly from: string;
     readonly to: string;
-    /** Where its next page begins. */
+    /** The platform's cursor of the next page. */
     readonly cursor: string;
-    /** How many of its events could not be taken. */
+    /** How many of its events could not be accepted. */
     readonly failed: number;
   };
 }
@@ -35,7 +35,11 @@ export class Reconciliations extends Area {
     return writeSetting(this.database.write, progressName(source), JSON.stringify(progress));
   }
 
-  /** Takes the source's lease where it is free. One that ends later than the present clock can have set it is free, too. */
+  /**
+   * Takes the source's lease where it is free. A lease that ends later than the present clock can have set it counts as
+   * free.
+   * @param longestMs the longest time from the start of a lease to its end
+   */
   async lease(source: string, { owner, now, until }: Lease, longestMs: number): Promise<boolean> {
     const name = leaseName(source);
     const endsAt = sql`CAST(substr(oncehook_settings.value, 1, ${sql.lit(TIME_DIGITS)}) AS bigint)`;
@@ -43,12 +47,12 @@ export class Reconciliations extends Area {
     const take = () => this.write`${insert("oncehook_settings", { name, value: leaseText(until, owner) })}
       ON CONFLICT (name) DO UPDATE SET value = excluded.value
       WHERE ${endsAt} <= ${now.getTime()} OR ${endsAt} > ${latest}`;
-    const { changes } = await takeLease(this.database, take, () => this.end(source, owner, now));
+    const { changes } = await takeLease(this.database, take, () => this.setLeaseEnd(source, owner, now));
     return changes > 0;
   }
 
-  /** Makes a lease that this owner holds end then. @returns false where it was lost */
-  async end(source: string, owner: string, until: Date): Promise<boolean> {
+  /** Renews the lease of this owner, or ends it at a time. @returns false where another owner has it */
+  async setLeaseEnd(source: string, owner: string, until: Date): Promise<boolean> {
     const { changes } = await this.write`UPDATE oncehook_settings SET value = ${leaseText(until, owner)}
       WHERE ${equal({ name: leaseName(source) })} AND value LIKE ${`%${owner}`}`;
     return changes > 0;

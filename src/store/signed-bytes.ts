@@ -2,7 +2,7 @@ import type { EventKey } from "../domain/index.ts";
 import { BATCH_TIMEOUT_MS, type BatchedRequest, Batches, WRITING_BATCHES } from "./batches.ts";
 import { Area, type Database, rowList } from "./database.ts";
 
-/** Answered with the id of the event that owns the bytes. */
+/** Resolves to the id of the event that owns the bytes. */
 interface PendingClaim extends BatchedRequest<string> {
   readonly sha256: string;
   readonly now: Date;
@@ -31,22 +31,25 @@ export class SignedBytes extends Area {
   /**
    * Makes these bytes the event's, unless they are another one's. It commits by itself, with the claims of one turn of
    * the event loop: before any outside work, and before the platform has its response.
+   * @param sha256 of what was signed, lowercase hex
    * @returns the id of the event that owns them
+   * @throws StoreError where the database did not take the claim within 10 s
    */
   claim(key: EventKey, sha256: string, now: Date): Promise<string> {
     return this.claims.ask({ key, sha256, now, deadline: performance.now() + BATCH_TIMEOUT_MS });
   }
 
-  /** Nearly all bytes are new: what was there is read only where one is not. */
+  /** Nearly all bytes are new: the rows that were there are read only where some are not. */
   private async claimAll(claims: readonly PendingClaim[]): Promise<string[]> {
     const owners = new Map<string, string>();
     for (;;) {
-      const open = claims.filter((claim) => !owners.has(bytesOf(claim)));
-      if (open.length === 0) return claims.map((claim) => owners.get(bytesOf(claim)) as string);
-      for (const row of await this.insertAll(open)) owners.set(nameOf(row), row.eventId);
-      const taken = open.filter((claim) => !owners.has(bytesOf(claim)));
-      // One that is not found has been deleted meanwhile.
-      if (taken.length > 0) for (const row of await this.readAll(taken)) owners.set(nameOf(row), row.eventId);
+      const open = claims.filter((claim) => !owners.has(nameOfClaim(claim)));
+      if (open.length === 0) return claims.map((claim) => owners.get(nameOfClaim(claim)) as string);
+      for (const row of await this.insertAll(open)) owners.set(nameOfRow(row), row.eventId);
+      const taken = open.filter((claim) => !owners.has(nameOfClaim(claim)));
+      // A row that is not found was deleted meanwhile: its bytes are claimed again.
+      if (taken.length > 0)
+        for (const row of await this.readAll(taken)) owners.set(nameOfRow(row), row.eventId);
     }
   }
 
@@ -75,5 +78,6 @@ export class SignedBytes extends Area {
   }
 }
 
-const nameOf = ({ source, sha256 }: Pick<ClaimedRow, "source" | "sha256">) => `${source}\n${sha256}`;
-const bytesOf = ({ key, sha256 }: PendingClaim) => nameOf({ source: key.source, sha256 });
+/** Bytes belong to an event within one source. */
+const nameOfRow = ({ source, sha256 }: Pick<ClaimedRow, "source" | "sha256">) => `${source}\n${sha256}`;
+const nameOfClaim = ({ key, sha256 }: PendingClaim) => nameOfRow({ source: key.source, sha256 });

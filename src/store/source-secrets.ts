@@ -15,7 +15,7 @@ const MAX_SECRETS = 16;
 /** Open until the first secret is known, and then closed for good. */
 const UNTIL_ONE_IS_KNOWN = "9999-12-31T00:00:00.000Z";
 
-const windowOf = (source: string) => `learning:${source}`;
+const windowSetting = (source: string) => `learning:${source}`;
 
 /** Anybody can send the handshake that brings a secret: one is kept only while its source's window is open. */
 export class SourceSecrets extends Area {
@@ -27,7 +27,7 @@ export class SourceSecrets extends Area {
 
   /** Opens the window of a source that has no secret, until it has one. */
   async openUntilKnown(source: string): Promise<void> {
-    const window = { name: windowOf(source), value: UNTIL_ONE_IS_KNOWN };
+    const window = { name: windowSetting(source), value: UNTIL_ONE_IS_KNOWN };
     await this
       .write`${insert("oncehook_settings", window)} ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   }
@@ -35,14 +35,14 @@ export class SourceSecrets extends Area {
   /** Closes that window: the source's configuration has a secret. */
   async closeUntilKnown(source: string): Promise<void> {
     await this.write`DELETE FROM oncehook_settings
-      WHERE name = ${windowOf(source)} AND value = ${UNTIL_ONE_IS_KNOWN}`;
+      WHERE name = ${windowSetting(source)} AND value = ${UNTIL_ONE_IS_KNOWN}`;
   }
 
   /** Opens the window for one secret until a time, whatever is known. @param forgets deletes those that were learnt */
   async open(source: string, until: Date, { forgets = false } = {}): Promise<void> {
     await this.database.transact(async (query) => {
       if (forgets) await run(query, sql`DELETE FROM oncehook_source_secrets WHERE source = ${source}`);
-      await writeSetting(query, windowOf(source), until.toISOString());
+      await writeSetting(query, windowSetting(source), until.toISOString());
     });
   }
 
@@ -50,14 +50,14 @@ export class SourceSecrets extends Area {
   async keep({ source, fingerprint, encrypted }: StoredSourceSecret, now: Date): Promise<boolean> {
     // A stranger's costs no transaction.
     const isOpen = await this.read`SELECT name FROM oncehook_settings
-      WHERE name = ${windowOf(source)} AND value > ${now.toISOString()}`;
+      WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}`;
     if (isOpen.length === 0) return false;
     return this.database.transact(async (query) => {
       const own = sql`SELECT fingerprint FROM oncehook_source_secrets WHERE source = ${source}`;
       // The row's lock lets one process at a time through.
       const { changes } = await run(
         query,
-        sql`DELETE FROM oncehook_settings WHERE name = ${windowOf(source)} AND value > ${now.toISOString()}
+        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}
           AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${own}))`,
       );
       if (changes === 0) return false;

@@ -7,14 +7,14 @@ const hashOf = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0
 const of = (eventId: string, source = "code") => ({ source, eventId });
 
 describe.each(DIALECTS)("signed bytes on %s", (dialect) => {
-  it("of many events that bring the same bytes at once, one owns them", () =>
+  it("one of many events that bring the same bytes at once owns them", () =>
     withStore(dialect, async ({ signedBytes }) => {
       const owners = await Promise.all(MANY.map((id) => signedBytes.claim(of(id), hashOf("one"), NOW)));
       expect(new Set(owners).size).toBe(1);
       expect(MANY).toContain(owners[0]);
     }));
 
-  it("of many events that come together, each owns its own bytes", () =>
+  it("each of many events that come together owns its own bytes", () =>
     withStore(dialect, async ({ signedBytes }) => {
       const owners = await Promise.all(MANY.map((id) => signedBytes.claim(of(id), hashOf(id), NOW)));
       expect(owners).toEqual(MANY);

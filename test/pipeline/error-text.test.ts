@@ -59,7 +59,7 @@ describe("the text of an error", () => {
 });
 
 describe("the log", () => {
-  it.each(UNREADABLE)("takes %s", (_title, thrown) => {
+  it.each(UNREADABLE)("the log takes %s", (_title, thrown) => {
     const { logger, lines } = capturedLog(testConfig({ dialect: "sqlite", url: "sqlite:unused" }));
     logger.error({ err: thrown }, "it failed");
     logger.error({ err: thrown });

@@ -26,7 +26,7 @@ describe("the lock of an event", () => {
     expect([await running, await next]).toEqual([success({ run: 1 }), success({ run: 3 })]);
   });
 
-  it("lets the deliveries run one by one, also one that arrives after the first has ended", async () => {
+  it("the lock of an event lets the deliveries run one by one, also one that arrives after the first has ended", async () => {
     const lock = new EventLock();
     const order: string[] = [];
     const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
@@ -75,7 +75,7 @@ describe("the lock of an event", () => {
     ]);
   });
 
-  it("leaves no timer behind for a delivery that has waited", async () => {
+  it("the lock of an event leaves no timer behind for a delivery that has waited", async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const lock = new EventLock();
     const before = timers();

@@ -16,7 +16,7 @@ const isUsable = (id: unknown): id is string =>
   ![...id].some((letter) => /\p{Cc}/u.test(letter));
 
 describe("identification", () => {
-  it("never throws and never takes anything for an event without a usable id", () => {
+  it("identification never throws and never takes anything for an event without a usable id", () => {
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array(), fc.json().map(bytes)), (body) => {
         // No document of these generators has an event_id that could be used.
@@ -41,7 +41,7 @@ describe("identification", () => {
     expect(found).toMatchObject({ code: "event_id_invalid" });
   });
 
-  it("keeps the id byte for byte", () => {
+  it("identification keeps the id byte for byte", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), (id) => {
         const result = identify(bytes(JSON.stringify({ event_id: id })));
@@ -52,7 +52,7 @@ describe("identification", () => {
     );
   });
 
-  it("gives each document of JSONTestSuite the verdict it should have", () => {
+  it("identification gives each document of JSONTestSuite the verdict it should have", () => {
     const verdicts = new Map<string, number>();
     for (const { name, body } of suite()) {
       const result = identify(body);
@@ -68,7 +68,7 @@ describe("identification", () => {
     expect(verdicts.get("n")).toBeGreaterThan(150);
   });
 
-  it("keeps each of the Big List of Naughty Strings as it is, or refuses it", () => {
+  it("identification keeps each of the Big List of Naughty Strings as it is, or refuses it", () => {
     expect(naughtyStrings().filter(isUsable).length).toBeGreaterThan(400);
     for (const text of naughtyStrings()) {
       const result = identify(bytes(JSON.stringify({ event_id: text })));

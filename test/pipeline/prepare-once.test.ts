@@ -99,7 +99,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
-  it("drops the unsaved result of an event that another process has completed", () =>
+  it("the prepare step drops the unsaved result of an event that another process has completed", () =>
     withStore(dialect, async (store) => {
       const { receiver, deliver } = rooms(store);
       receiver.unsavedPreparations.set(keyText(KEY), '{"token":"kept"}');
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
-  it("drops its unsaved result for the one that another process has stored", () =>
+  it("the prepare step drops its unsaved result for the one that another process has stored", () =>
     withStore(dialect, async (store) => {
       const { counted, receiver, run } = rooms(store);
       receiver.unsavedPreparations.set(keyText(KEY), '{"token":"kept"}');
@@ -128,7 +128,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(counted.prepared).toBe(0);
     }));
 
-  it("takes no result that was stored for another event", () =>
+  it("the prepare step takes no result that was stored for another event", () =>
     withStore(dialect, async (store) => {
       const { receiver, run } = rooms(store);
       const now = new Date();
@@ -171,7 +171,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       ).toBe("claimed");
     }));
 
-  it("ends before its lease does when the claim took long, with time left to store its result", () =>
+  it("the prepare step ends before its lease does when the claim took long, with time left to store its result", () =>
     withStore(dialect, async (store) => {
       const gate = Promise.withResolvers<void>();
       const { counted, outcome } = await runAfterClaim(store, LEASE_MS - STORING_MS - 30, gate.promise);
@@ -191,16 +191,16 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
 });
 
 describe.each(DIALECTS)("a delivery that waits for another of its event on %s", (dialect) => {
-  it("looks its event up again, and is a duplicate whatever its type", () =>
+  it("a delivery that waits for another of its event looks its event up again, and is a duplicate whatever its type", () =>
     withStore(dialect, async (store) => {
       let lookedUp = 0;
       const lookUp: Store["lookUp"] = (lookup) => {
-        const answered: PendingLookup["answered"] = (record) => {
-          lookup.answered(record);
+        const resolve: PendingLookup["resolve"] = (record) => {
+          lookup.resolve(record);
           lookedUp += 1;
         };
         const { key, deadline } = lookup;
-        store.lookUp({ key, deadline, answered, unanswered: (error) => lookup.unanswered(error) });
+        store.lookUp({ key, deadline, resolve, reject: (error) => lookup.reject(error) });
       };
       const gate = Promise.withResolvers<void>();
       const { counted, deliver } = rooms({ ...store, lookUp }, gate.promise);

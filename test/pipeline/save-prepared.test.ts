@@ -34,7 +34,7 @@ async function claim(store: Store, owner: string, ms: number): Promise<{ owner: 
   return { owner, endsAt: performance.now() + ms };
 }
 
-describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
+describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
   it("a prepared result is stored although the database first refuses it", () =>
     withStore(dialect, async (store) => {
       const held = await claim(store, "a", 5_000);
@@ -43,7 +43,7 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       expect(Buffer.from((await store.preparations.get(key))!)).toEqual(encrypted);
     }));
 
-  it("waits in this process when the database stays away for as long as the lease", () =>
+  it("what prepare gave waits in this process when the database stays away for as long as the lease", () =>
     withStore(dialect, async (store) => {
       const held = await claim(store, "a", 250);
       const receiver = unreliable(store, { times: 99 }) as Receiver;
@@ -51,7 +51,7 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       expect([...receiver.unsavedPreparations.values()]).toEqual(['{"token":1}']);
     }));
 
-  it("gives way to what another delivery has stored, and says when that has stored nothing yet", () =>
+  it("what prepare gave gives way to what another delivery has stored, and says when that has stored nothing yet", () =>
     withStore(dialect, async (store) => {
       const receiver = unreliable(store, { times: 0 }) as Receiver;
       await claim(store, "other", 5_000);
@@ -63,7 +63,7 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       );
     }));
 
-  it("leaves memory once another delivery's result is stored", () =>
+  it("what prepare gave leaves memory once another delivery's result is stored", () =>
     withStore(dialect, async (store) => {
       const receiver = unreliable(store, { times: 0 }) as Receiver;
       receiver.unsavedPreparations.set(keyText(key), "{}");
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
-  it("stays in memory while another delivery holds the lease, until the event has its record", () =>
+  it("what prepare gave stays in memory while another delivery holds the lease, until the event has its record", () =>
     withStore(dialect, async (store) => {
       const receiver = unreliable(store, { times: 0 }) as Receiver;
       const late = { owner: "late", endsAt: 0 };
@@ -85,7 +85,7 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
-  it("takes the place of the oldest unsaved result when memory holds a thousand, and the log names that one", () =>
+  it("what prepare gave takes the place of the oldest unsaved result when memory holds a thousand, and the log names that one", () =>
     withStore(dialect, async (store) => {
       const logged: unknown[] = [];
       const other = (n: number) => keyText({ source: "platform", eventId: `other ${n}` });

@@ -205,7 +205,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     return withPlatform(dialect, api, (platform) =>
       withServing(platform, async (_receiver, handled) => {
         const { code, stdout } = await platform.reconcile("stripe");
-        expect(stdout).toMatch(/Incomplete: GET \/v1\/events of \S+ was answered 400/);
+        expect(stdout).toMatch(/Incomplete: GET \/v1\/events of \S+ returned 400/);
         expect(code).toBe(1);
         expect(handled).toEqual([newer.id]);
         api.interfere = undefined;
@@ -223,7 +223,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
     };
     return withPlatform(dialect, api, async (platform) => {
       const { code, stdout } = await platform.reconcile("stripe", "--dry-run");
-      expect(stdout).toMatch(/^stripe: nothing was checked: GET \/v1\/events of \S+ was answered 400/);
+      expect(stdout).toMatch(/^stripe: nothing was checked: GET \/v1\/events of \S+ returned 400/);
       expect(code).toBe(1);
     });
   });

@@ -214,6 +214,11 @@ describe("a message of Amazon SNS", () => {
       expect(await send(NOTIFICATION, "2", { toleranceSeconds: 60 })).toHaveProperty("verified");
       const old = { ...NOTIFICATION, Timestamp: "2026-03-04T11:00:00.000Z" };
       expect(await send(old, "2", { toleranceSeconds: 60 })).toMatchObject({ code: "timestamp_stale" });
+      const ahead = { ...NOTIFICATION, Timestamp: "2026-03-05T11:00:00.000Z" };
+      expect(await send(ahead, "2", { toleranceSeconds: 60 })).toMatchObject({
+        code: "timestamp_stale",
+        detail: expect.stringMatching(/^`Timestamp`: \d+ s ahead, expected at most 60 s$/),
+      });
       expect(await send(old)).toHaveProperty("verified");
     }));
 

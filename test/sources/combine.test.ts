@@ -72,7 +72,7 @@ describe("two schemes", () => {
   const all = allOf([hmac, token]);
   const any = anyOf([hmac, token]);
 
-  it("must both accept where all are asked for", async () => {
+  it("two schemes must both accept where all are asked for", async () => {
     expect(await all.verify({ ...POSTED, body: BODY, headers: { ...SIGNED, ...NAMED } })).toEqual({
       verified: [
         { method: "hmac", index: 0 },

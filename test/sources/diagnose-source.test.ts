@@ -166,7 +166,7 @@ describe("the diagnosis of a source that signs otherwise", () => {
     expect(found?.remedy).not.toMatch(/SIGNING_SECRET|X-Signature/);
   });
 
-  it("says nothing of refusals that are no matter of authenticity", () => {
+  it("the diagnosis of a source that signs otherwise says nothing of refusals that are no matter of authenticity", () => {
     expect(diagnosisWith(undefined)(refused("body_too_large"), request({}))).toBeUndefined();
   });
 });

@@ -53,7 +53,7 @@ describe("a timestamp in one of several headers", () => {
 });
 
 describe("a header of fields", () => {
-  it("may have a space after each separator", () => {
+  it("a header of fields may have a space after each separator", () => {
     const fields = { separator: ",", assignment: "=", value: "v1", timestamp: "t" };
     const data: HmacData = {
       signature: { header: "X-Signature", encoding: "hex", fields },
@@ -106,7 +106,7 @@ describe("a placeholder of the platform's own", () => {
     expect(verify(DATA, { ...headers, "x-shop": ["paris"] })).toMatchObject({ code: "signature_mismatch" });
   });
 
-  it("refuses a request that lacks it", () => {
+  it("a placeholder of the platform's own refuses a request that lacks it", () => {
     expect(verify(DATA, headers)).toMatchObject({
       code: "signature_malformed",
       detail: expect.stringContaining("`shop`: missing"),

@@ -99,7 +99,7 @@ function flipped(bytes: Uint8Array, bit: number): Buffer {
 }
 
 describe("any data of the HMAC engine", () => {
-  it("what signHmacRequest signs is accepted, with the place of the secret among three", () => {
+  it("what signHmacRequest signs is accepted, with the index of the secret among three", () => {
     fc.assert(
       fc.property(data, fc.uint8Array(), fc.nat({ max: 2 }), (given, body, index) => {
         const headers = signedHeaders(given, SECRETS[index]!, body);

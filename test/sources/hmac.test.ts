@@ -11,7 +11,7 @@ const verify = (body: Uint8Array, ...signatures: string[]) =>
   scheme.verify({ ...POSTED, body, headers: { "x-signature": signatures } });
 
 describe("the HMAC scheme", () => {
-  it("computes GitHub's published example, which has our form", () => {
+  it("the HMAC scheme computes GitHub's published example, which has our form", () => {
     const digest = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     expect(signHmac(SECRET, Buffer.from("Hello, World!"))).toBe(digest);
     expect(verify(Buffer.from("Hello, World!"), digest)).toEqual(CURRENT);
@@ -24,11 +24,11 @@ describe("the HMAC scheme", () => {
       "what do ya want for nothing?",
       "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
     ],
-  ])("computes cases 1 and 2 of RFC 4231", (key, data, digest) => {
+  ])("the HMAC scheme computes cases 1 and 2 of RFC 4231", (key, data, digest) => {
     expect(signHmac(key.toString("latin1"), Buffer.from(data))).toBe(digest);
   });
 
-  it("accepts every body under its own signature and under no other", () => {
+  it("the HMAC scheme accepts every body under its own signature and under no other", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.uint8Array(), (body, other) => {
         const signature = signHmac(SECRET, body);
@@ -45,7 +45,7 @@ describe("the HMAC scheme", () => {
     });
   });
 
-  it("refuses every text that is not 64 lowercase hexadecimal digits, without an error", () => {
+  it("the HMAC scheme refuses every text that is not 64 lowercase hexadecimal digits, without an error", () => {
     const body = Buffer.from("{}");
     const texts = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -62,7 +62,7 @@ describe("the HMAC scheme", () => {
     );
   });
 
-  it("refuses one changed digit anywhere", () => {
+  it("the HMAC scheme refuses one changed digit anywhere", () => {
     const body = Buffer.from("{}");
     const signature = signHmac(SECRET, body);
     for (let index = 0; index < 64; index += 1) {
@@ -79,7 +79,7 @@ describe("the HMAC scheme", () => {
     [[signHmac(SECRET, Buffer.of()), signHmac(SECRET, Buffer.of())], "signature_repeated"],
     [[`${signHmac(SECRET, Buffer.of())}\n`], "signature_malformed"],
     [["š".repeat(64)], "signature_malformed"],
-  ])("says why %j is refused", (signatures, code) => {
+  ])("the HMAC scheme says why %j is refused", (signatures, code) => {
     expect(verify(Buffer.of(), ...signatures)).toMatchObject({ code, message: "invalid signature" });
   });
 
@@ -92,11 +92,14 @@ describe("the HMAC scheme", () => {
     [["1767225600", "1767225600"], "timestamp_missing"],
     [["1767225600.5"], "timestamp_missing"],
     [[], "timestamp_missing"],
-  ])("accepts one X-Timestamp at most five minutes away, past or future: %j", (timestamps, code) => {
-    const clock = { now: () => new Date("2026-01-01T00:00:00Z") };
-    const timed = createHmacScheme(platformHmac(300), { secrets: [SECRET], clock });
-    const headers = { "x-signature": [signHmac(SECRET, Buffer.of())], "x-timestamp": timestamps };
-    const expected = code === undefined ? CURRENT : { kind: "refused", code };
-    expect(timed.verify({ ...POSTED, body: Buffer.of(), headers })).toMatchObject(expected);
-  });
+  ])(
+    "the HMAC scheme accepts one X-Timestamp at most five minutes away, past or future: %j",
+    (timestamps, code) => {
+      const clock = { now: () => new Date("2026-01-01T00:00:00Z") };
+      const timed = createHmacScheme(platformHmac(300), { secrets: [SECRET], clock });
+      const headers = { "x-signature": [signHmac(SECRET, Buffer.of())], "x-timestamp": timestamps };
+      const expected = code === undefined ? CURRENT : { kind: "refused", code };
+      expect(timed.verify({ ...POSTED, body: Buffer.of(), headers })).toMatchObject(expected);
+    },
+  );
 });

@@ -197,6 +197,11 @@ describe("an HTTP message signature of RFC 9421", () => {
       const verdict = await schemeFor(vector, { clock: at(CREATED + distance) }).verify(request(vector));
       expect("verified" in verdict).toBe(isFresh);
     }
+    const early = schemeFor(vector, { clock: at(CREATED - 301) }).verify(request(vector));
+    expect(await early).toHaveProperty(
+      "detail",
+      expect.stringMatching(/`: created 301 s ahead, expected at most 300 s$/),
+    );
   });
 });
 
@@ -324,7 +329,7 @@ describe.each(ALGORITHMS)("a message signature that the npm package makes by %s"
     );
   });
 
-  it("a message signature is tried with the keys of its id and algorithm alone, and its place is named", async () => {
+  it("a message signature is tried with the keys of its id and algorithm alone, and the result has the key's index", async () => {
     const others = ALGORITHMS.filter((other) => other !== algorithm).map((other) => keyOf(other));
     const sent = await signedBy({ algorithm });
     for (const place of [0, 2, others.length])

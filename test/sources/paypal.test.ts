@@ -59,7 +59,7 @@ describe("a callback of PayPal", () => {
     );
   }
 
-  it("a callback of PayPal is accepted for each configured webhook, and its place is named", () =>
+  it("a callback of PayPal is accepted for each configured webhook, and the result has its index", () =>
     withPayPal(async ({ headers, verify }) => {
       expect(await verify(headers())).toMatchObject({ verified: [{ method: "public_key", index: 0 }] });
       expect(await verify(headers(PREVIOUS))).toMatchObject({

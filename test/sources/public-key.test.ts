@@ -114,7 +114,7 @@ describe.each(CASES)("a signature with a private key, as %s sends it", (_name, o
   const { data, text } = one;
   const header = data.signature.header.toLowerCase();
 
-  it("a signature with a private key is accepted with each of several public keys, and their place is named", () => {
+  it("a signature with a private key is accepted with each of several public keys, and the result has the key's index", () => {
     const pairs = [one.pair(), one.pair(), one.pair()];
     const keys = pairs.map(({ publicKey }) => text(publicKey));
     for (const [index, { privateKey }] of pairs.entries())

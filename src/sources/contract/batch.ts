@@ -48,7 +48,7 @@ export function compileBatch({ at }: BatchData): (reading: Readable) => readonly
       const fault = collect(items, { array: found, inner });
       if (fault !== undefined) return fault;
     }
-    // A sign of life may leave the array out.
+    // A keep-alive may leave the array out.
     if (isThere || isEmptyObject(body)) return items.map((item) => new ItemReading(reading, item));
     return refused("event_invalid", { message: `${names}: missing; expected an array` });
   };
@@ -57,7 +57,7 @@ export function compileBatch({ at }: BatchData): (reading: Readable) => readonly
 function compilePath(at: string): ItemPath {
   const [outer = "", ...inner] = at.endsWith("[]") ? at.slice(0, -2).split("[]") : at.split("[]");
   const paths = [outer.startsWith("body") ? outer.slice("body".length) : ".", ...inner].map(parsePath);
-  if (paths.includes(undefined)) throw new TypeError(`"${at}" is no place of events such as body.events`);
+  if (paths.includes(undefined)) throw new TypeError(`got "${at}", expected a place such as body.events`);
   return { at, paths: paths as (readonly PathKey[])[] };
 }
 

@@ -58,7 +58,7 @@ export interface BodyData {
   readonly gzip?: true;
   /** How the plain body comes out of an encrypted one, last of all steps. It must not throw. */
   readonly decrypt?: DecryptBody;
-  /** The inverse of `decrypt`, for callbacks that are made up: the same plain body must give the same bytes. */
+  /** The inverse of `decrypt`, for samples: the same plain body must give the same bytes. */
   readonly encrypt?: (plain: JsonValue) => JsonValue;
 }
 
@@ -161,7 +161,7 @@ function parseJws(text: string, maxNesting = MAX_BODY_NESTING): Decoded | undefi
 function innerPath(at: string): readonly PathKey[] {
   const path = at.startsWith("body.") ? parsePath(at.slice("body".length)) : undefined;
   if (path === undefined)
-    throw new TypeError(`decode: "${at}" is no place in the body, such as body.message.data`);
+    throw new TypeError(`\`decode\`: got "${at}", expected a place in the body, such as body.message.data`);
   return path;
 }
 

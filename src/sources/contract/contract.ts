@@ -1,7 +1,7 @@
 import type { JsonObject, Outcome, Refused } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 
-/** What a platform gets to read, whole. */
+/** A whole response to a platform. */
 export interface PlatformResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -12,15 +12,15 @@ export interface PlatformResponse {
 /** An event that a verified callback carries, in the one form that every later step knows: the envelope of SPEC 2.1. */
 export interface EventContent {
   readonly eventId: string;
-  /** Asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
+  /** Called only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
   readonly typeOf: () => string | Refused;
   /** `event_id`, `event_type`, `timestamp` in seconds, `data`, and `headers` where the contract names some. */
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; scoped where it must be. */
+  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the contract has one. */
   readonly bodySha256: string;
-  /** The second key where the id is not signed: SHA-256 of what was. The body's when left out. */
+  /** The second key where the id is not signed: SHA-256 of what was signed, lowercase hex. The body's when left out. */
   readonly signedSha256?: string | undefined;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;
@@ -58,7 +58,7 @@ export interface Contract {
    */
   readonly isWanted?: (event: Pick<EventContent, "json">, eventType: string) => boolean;
   /**
-   * Asked before the signature: a challenge that is unsigned by the platform's design. It changes nothing, but for a
+   * Called before the signature is verified: a challenge that is unsigned by the platform's design. It changes nothing, but for a
    * secret that the environment's `learn` accepts.
    * @returns undefined for a request that has to be verified
    */

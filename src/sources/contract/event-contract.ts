@@ -11,10 +11,17 @@ import type { SignedRequest } from "../schemes/scheme.ts";
 import { type BatchData, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
-import { compileTimestamp, type TimestampData } from "./event-time.ts";
+import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
-import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import {
+  compileLocation,
+  compileText,
+  inOption,
+  readKept,
+  type TextLocation,
+  type TextPlace,
+} from "./locate.ts";
 import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
@@ -24,8 +31,8 @@ export interface ContractData extends BodyData {
   /** The first that is there. An empty text counts as missing. */
   readonly id: TextPlace | readonly TextPlace[];
   readonly type: TextPlace | readonly TextPlace[];
-  /** The event's own time; the envelope has the time of receipt where it is missing or no such time. */
-  readonly timestamp?: TimestampData;
+  /** Where the event's own time stands. The envelope has the time of receipt where that place holds none. */
+  readonly eventTime?: EventTimeData;
   /** Every event has its own time in the signed bytes, so that old records need not be kept. Default false. */
   readonly hasSignedTime?: boolean;
   /** The payload, first that is there; default the whole body, or the item of a batch. */
@@ -59,8 +66,10 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const decode = createBodyDecoder(data);
   const id = idOf(data);
   const readEvent = compileEvent(data, id, environment.clock);
-  const readItems = batch === undefined ? undefined : compileBatch(batch);
-  const compiled = handshakes.map((handshake) => compileHandshake(handshake, data, environment));
+  const readItems = batch === undefined ? undefined : inOption("batch.at", () => compileBatch(batch));
+  const compiled = handshakes.map((handshake, index) =>
+    inOption(`handshakes[${index}]`, () => compileHandshake(handshake, data, environment)),
+  );
   const signed = compiled.filter(({ isSigned }) => isSigned);
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);
@@ -99,19 +108,21 @@ export function createEventContract(data: ContractData, environment: ContractEnv
 
 /** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
 export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
-  return compileText(id, (place) => signs.includes(place));
+  return inOption("id", () => compileText(id, (place) => signs.includes(place)));
 }
 
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
 function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadEvent {
-  const type = compileText(data.type);
-  const timestamp = compileTimestamp(data.timestamp, clock);
+  const type = inOption("type", () => compileText(data.type));
+  const eventTime = inOption("eventTime.at", () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = [data.data ?? fallback].flat().map((text) => compileLocation(text));
+  const payloads = inOption("data", () =>
+    [data.data ?? fallback].flat().map((text) => compileLocation(text)),
+  );
   const headers = (data.headers ?? []).map((name) => name.toLowerCase());
-  const hashBytes = compileBytesHash(data.bytesScope);
+  const hashBytes = inOption("bytesScope", () => compileBytesHash(data.bytesScope));
   return (reading, at) => {
     const eventId = textOf(id, reading, { code: "event_id_invalid", at });
     if (typeof eventId !== "string") return eventId;
@@ -126,7 +137,7 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
     const json: JsonObject = {
       event_id: eventId,
       event_type: eventType,
-      timestamp: timestamp(reading),
+      timestamp: eventTime(reading),
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };

@@ -2,7 +2,7 @@ import type { Clock, JsonValue } from "../../domain/index.ts";
 import { compileLocation } from "./locate.ts";
 import type { Readable } from "./reading.ts";
 
-export interface TimestampData {
+export interface EventTimeData {
   readonly at: string;
   /** `seconds` may have a fraction; `iso` is RFC 3339 with its offset. */
   readonly unit: "seconds" | "milliseconds" | "iso";
@@ -20,7 +20,7 @@ const MAX_AHEAD_SECONDS = 300;
  * later events of a key stale. One far ahead would do so for good, and is no event's time either.
  * @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none
  */
-export function compileTimestamp(data: TimestampData | undefined, clock: Clock): (from: Readable) => number {
+export function compileEventTime(data: EventTimeData | undefined, clock: Clock): (from: Readable) => number {
   const now = () => Math.floor(clock.now().getTime() / 1000);
   if (data === undefined) return now;
   const location = compileLocation(data.at);
@@ -32,7 +32,7 @@ export function compileTimestamp(data: TimestampData | undefined, clock: Clock):
   };
 }
 
-function secondsOf(value: JsonValue | undefined, unit: TimestampData["unit"]): number {
+function secondsOf(value: JsonValue | undefined, unit: EventTimeData["unit"]): number {
   if (unit === "iso") return typeof value === "string" ? secondsOfDate(value) : Number.NaN;
   const number = typeof value === "string" && NUMBER.test(value) ? Number(value) : value;
   if (typeof number !== "number") return Number.NaN;

@@ -152,7 +152,7 @@ function compileValue(value: ReplyValue): (reading: Readable) => string | Refuse
     };
   }
   const { secret, encoding, prefix = "" } = value;
-  if (secret === "") throw new TypeError("a handshake's secret must not be empty");
+  if (secret === "") throw new TypeError("got an empty `secret`, expected what the platform shows");
   const location = compileText(value.hmac);
   const allowed = { test: (text: string) => RANDOM_CODE.test(text) && !SIGNED_PREFIX.test(text) };
   return (reading) => {

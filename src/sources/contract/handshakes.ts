@@ -8,21 +8,21 @@ import { compileText, type TextLocation } from "./locate.ts";
 import { CallbackReading } from "./reading.ts";
 
 /**
- * A request that carries no event: the platform asks whether the address is ours, or whether it is alive. It is one
- * where all conditions hold; the reply says what is answered.
+ * A request that carries no event: the platform asks whether the address is ours, or whether it responds. A request is
+ * this handshake where all conditions hold.
  */
 export interface Handshake {
   /** False for one that is unsigned by the platform's design: it is asked before the signature. */
   readonly isSigned: boolean;
   /** Default POST. */
   readonly method?: "GET" | "HEAD" | "POST";
-  /** The text or integer at each place, or true where any is right: `{ "query.hub.mode": "subscribe" }`. */
+  /** By place: the text or integer that it must hold, or true for any: `{ "query.hub.mode": "subscribe" }`. */
   readonly when?: Readonly<Record<string, string | true>>;
   /** A header that such a request never has: the signature's. */
   readonly without?: string;
   /** The body has no bytes. */
   readonly isEmpty?: true;
-  /** What the platform was told to show, compared in constant time. Another one is refused with 401. */
+  /** The texts that an operator enters at the platform, compared in constant time. Any other is refused with 401. */
   readonly verifyToken?: { readonly at: string; readonly values: readonly string[] };
   /** Where it is not the format of the source's events. */
   readonly body?: BodyFormat;
@@ -85,12 +85,15 @@ function bodyOf({ body }: Handshake, { body: usual, decrypt }: BodyData): BodyDa
 /** Without a condition every event would be taken for the handshake, and lost. */
 function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply }: Handshake): void {
   const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
-  if (isAnyPost) throw new TypeError("a handshake by POST needs a condition");
+  if (isAnyPost)
+    throw new TypeError(
+      "got a POST without a condition, expected `when` or `isEmpty`, so that no event is taken for it",
+    );
   if (reply.kind === "visit" && !isSigned) {
-    throw new TypeError("a handshake that visits an address must be signed");
+    throw new TypeError("got an unsigned visit of an address, expected `isSigned: true`");
   }
   if (verifyToken?.values.includes("") || verifyToken?.values.length === 0) {
-    throw new TypeError("a verify token must not be empty");
+    throw new TypeError("got an empty `verifyToken`, expected the text that you enter at the platform");
   }
 }
 

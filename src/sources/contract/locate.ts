@@ -3,8 +3,9 @@ import { idFault } from "./event-id.ts";
 import type { Readable } from "./reading.ts";
 
 /**
- * Where a value stands, as text: `body.a.b[0].c`, `item.x` and `parent.x` in a batch, `header.X-Name`, `query.x`,
- * `sha256` (of what was signed), `url` (as it is registered, without its query), `=text` for that text itself.
+ * A compiled place, which says where a value stands: `body.a.b[0].c`, `item.x` and `parent.x` in a batch,
+ * `header.X-Name`, `query.x`, `sha256` (of what was signed, lowercase hex), `url` (as it is registered, without its
+ * query).
  */
 export interface Location {
   /** In the platform's words: `data.id`, `the X-GitHub-Delivery header`. */
@@ -16,9 +17,9 @@ export interface Location {
 }
 
 /**
- * Where a text stands: a location, a template with locations in braces (`{body.type}.{body.action}`), or several of
- * both, of which the first that is there counts. In a template the parts' own texts are not escaped: choose a
- * separator that they cannot hold. A function is for what no location can say; it must not throw.
+ * Where a text stands: a place, a template with places in braces (`{body.type}.{body.action}`), or `=text` for that text
+ * itself. In a template the parts' own texts are not escaped: choose a separator that they cannot hold. A function is
+ * for what no place can say; it must not throw.
  */
 export type TextPlace = string | ((from: Readable) => string | undefined);
 
@@ -65,7 +66,19 @@ export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlon
       return { name: `the query parameter ${name}`, isSigned: signed, read: (from) => from.query(name) };
     }
   }
-  throw new TypeError(`"${text}" is no place such as body.id, item.id, header.X-Id, query.id or sha256`);
+  throw new TypeError(
+    `got "${text}", expected a place such as body.id, item.id, header.X-Id, query.id or sha256`,
+  );
+}
+
+/** A place does not know the option that it stands in. @throws TypeError that names the option */
+export function inOption<Compiled>(option: string, compile: () => Compiled): Compiled {
+  try {
+    return compile();
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new TypeError(`\`${option}\`: ${cause.message}`, { cause });
+  }
 }
 
 function splitRoot(text: string): { root: string; rest: string } {
@@ -95,7 +108,7 @@ export function compileText(
 ): TextLocation {
   const list = (typeof places === "object" ? places : [places]).map((place) => compileOne(place, signed));
   const [only] = list;
-  if (only === undefined) throw new TypeError("expected at least one place");
+  if (only === undefined) throw new TypeError("got an empty list, expected at least one place");
   if (list.length === 1) return only;
   return {
     name: list.map(({ name }) => name).join(" or "),
@@ -128,7 +141,7 @@ function constant(text: string): TextLocation {
 function compileTemplate(template: string, signed: IsSignedPlace): TextLocation {
   const texts = template.split(/[{}]/);
   if (texts.map((text, index) => (index % 2 === 0 ? text : `{${text}}`)).join("") !== template) {
-    throw new TypeError(`"${template}" is no template such as {body.type}.{body.action}`);
+    throw new TypeError(`got "${template}", expected a template such as {body.type}.{body.action}`);
   }
   const parts = texts.map((text, index) => (index % 2 === 0 ? constant(text) : compileOne(text, signed)));
   const locations = parts.filter((_, index) => index % 2 === 1);

@@ -4,11 +4,11 @@ import type { Contract, ReadCallback } from "./contract.ts";
 import { idFault } from "./event-id.ts";
 import { parseEvent, sha256Hex } from "./parse-body.ts";
 
-/** How the specification's platform says an event's type (SPEC 4.1 rule 1). */
+/** Where the specification's platform has an event's type (SPEC 4.1 rule 1). */
 export interface PlatformRules {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;
-  /** Told where header and body disagree and the header decides; the header is not signed. */
+  /** Called where header and body disagree and the header, which is not signed, decides. */
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 

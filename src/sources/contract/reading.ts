@@ -4,7 +4,7 @@ import type { DecodeBody, Decoded } from "./body-formats.ts";
 import { parseForm } from "./form.ts";
 import { sha256Hex } from "./parse-body.ts";
 
-/** What a location can name. Undefined for what is not there. */
+/** What places are read from. Undefined for what is not there. */
 export interface Readable {
   readonly body: JsonValue | undefined;
   /** An event of a batch, and the element that holds the array it stands in. */
@@ -13,11 +13,11 @@ export interface Readable {
   /** @param name in lower case; @returns an array where the header is repeated */
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
-  /** Of what was signed, where other bodies fit the signature; of no item of a batch. */
+  /** Lowercase hex, of what was signed, where other bodies fit the signature; undefined for an item of a batch. */
   readonly signedSha256?: string | undefined;
-  /** Of what was signed, mostly the body; of one item's text in a batch. */
+  /** Lowercase hex, of what was signed, which is mostly the body; of one item's text in a batch. */
   sha256(): string;
-  /** Of the body, or of one item's text in a batch. */
+  /** Lowercase hex, of the body, or of one item's text in a batch. */
   bodySha256(): string;
   /** The address as the platform has registered it: never from `Host`, and without the query. */
   url(): string;

@@ -19,7 +19,7 @@ export type OwnSample = (
 type Made = ReturnType<OwnSample>;
 type Root = "body" | "item" | "parent";
 
-/** A callback while it is made up: a place of it can be read, as in one that arrived, and set. */
+/** A sample while it is made: each place can be read, as in a callback that arrived, and set. */
 export class SampleDraft implements Readable {
   readonly body: JsonValue;
   /** The first event of a batch, and what holds it. */
@@ -44,7 +44,7 @@ export class SampleDraft implements Readable {
     return undefined;
   }
 
-  /** No place that a text can be put into. */
+  /** A hash cannot be set. */
   sha256(): string {
     return "";
   }

@@ -10,7 +10,7 @@ import type { ContractData } from "./event-contract.ts";
 import { compileText, type TextPlace } from "./locate.ts";
 import { type OwnSample, SampleDraft } from "./sample-draft.ts";
 
-/** A callback to be made up. */
+/** What a sample of a callback is made for. */
 export interface SampleRequest {
   readonly type: string;
   /** A new one where it is left out, or the one in `data`. */
@@ -18,7 +18,7 @@ export interface SampleRequest {
   readonly newId: string;
   /** The event's time. */
   readonly now: Date;
-  /** What the handler shall get as `data`, over what the sample has. */
+  /** What a handler gets as `data`, over what the sample has. */
   readonly data?: JsonObject | undefined;
 }
 
@@ -29,9 +29,9 @@ export interface SampleCallback {
 }
 
 /**
- * Makes up a callback that the contract reads as an event: the platform's own sample, or no more than the contract's
- * places. Whether it has become an event of the type is for the caller to see: a type may be one that no place can hold.
- * @throws TypeError for a body that cannot be made up
+ * Makes samples of callbacks that the contract reads as events: the preset's own sample, or no more than the contract's
+ * places. The caller checks that the event has the type: no place may be able to hold it.
+ * @returns a function that throws a TypeError for a body that only the platform can make
  */
 export function createSample(
   contract: ContractData,
@@ -44,7 +44,7 @@ export function createSample(
     const draft = new SampleDraft(contract.batch, made);
     if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
     if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
-    setTime(draft, contract.timestamp, now);
+    setTime(draft, contract.eventTime, now);
     const taken = new Set(type.flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
@@ -68,14 +68,17 @@ function merge(draft: SampleDraft, places: readonly string[], data: JsonObject):
   draft.set(place, { ...(isJsonObject(there) ? there : {}), ...data });
 }
 
-/** Whether a place could hold the text: the first that can does. */
-function setText(draft: SampleDraft, places: readonly TextPlace[], text: string): boolean {
-  return places.some((place) => {
-    if (typeof place !== "string" || place.startsWith("=")) return false;
-    if (!place.includes("{")) return draft.set(place, text);
-    const values = split(place, text);
-    return values?.every(([inner, value]) => draft.set(inner, value)) ?? false;
-  });
+/** Puts the text into the first place that can hold it. */
+function setText(draft: SampleDraft, places: readonly TextPlace[], text: string): void {
+  for (const place of places) if (setAt(draft, place, text)) return;
+}
+
+/** @returns false for a place that cannot hold the text */
+function setAt(draft: SampleDraft, place: TextPlace, text: string): boolean {
+  if (typeof place !== "string" || place.startsWith("=")) return false;
+  if (!place.includes("{")) return draft.set(place, text);
+  const values = split(place, text);
+  return values?.every(([inner, value]) => draft.set(inner, value)) ?? false;
 }
 
 /** A text as the parts of a template would make it: of `{body.type}.{body.action}` the first ends at the first dot. */
@@ -100,7 +103,7 @@ function placesIn(place: TextPlace): string[] {
   return place.includes("{") ? place.split(/[{}]/).filter((_, index) => index % 2 === 1) : [place];
 }
 
-/** The parts of a template that the type has not taken; where no place can hold an id, it makes the bytes its own. */
+/** Into the parts of a template that the type has not taken. Where no place can hold it, the id makes the body unique. */
 function setId(
   draft: SampleDraft,
   places: readonly TextPlace[],
@@ -117,11 +120,11 @@ function setId(
   if (draft.value("body.id") === undefined) draft.set("body.id", id);
 }
 
-function setTime(draft: SampleDraft, timestamp: ContractData["timestamp"], now: Date): void {
-  if (timestamp === undefined || draft.value(timestamp.at) !== undefined) return;
+function setTime(draft: SampleDraft, eventTime: ContractData["eventTime"], now: Date): void {
+  if (eventTime === undefined || draft.value(eventTime.at) !== undefined) return;
   const ms = now.getTime();
   const values = { seconds: Math.floor(ms / 1_000), milliseconds: ms, iso: now.toISOString() };
-  draft.set(timestamp.at, values[timestamp.unit]);
+  draft.set(eventTime.at, values[eventTime.unit]);
 }
 
 function encoded(draft: SampleDraft, { body = "json", decode = [], encrypt }: ContractData): SampleCallback {
@@ -148,7 +151,8 @@ function encode(format: BodyFormat, content: JsonValue): [contentType: string, t
     return [FORM, new URLSearchParams({ [format.form]: JSON.stringify(content) }).toString()];
   if (format === "text" && isJsonObject(content)) return ["text/plain", String(content.text ?? "")];
   if (format === "none") return ["application/json", ""];
-  throw new TypeError("there is no sample of a body of its kind");
+  const name = typeof format === "string" ? format : "multipart";
+  throw new TypeError(`got a body of the format ${name}; have the platform send a test event`);
 }
 
 function textsOf(content: JsonObject): Record<string, string> {
@@ -158,7 +162,7 @@ function textsOf(content: JsonObject): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-/** What the contract decodes inside of the body is a text there. */
+/** Encodes a value that the contract decodes inside the body. */
 function encodeInner(content: JsonValue, { at, as }: InnerText): void {
   const path: readonly PathKey[] = parsePath(at.slice("body".length)) ?? [];
   let holder: JsonValue | undefined = content;
@@ -166,7 +170,8 @@ function encodeInner(content: JsonValue, { at, as }: InnerText): void {
   const last = path.at(-1) ?? "";
   const value = isJsonObject(holder) ? holder[last] : undefined;
   if (value === undefined || !isJsonObject(holder)) return;
-  if (as === "jws") throw new TypeError("only the platform can sign a text inside of its body");
+  if (as === "jws")
+    throw new TypeError("only the platform can sign a text inside its body; have it send a test event");
   const text = typeof value === "string" ? value : JSON.stringify(value);
   holder[last] = as === "json" ? text : Buffer.from(text).toString("base64");
 }

@@ -21,7 +21,7 @@ export const adyenPlatform = hmacPreset({
   contract: {
     id: "sha256",
     type: "body.type",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
     responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
   },
 });

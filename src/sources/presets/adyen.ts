@@ -18,7 +18,7 @@ const CONTRACT: ContractData = {
   batch: { at: "body.notificationItems[].NotificationRequestItem" },
   id: "{item.pspReference}.{item.eventCode}.{item.success}",
   type: "item.eventCode",
-  timestamp: { at: "item.eventDate", unit: "iso", isSigned: false },
+  eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
   responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
 };
 

@@ -25,7 +25,7 @@ export const airtable = hmacPreset({
   contract: {
     id: "{body.webhook.id}.{body.timestamp}",
     type: "=notification",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
     responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
   },
 });

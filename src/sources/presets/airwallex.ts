@@ -22,6 +22,6 @@ export const airwallex = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.name",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
   },
 });

@@ -16,7 +16,7 @@ export const anthropic = standardPreset({
   contract: {
     id: "body.id",
     type: "body.data.type",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
     hasSignedTime: true,
   },
   sample: (type, id, now) => ({

@@ -44,7 +44,7 @@ const CONTRACT: ContractData = {
   ],
   id: `${PAYLOAD}.notificationUUID`,
   type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
-  timestamp: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
+  eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
   data: PAYLOAD,
   hasSignedTime: true,
 };

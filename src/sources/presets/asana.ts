@@ -20,7 +20,7 @@ export const asana = hmacPreset<LearningOptions>({
   contract: {
     id: "{item.resource.gid}.{item.action}.{item.created_at}.{sha256}",
     type: "{item.resource.resource_type}.{item.action}",
-    timestamp: { at: "item.created_at", unit: "iso" },
+    eventTime: { at: "item.created_at", unit: "iso" },
     hasSignedTime: true,
     batch: { at: "body.events" },
     handshakes: [

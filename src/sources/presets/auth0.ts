@@ -16,7 +16,7 @@ export const auth0 = tokenPreset({
   contract: {
     id: "item.log_id",
     type: "item.data.type",
-    timestamp: { at: "item.data.date", unit: "iso" },
+    eventTime: { at: "item.data.date", unit: "iso" },
     data: "item.data",
     batch: { at: "body" },
   },

@@ -3,7 +3,7 @@ import type { TextPlace } from "../contract/locate.ts";
 import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -32,7 +32,7 @@ const CONTRACT: ContractData = {
   decode: [{ at: "body.Message", as: "json" }],
   id: "body.MessageId",
   type: "body.TopicArn",
-  timestamp: { at: "body.Timestamp", unit: "iso" },
+  eventTime: { at: "body.Timestamp", unit: "iso" },
   hasSignedTime: true,
   handshakes: [
     {
@@ -60,7 +60,7 @@ const CONTRACT: ContractData = {
 export function awsSns(options: AwsSnsOptions): SourceDefinition {
   assertOptionNames("aws-sns", options, { topics: true, type: true, certificates: true });
   const { certificates, type = CONTRACT.type } = options;
-  const topics = secretsOf("aws-sns", options.topics, "topics");
+  const topics = requiredTexts("aws-sns", options.topics, "topics");
   const wrong = topics.find((topic) => !ARN.test(topic));
   if (wrong !== undefined) {
     const expected = "expected an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";

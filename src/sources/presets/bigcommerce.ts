@@ -15,5 +15,5 @@ export const bigcommerce = standardPreset({
   },
   headers: "webhook",
   key: "text",
-  contract: { type: "body.scope", timestamp: { at: "body.created_at", unit: "seconds" } },
+  contract: { type: "body.scope", eventTime: { at: "body.created_at", unit: "seconds" } },
 });

@@ -28,7 +28,7 @@ export const box = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.trigger",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
     hasSignedTime: true,
   },
 });

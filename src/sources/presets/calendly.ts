@@ -24,6 +24,6 @@ export const calendly = hmacPreset({
   contract: {
     id: "sha256",
     type: "body.event",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
   },
 });

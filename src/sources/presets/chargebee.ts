@@ -14,7 +14,7 @@ export const chargebee = basicPreset({
   contract: {
     id: "body.id",
     type: "body.event_type",
-    timestamp: { at: "body.occurred_at", unit: "seconds" },
+    eventTime: { at: "body.occurred_at", unit: "seconds" },
     data: ["body.content", "body"],
   },
   sample: (type, id, now) => ({

@@ -16,6 +16,6 @@ export const checkoutCom = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.created_on", unit: "iso" },
+    eventTime: { at: "body.created_on", unit: "iso" },
   },
 });

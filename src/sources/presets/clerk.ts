@@ -15,7 +15,7 @@ export const clerk = standardPreset({
   headers: "svix",
   contract: {
     type: "body.type",
-    timestamp: { at: "body.timestamp", unit: "milliseconds" },
+    eventTime: { at: "body.timestamp", unit: "milliseconds" },
     hasSignedTime: true,
   },
 });

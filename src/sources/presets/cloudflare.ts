@@ -17,6 +17,6 @@ export const cloudflare = tokenPreset({
   contract: {
     id: "sha256",
     type: ["body.alert_type", "=test"],
-    timestamp: { at: "body.ts", unit: "seconds" },
+    eventTime: { at: "body.ts", unit: "seconds" },
   },
 });

@@ -38,6 +38,6 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
   contract: {
     id: "sha256",
     type: "body.notification_type",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
   },
 });

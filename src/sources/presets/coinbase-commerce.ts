@@ -16,7 +16,7 @@ export const coinbaseCommerce = hmacPreset({
   contract: {
     id: "body.event.id",
     type: "body.event.type",
-    timestamp: { at: "body.event.created_at", unit: "iso" },
+    eventTime: { at: "body.event.created_at", unit: "iso" },
     data: "body.event",
   },
 });

@@ -22,6 +22,6 @@ export const customerIo = hmacPreset({
   contract: {
     id: "body.event_id",
     type: "{body.object_type}.{body.metric}",
-    timestamp: { at: "body.timestamp", unit: "seconds" },
+    eventTime: { at: "body.timestamp", unit: "seconds" },
   },
 });

@@ -19,7 +19,7 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -58,8 +58,8 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
  */
 export function dingtalk(options: DingTalkOptions): SourceDefinition {
   assertOptionNames("dingtalk", options, { secret: true, aesKey: true, ownerKey: true });
-  const tokens = secretsOf("dingtalk", options.secret);
-  const aesTexts = secretsOf("dingtalk", options.aesKey, "aesKey");
+  const tokens = requiredTexts("dingtalk", options.secret);
+  const aesTexts = requiredTexts("dingtalk", options.aesKey, "aesKey");
   const { ownerKey } = options;
   if (typeof ownerKey !== "string" || ownerKey === "")
     throw new TypeError("dingtalk: `ownerKey`: got none, expected the AppKey, CorpId or SuiteKey");

@@ -40,7 +40,7 @@ export const discord = publicKeyPreset({
   contract: {
     id: ["body.id", "sha256"],
     type: ["body.event.type", interactionType, "INTERACTION_{body.type}"],
-    timestamp: { at: "body.event.timestamp", unit: "iso" },
+    eventTime: { at: "body.event.timestamp", unit: "iso" },
     handshakes: [
       // A webhook event has the type 1 as well, and an `event`; an interaction has a token.
       {

@@ -25,6 +25,6 @@ export const docusign = hmacPreset({
       "sha256",
     ],
     type: "body.event",
-    timestamp: { at: "body.generatedDateTime", unit: "iso" },
+    eventTime: { at: "body.generatedDateTime", unit: "iso" },
   },
 });

@@ -26,7 +26,7 @@ const CONTRACT: ContractData = {
     EVENT,
   ],
   type: "body.event.event_type",
-  timestamp: { at: "body.event.event_time", unit: "seconds" },
+  eventTime: { at: "body.event.event_time", unit: "seconds" },
   handshakes: [
     {
       isSigned: true,

@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes/ebay.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -32,7 +32,7 @@ const FACTS: PlatformFacts = {
 const contractOf = (token: string): ContractData => ({
   id: "body.notification.notificationId",
   type: "body.metadata.topic",
-  timestamp: { at: "body.notification.eventDate", unit: "iso" },
+  eventTime: { at: "body.notification.eventDate", unit: "iso" },
   handshakes: [
     {
       isSigned: false,
@@ -62,7 +62,7 @@ export function ebay(options: EbayOptions): SourceDefinition {
     publicKeys: true,
   });
   const { environment = "production", publicKeys } = options;
-  const [token = ""] = one(options.verificationToken, "verificationToken");
+  const [token = ""] = textsOf(options.verificationToken, "verificationToken");
   if (!VERIFICATION_TOKEN.test(token))
     throw new TypeError(
       `ebay: \`verificationToken\`: got ${token.length} characters, expected 32 to 80 letters, digits, _ and -`,
@@ -98,11 +98,11 @@ function credentialsOf(
   api: string,
 ): EbayCredentials | undefined {
   if (publicKeys !== undefined && clientId === undefined) return undefined;
-  const [id = ""] = one(clientId, "clientId");
-  const [secret = ""] = one(clientSecret, "clientSecret");
+  const [id = ""] = textsOf(clientId, "clientId");
+  const [secret = ""] = textsOf(clientSecret, "clientSecret");
   return { clientId: id, clientSecret: secret, api };
 }
 
-function one(given: SecretOption, option: string): string[] {
-  return secretsOf("ebay", given, option);
+function textsOf(given: SecretOption, option: string): string[] {
+  return requiredTexts("ebay", given, option);
 }

@@ -30,6 +30,6 @@ export const elevenlabs = hmacPreset({
   contract: {
     id: ["{body.type}.{body.data.conversation_id}", "sha256"],
     type: "body.type",
-    timestamp: { at: "body.event_timestamp", unit: "seconds" },
+    eventTime: { at: "body.event_timestamp", unit: "seconds" },
   },
 });

@@ -16,7 +16,7 @@ export const fastspring = hmacPreset({
   contract: {
     id: "item.id",
     type: "item.type",
-    timestamp: { at: "item.created", unit: "milliseconds" },
+    eventTime: { at: "item.created", unit: "milliseconds" },
     batch: { at: "body.events" },
   },
 });

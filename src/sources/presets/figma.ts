@@ -18,7 +18,7 @@ export const figma = bodyTokenPreset({
   contract: {
     id: "sha256",
     type: "body.event_type",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
     handshakes: [
       { isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } },
     ],

@@ -3,7 +3,7 @@ import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
 import { assertOneOf } from "./own-source.ts";
 import { defineSource } from "./preset.ts";
@@ -29,7 +29,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.event.id",
   type: "body.event.type",
-  timestamp: { at: "body.event.createInstant", unit: "milliseconds" },
+  eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
   data: "body.event",
 };
 
@@ -43,7 +43,7 @@ export function fusionauth(options: FusionAuthOptions): SourceDefinition {
   assertOptionNames("fusionauth", options, { secret: true, publicKey: true, algorithm: true });
   const { publicKey, algorithm = "RS256" } = options;
   const isShared = publicKey === undefined;
-  const secrets = isShared ? secretsOf("fusionauth", options.secret) : [];
+  const secrets = isShared ? requiredTexts("fusionauth", options.secret) : [];
   assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
   const keys = isShared
     ? sharedSecretKeys(secrets)

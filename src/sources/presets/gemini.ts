@@ -13,5 +13,5 @@ export const gemini = standardPreset({
     retryHours: 24,
   },
   headers: "webhook",
-  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" } },
+  contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" } },
 });

@@ -19,7 +19,7 @@ export const gocardless = hmacPreset({
   contract: {
     id: "item.id",
     type: "{item.resource_type}.{item.action}",
-    timestamp: { at: "item.created_at", unit: "iso" },
+    eventTime: { at: "item.created_at", unit: "iso" },
     hasSignedTime: true,
     batch: { at: "body.events" },
     responses: { success: NO_CONTENT, duplicate: NO_CONTENT, ignored: NO_CONTENT },

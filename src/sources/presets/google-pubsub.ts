@@ -3,7 +3,7 @@ import type { TextPlace } from "../contract/locate.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
 import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
@@ -35,7 +35,7 @@ const CONTRACT: ContractData = {
   decode: [{ at: "body.message.data", as: "base64-json" }],
   id: "body.message.messageId",
   type: ["body.message.attributes.eventType", "body.subscription"],
-  timestamp: { at: "body.message.publishTime", unit: "iso", isSigned: false },
+  eventTime: { at: "body.message.publishTime", unit: "iso", isSigned: false },
   data: "body.message",
   isIdSigned: false,
 };
@@ -57,7 +57,7 @@ export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
     keysUrl: true,
   });
   const { audience, type = CONTRACT.type } = options;
-  const accounts = secretsOf("google-pubsub", options.serviceAccount, "serviceAccount");
+  const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");
   for (const account of accounts) {
     if (EMAIL.test(account)) continue;
     const expected = "expected an email such as push@project.iam.gserviceaccount.com";

@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import type { Preset } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 export interface MetaOptions extends PresetOptions {
@@ -23,7 +23,7 @@ interface GraphPreset {
  */
 export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   const verifyTokens = ({ verifyToken }: MetaOptions) =>
-    secretsOf(data.preset, verifyToken, "verifyToken").map((token) =>
+    requiredTexts(data.preset, verifyToken, "verifyToken").map((token) =>
       assertSecret(token, `${data.preset}: \`verifyToken\``),
     );
   return hmacPreset<MetaOptions>({

@@ -30,7 +30,7 @@ export const hubspot = hmacPreset({
       "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
     ],
     type: "item.subscriptionType",
-    timestamp: { at: "item.occurredAt", unit: "milliseconds" },
+    eventTime: { at: "item.occurredAt", unit: "milliseconds" },
     hasSignedTime: true,
   },
 });

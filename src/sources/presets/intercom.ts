@@ -25,7 +25,7 @@ export const intercom = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.topic",
-    timestamp: { at: "body.created_at", unit: "seconds" },
+    eventTime: { at: "body.created_at", unit: "seconds" },
     handshakes: [
       { isSigned: false, method: "HEAD", reply: { kind: "status", status: 200 } },
       { isSigned: true, when: { "body.topic": "ping" }, reply: { kind: "status", status: 200 } },

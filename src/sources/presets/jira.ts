@@ -20,7 +20,7 @@ export const jira = hmacPreset({
   contract: {
     id: "header.X-Atlassian-Webhook-Identifier",
     type: "body.webhookEvent",
-    timestamp: { at: "body.timestamp", unit: "milliseconds" },
+    eventTime: { at: "body.timestamp", unit: "milliseconds" },
     headers: ["X-Atlassian-Webhook-Flow", "X-Atlassian-Webhook-Retry"],
   },
 });

@@ -4,7 +4,7 @@ import { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from 
 import type { Scheme } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 
 /** Tokens bear the times of another clock. */
 export const CLOCK_TOLERANCE_SECONDS = 10;
@@ -25,7 +25,7 @@ export function publicPemKeys(
   algorithm: JwtAlgorithm,
   setting?: string,
 ): JwtKeys {
-  const texts = secretsOf(preset, given, "publicKey");
+  const texts = requiredTexts(preset, given, "publicKey");
   try {
     return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm, setting)));
   } catch (cause) {

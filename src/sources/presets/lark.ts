@@ -18,7 +18,7 @@ import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe, describeHmac } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -58,7 +58,7 @@ export function lark(options: LarkOptions): SourceDefinition {
   const tokens =
     options.verificationToken === undefined
       ? undefined
-      : secretsOf("lark", options.verificationToken, "verificationToken");
+      : requiredTexts("lark", options.verificationToken, "verificationToken");
   const common = { preset: "lark", facts: FACTS, settings: options };
   if (options.secret === undefined && tokens !== undefined) {
     return defineSource({
@@ -68,7 +68,7 @@ export function lark(options: LarkOptions): SourceDefinition {
       contract: contractOf({}, [challenge({ isSigned: true })]),
     });
   }
-  const secrets = secretsOf("lark", options.secret);
+  const secrets = requiredTexts("lark", options.secret);
   const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
   const [currentKey = Buffer.of()] = keys;
   const encryption: Encryption = {
@@ -106,7 +106,7 @@ function contractOf(encryption: Encryption, handshakes: Handshake[]): ContractDa
     ...encryption,
     id: ["body.header.event_id", "body.uuid"],
     type: ["body.header.event_type", "body.event.type"],
-    timestamp: { at: "body.header.create_time", unit: "milliseconds" },
+    eventTime: { at: "body.header.create_time", unit: "milliseconds" },
     handshakes,
   };
 }

@@ -18,7 +18,7 @@ export const line = hmacPreset({
   contract: {
     id: "item.webhookEventId",
     type: "item.type",
-    timestamp: { at: "item.timestamp", unit: "milliseconds" },
+    eventTime: { at: "item.timestamp", unit: "milliseconds" },
     hasSignedTime: true,
     batch: { at: "body.events" },
   },

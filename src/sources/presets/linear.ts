@@ -20,7 +20,7 @@ export const linear = hmacPreset({
   contract: {
     id: "header.Linear-Delivery",
     type: ["{body.type}.{body.action}", "body.type"],
-    timestamp: { at: "body.webhookTimestamp", unit: "milliseconds" },
+    eventTime: { at: "body.webhookTimestamp", unit: "milliseconds" },
     hasSignedTime: true,
   },
 });

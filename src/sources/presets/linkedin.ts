@@ -23,7 +23,7 @@ export const linkedin = hmacPreset<FixedSecretOptions>({
   contract: (_options, [secret = ""]) => ({
     id: ["{body.leadGenFormResponse}.{body.leadAction}.{body.occurredAt}", "sha256"],
     type: "body.type",
-    timestamp: { at: "body.occurredAt", unit: "milliseconds" },
+    eventTime: { at: "body.occurredAt", unit: "milliseconds" },
     handshakes: [
       {
         isSigned: false,

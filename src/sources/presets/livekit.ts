@@ -3,7 +3,7 @@ import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { secretsOf } from "./given-secrets.ts";
+import { requiredTexts } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
 import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
@@ -23,7 +23,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.id",
   type: "body.event",
-  timestamp: { at: "body.createdAt", unit: "seconds" },
+  eventTime: { at: "body.createdAt", unit: "seconds" },
   hasSignedTime: true,
 };
 
@@ -36,7 +36,7 @@ const CONTRACT: ContractData = {
  */
 export function livekit(options: LivekitOptions): SourceDefinition {
   assertOptionNames("livekit", options, { secret: true, apiKey: true });
-  const secrets = secretsOf("livekit", options.secret);
+  const secrets = requiredTexts("livekit", options.secret);
   const issuer = [options.apiKey]
     .flat()
     .map((key) => requireText("livekit", "apiKey", key, "APIcR6NxGcRnNjh"));

@@ -13,7 +13,7 @@ export const loops = standardPreset({
   headers: "webhook",
   contract: {
     type: "body.eventName",
-    timestamp: { at: "body.eventTime", unit: "seconds" },
+    eventTime: { at: "body.eventTime", unit: "seconds" },
     hasSignedTime: true,
   },
 });

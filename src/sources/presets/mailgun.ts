@@ -13,7 +13,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.signature.token",
   type: "body.event-data.event",
-  timestamp: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
+  eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
   data: "body.event-data",
   responses: { statuses: { 400: 406 } },
 };

@@ -48,7 +48,9 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
   if (typeof keys !== "function") assertKeys(keys);
   if (required !== undefined) assertComponents(required);
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
-    throw new TypeError("messageSignatures: `toleranceSeconds`: expected seconds, such as 300");
+    throw new TypeError(
+      `messageSignatures: \`toleranceSeconds\`: got ${toleranceSeconds}, expected seconds, such as 300`,
+    );
   const make = (known: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
     assertKeys(known);
     return createMessageSignatureScheme({

@@ -28,7 +28,7 @@ export const meta = graphPreset({
   contract: {
     id: ["item.message.mid", "{parent.id}.{parent.time}.{sha256}"],
     type: ["{body.object}.{item.field}", messagingType],
-    timestamp: { at: "parent.time", unit: "seconds" },
+    eventTime: { at: "parent.time", unit: "seconds" },
     batch: { at: ["body.entry[].changes[]", "body.entry[].messaging[]", "body.entry[].standby[]"] },
   },
 });

@@ -27,7 +27,7 @@ export const mollie = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.createdAt", unit: "iso" },
+    eventTime: { at: "body.createdAt", unit: "iso" },
     hasSignedTime: true,
   },
 });

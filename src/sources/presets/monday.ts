@@ -27,7 +27,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.event.triggerUuid",
   type: "body.event.type",
-  timestamp: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
+  eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
   data: "body.event",
   isIdSigned: false,
   handshakes: [

@@ -19,7 +19,7 @@ export const notion = hmacPreset<LearningOptions>({
   contract: {
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
     hasSignedTime: true,
     handshakes: [
       {

@@ -21,7 +21,7 @@ export const nylas = hmacPreset({
     gzip: true,
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.time", unit: "seconds" },
+    eventTime: { at: "body.time", unit: "seconds" },
     handshakes: [
       {
         isSigned: false,

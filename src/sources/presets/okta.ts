@@ -20,7 +20,7 @@ export const okta = tokenPreset({
   contract: {
     id: "item.uuid",
     type: "item.eventType",
-    timestamp: { at: "item.published", unit: "iso" },
+    eventTime: { at: "item.published", unit: "iso" },
     batch: { at: "body.data.events" },
     handshakes: [
       {

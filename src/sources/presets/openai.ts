@@ -14,7 +14,7 @@ export const openai = standardPreset({
   },
   headers: "webhook",
   key: openaiKey,
-  contract: { type: "body.type", timestamp: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
+  contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
 });
 
 function openaiKey(secret: string): Uint8Array | undefined {

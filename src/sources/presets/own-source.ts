@@ -3,10 +3,7 @@ import type { SourceSettings } from "../source-definition.ts";
 import { assertKnown } from "./source-settings.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
-export interface OwnContract extends Omit<ContractData, "timestamp" | "unhandled" | "signs"> {
-  /** The event's own time. */
-  readonly eventTime?: ContractData["timestamp"];
-}
+export type OwnContract = Omit<ContractData, "unhandled" | "signs">;
 
 /** Every option of a contract and of a source's settings; the compiler keeps it complete. */
 const COMMON = {
@@ -69,10 +66,7 @@ export function assertOneOf(preset: string, option: string, given: unknown, know
 
 /** The contract alone, without a source's settings and without what its scheme takes. */
 export function contractOf(options: OwnContract & SourceSettings, own: readonly string[]): ContractData {
-  const { eventTime, path: _path, unhandled: _unhandled, ...rest } = options;
-  const contract = Object.fromEntries(Object.entries(rest).filter(([name]) => !own.includes(name)));
-  return {
-    ...(contract as unknown as ContractData),
-    ...(eventTime !== undefined && { timestamp: eventTime }),
-  };
+  const { path: _path, unhandled: _unhandled, ...rest } = options;
+  const contract = Object.entries(rest).filter(([name]) => !own.includes(name));
+  return Object.fromEntries(contract) as unknown as ContractData;
 }

@@ -36,7 +36,7 @@ export const paddle = hmacPreset<PaddleOptions>({
   contract: {
     id: "body.event_id",
     type: "body.event_type",
-    timestamp: { at: "body.occurred_at", unit: "iso" },
+    eventTime: { at: "body.occurred_at", unit: "iso" },
     hasSignedTime: true,
   },
   reconcile: paddleEvents,

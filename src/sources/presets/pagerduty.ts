@@ -22,7 +22,7 @@ export const pagerduty = hmacPreset({
   contract: {
     id: "body.event.id",
     type: "body.event.event_type",
-    timestamp: { at: "body.event.occurred_at", unit: "iso" },
+    eventTime: { at: "body.event.occurred_at", unit: "iso" },
     data: "body.event",
   },
 });

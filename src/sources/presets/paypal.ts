@@ -2,7 +2,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../schemes/paypal.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -24,7 +24,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.id",
   type: "body.event_type",
-  timestamp: { at: "body.create_time", unit: "iso", isSigned: false },
+  eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
   isIdSigned: false,
 };
 
@@ -40,7 +40,7 @@ const CONTRACT: ContractData = {
 export function paypal(options: PayPalOptions): SourceDefinition {
   assertOptionNames("paypal", options, { webhookId: true, environment: true, certificates: true });
   const { environment = "live", certificates } = options;
-  const webhookIds = secretsOf("paypal", options.webhookId, "webhookId");
+  const webhookIds = requiredTexts("paypal", options.webhookId, "webhookId");
   if (environment !== "live" && environment !== "sandbox") {
     const got = JSON.stringify(environment);
     throw new TypeError(`paypal: \`environment\`: got ${got}, expected "live" or "sandbox"`);

@@ -18,7 +18,7 @@ export const pipedrive = basicPreset({
   contract: {
     id: "{body.meta.webhook_id}.{body.meta.entity}.{body.meta.entity_id}.{body.meta.action}.{body.meta.timestamp}",
     type: "{body.meta.action}.{body.meta.entity}",
-    timestamp: { at: "body.meta.timestamp", unit: "iso" },
+    eventTime: { at: "body.meta.timestamp", unit: "iso" },
   },
   sample: (type, id, now) => {
     const [action = "", entity = ""] = type.split(".");

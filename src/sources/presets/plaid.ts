@@ -7,7 +7,7 @@ import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe } from "./describe.ts";
-import { secretsOf } from "./given-secrets.ts";
+import { requiredTexts } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
 import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
@@ -54,7 +54,9 @@ export function plaid(options: PlaidOptions): SourceDefinition {
     maxAgeSeconds: true,
   });
   const { environment = "production", maxAgeSeconds } = options;
-  const secrets = secretsOf("plaid", options.secret).map((secret) => assertSecret(secret, "plaid: `secret`"));
+  const secrets = requiredTexts("plaid", options.secret).map((secret) =>
+    assertSecret(secret, "plaid: `secret`"),
+  );
   const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
   if (!Object.hasOwn(ADDRESSES, environment)) {
     const got = JSON.stringify(environment);

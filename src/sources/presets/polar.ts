@@ -17,7 +17,7 @@ export const polar = standardPreset({
   },
   headers: "webhook",
   key: polarKeys,
-  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
+  contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
 });
 
 function polarKeys(secret: string): Uint8Array[] {

@@ -19,7 +19,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
-import { assertNoFault, givenSecrets, type SecretOption, secretsOf } from "./given-secrets.ts";
+import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import {
   assertTenantsApart,
@@ -84,7 +84,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   assertTenantsApart(parts, settings);
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   named(preset, () => scheme(NOWHERE));
-  const { hasSignedTime } = createEventContract(contract, NOWHERE);
+  const { hasSignedTime } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
   return {
     preset,
@@ -108,7 +108,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   };
 }
 
-/** A scheme knows nothing of presets. @throws TypeError that names the preset */
+/** Schemes and contracts do not know their preset. @throws TypeError that names it */
 function named(preset: string, make: () => unknown): void {
   try {
     make();
@@ -173,7 +173,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       const proof = `, since ${facts.title} asks in a handshake for a proof of one fixed secret`;
       refuseFunction(preset, "secret", secret, proof);
     }
-    const secrets = typeof secret === "function" ? [] : givenSecrets(preset, secret);
+    const secrets = typeof secret === "function" ? [] : givenTexts(preset, secret);
     assertNoFault(preset, secrets, (one) => data.secretFault?.(one));
     const scheme = schemeOf(options);
     const contract = contractOf(options, secrets);
@@ -181,7 +181,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     if (isLearning) refuseTenants(preset, facts.title, options);
     const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
     const signsPath = coversPath(scheme.signed);
-    if (!isLearning && ofTenants === undefined) secretsOf(preset, secrets);
+    if (!isLearning && ofTenants === undefined) requiredTexts(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
     const apiKeys = [options.reconcile?.apiKey].filter((key) => key !== undefined);
@@ -255,7 +255,7 @@ export function secretParts(
 ): SecretParts {
   const common = { signsPath, tenantOption: option };
   if (typeof given !== "function") {
-    const secrets = secretsOf(preset, given, option);
+    const secrets = requiredTexts(preset, given, option);
     return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
   }
   const ofTenants = tenantSecrets(preset, given, settings, option);

@@ -9,7 +9,7 @@ import type { Scheme } from "../schemes/scheme.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
-import { type SecretOption, secretsOf } from "./given-secrets.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
 import { defineSource, isJson, type SecretParts, secretParts } from "./preset.ts";
 
@@ -68,7 +68,7 @@ function keyParts(
       "publicKey: `publicKey`: expected keys by their ids, such as { key-1: pem }, with `keyId`",
     );
   const keys = Object.entries(given).map(([id, key]) => {
-    const [text = ""] = secretsOf("publicKey", key, `publicKey.${id}`);
+    const [text = ""] = requiredTexts("publicKey", key, `publicKey.${id}`);
     return { id, key: text };
   });
   return { secrets: [], signsPath, scheme: (environment) => make(keys, environment) };

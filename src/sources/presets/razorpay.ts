@@ -19,6 +19,6 @@ export const razorpay = hmacPreset({
   contract: {
     id: ["header.x-razorpay-event-id", "sha256"],
     type: "body.event",
-    timestamp: { at: "body.created_at", unit: "seconds" },
+    eventTime: { at: "body.created_at", unit: "seconds" },
   },
 });

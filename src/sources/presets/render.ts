@@ -14,5 +14,5 @@ export const render = standardPreset({
     disables: "all attempts of one notification fail",
   },
   headers: "webhook",
-  contract: { type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
+  contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
 });

@@ -12,5 +12,5 @@ export const resend = standardPreset({
     ...SVIX_FACTS,
   },
   headers: "svix",
-  contract: { type: "body.type", timestamp: { at: "body.created_at", unit: "iso" }, hasSignedTime: true },
+  contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "iso" }, hasSignedTime: true },
 });

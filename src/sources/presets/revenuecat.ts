@@ -12,7 +12,7 @@ const FACTS: PlatformFacts = {
 const CONTRACT: ContractData = {
   id: "body.event.id",
   type: "body.event.type",
-  timestamp: { at: "body.event.event_timestamp_ms", unit: "milliseconds" },
+  eventTime: { at: "body.event.event_timestamp_ms", unit: "milliseconds" },
   data: "body.event",
 };
 

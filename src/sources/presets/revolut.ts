@@ -28,6 +28,6 @@ export const revolut = hmacPreset({
   contract: {
     id: "sha256",
     type: "body.event",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
   },
 });

@@ -18,7 +18,7 @@ export const ringcentral = tokenPreset({
   contract: {
     id: "body.uuid",
     type: "body.event",
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
     handshakes: [
       {
         isSigned: false,

@@ -27,7 +27,7 @@ export const sanity = hmacPreset({
   contract: {
     id: ["header.idempotency-key", "sha256"],
     type: ["{body._type}.{header.sanity-operation}", "header.sanity-operation", "body._type", "=document"],
-    timestamp: { at: "header.sanity-transaction-time", unit: "iso" },
+    eventTime: { at: "header.sanity-transaction-time", unit: "iso" },
     headers: [
       "sanity-operation",
       "sanity-document-id",

@@ -28,7 +28,7 @@ export const sendgrid = publicKeyPreset({
     batch: { at: "body" },
     id: ["item.sg_event_id", "sha256"],
     type: "item.event",
-    timestamp: { at: "item.timestamp", unit: "seconds" },
+    eventTime: { at: "item.timestamp", unit: "seconds" },
     hasSignedTime: true,
   },
 });

@@ -17,7 +17,7 @@ export const sentry = hmacPreset({
   contract: {
     id: ["header.Request-ID", "sha256"],
     type: ["{header.Sentry-Hook-Resource}.{body.action}", "header.Sentry-Hook-Resource"],
-    timestamp: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
+    eventTime: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
     bytesScope: "header.Sentry-Hook-Resource",
     headers: ["Sentry-Hook-Timestamp"],
   },

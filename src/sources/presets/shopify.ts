@@ -31,7 +31,7 @@ export const shopify = hmacPreset({
       "header.Shopify-Webhook-Id",
     ],
     type: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
-    timestamp: { at: "header.X-Shopify-Triggered-At", unit: "iso" },
+    eventTime: { at: "header.X-Shopify-Triggered-At", unit: "iso" },
     bytesScope: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
     headers: [
       "X-Shopify-Topic",

@@ -35,7 +35,7 @@ export const slack = hmacPreset({
     decode: [{ at: "body.payload", as: "json" }],
     id: ["body.event_id", "body.payload.trigger_id", "body.trigger_id", "sha256"],
     type: ["body.event.type", "body.payload.type", "body.command", "body.type"],
-    timestamp: { at: "body.event_time", unit: "seconds" },
+    eventTime: { at: "body.event_time", unit: "seconds" },
     data: ["body.payload", "body"],
     headers: ["X-Slack-Retry-Num", "X-Slack-Retry-Reason"],
     handshakes: [

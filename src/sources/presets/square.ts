@@ -28,7 +28,7 @@ export const square = hmacPreset<SquareOptions>({
   contract: {
     id: "body.event_id",
     type: "body.type",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
     headers: ["square-retry-number", "square-retry-reason", "square-initial-delivery-timestamp"],
   },
   reconcile: squareEvents,

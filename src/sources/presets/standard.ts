@@ -53,7 +53,7 @@ export function standardContract(headers: StandardPreset["headers"]) {
   return ({ type = "body.type" }: StandardOptions): ContractData => ({
     ...standardId(headers),
     type,
-    timestamp: { at: "body.timestamp", unit: "iso" },
+    eventTime: { at: "body.timestamp", unit: "iso" },
   });
 }
 

@@ -91,7 +91,7 @@ export const stripe = hmacPreset<StripeOptions>({
   contract: {
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.created", unit: "seconds" },
+    eventTime: { at: "body.created", unit: "seconds" },
     hasSignedTime: true,
   },
   reconcile: stripeEvents,

@@ -23,7 +23,7 @@ export const telnyx = publicKeyPreset({
   contract: {
     id: ["body.data.id", "body.id", "sha256"],
     type: ["body.data.event_type", "body.event_type", "body.data.record_type", "body.record_type"],
-    timestamp: { at: "body.data.occurred_at", unit: "iso" },
+    eventTime: { at: "body.data.occurred_at", unit: "iso" },
     data: ["body.data", "body"],
   },
 });

@@ -29,13 +29,16 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>({
   scheme({ appKey }) {
     const key = requireText("tiktok-shop", "appKey", appKey, "6d1k8a9f2h3j4");
     // A brace would be a placeholder.
-    if (!APP_KEY.test(key)) throw new TypeError("tiktok-shop: `appKey`: expected letters and digits");
+    if (!APP_KEY.test(key))
+      throw new TypeError(
+        "tiktok-shop: `appKey`: got a text with other characters, expected letters and digits",
+      );
     return { signature: { header: "Authorization", encoding: "hex" }, signed: `${key}{body}` };
   },
   contract: {
     id: "body.tts_notification_id",
     type: "body.type",
-    timestamp: { at: "body.timestamp", unit: "seconds" },
+    eventTime: { at: "body.timestamp", unit: "seconds" },
     responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
   },
 });

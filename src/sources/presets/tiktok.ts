@@ -26,7 +26,7 @@ export const tiktok = hmacPreset({
   contract: {
     id: "sha256",
     type: "body.event",
-    timestamp: { at: "body.create_time", unit: "seconds" },
+    eventTime: { at: "body.create_time", unit: "seconds" },
     decode: [{ at: "body.content", as: "json" }],
   },
 });

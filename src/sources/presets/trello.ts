@@ -21,7 +21,7 @@ export const trello = hmacPreset({
   contract: {
     id: "body.action.id",
     type: "body.action.type",
-    timestamp: { at: "body.action.date", unit: "iso" },
+    eventTime: { at: "body.action.date", unit: "iso" },
     handshakes: [{ isSigned: false, method: "HEAD", reply: { kind: "status", status: 200 } }],
   },
 });

@@ -14,7 +14,7 @@ const CONTRACT: ContractData = {
   batch: { at: "body" },
   id: "item.id",
   type: "item.type",
-  timestamp: { at: "item.time", unit: "iso" },
+  eventTime: { at: "item.time", unit: "iso" },
 };
 
 /**

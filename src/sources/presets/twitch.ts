@@ -26,7 +26,7 @@ export const twitch = hmacPreset({
     id: "header.Twitch-Eventsub-Message-Id",
     isIdSigned: true,
     type: ({ body }) => typeOf(body),
-    timestamp: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
+    eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
     hasSignedTime: true,
     headers: ["Twitch-Eventsub-Subscription-Type", "Twitch-Eventsub-Subscription-Version"],
     handshakes: [

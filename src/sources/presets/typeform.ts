@@ -21,6 +21,6 @@ export const typeform = hmacPreset({
   contract: {
     id: "body.event_id",
     type: "body.event_type",
-    timestamp: { at: "body.form_response.submitted_at", unit: "iso" },
+    eventTime: { at: "body.form_response.submitted_at", unit: "iso" },
   },
 });

@@ -19,6 +19,6 @@ export const vercel = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.type",
-    timestamp: { at: "body.createdAt", unit: "milliseconds" },
+    eventTime: { at: "body.createdAt", unit: "milliseconds" },
   },
 });

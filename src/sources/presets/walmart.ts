@@ -25,6 +25,6 @@ export const walmart = hmacPreset({
   contract: {
     id: ["body.source.eventId", "body.eventId", "sha256"],
     type: ["body.source.eventType", "body.eventType"],
-    timestamp: { at: "body.source.eventTime", unit: "iso" },
+    eventTime: { at: "body.source.eventTime", unit: "iso" },
   },
 });

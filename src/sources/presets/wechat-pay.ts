@@ -12,7 +12,7 @@ import {
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
 import { describe, describeSignature } from "./describe.ts";
-import { secretsOf } from "./given-secrets.ts";
+import { requiredTexts } from "./given-secrets.ts";
 import { defineSource, type FixedSecretOptions } from "./preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -51,7 +51,7 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
   decrypt: (body) => decrypt(body, apiKeys),
   id: "body.id",
   type: "body.event_type",
-  timestamp: { at: "body.create_time", unit: "iso" },
+  eventTime: { at: "body.create_time", unit: "iso" },
   hasSignedTime: true,
   responses: {
     success: SUCCESS,
@@ -72,7 +72,7 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
  */
 export function wechatPay(options: WeChatPayOptions): SourceDefinition {
   assertOptionNames("wechat-pay", options, { secret: true, keys: true, merchant: true });
-  const secrets = secretsOf("wechatPay", options.secret);
+  const secrets = requiredTexts("wechatPay", options.secret);
   const apiKeys = secrets.map(apiKeyOf);
   const { merchant } = options;
   const keys = keysOf(options.keys, merchant !== undefined);

@@ -22,7 +22,7 @@ export const whatsapp = graphPreset({
       "{parent.id}.{sha256}",
     ],
     type: "item.field",
-    timestamp: { at: "item.value.messages[0].timestamp", unit: "seconds" },
+    eventTime: { at: "item.value.messages[0].timestamp", unit: "seconds" },
     batch: { at: "body.entry[].changes[]" },
   },
 });

@@ -23,7 +23,7 @@ export const wise = publicKeyPreset({
   contract: {
     id: ["header.X-Delivery-Id", "sha256"],
     type: "body.event_type",
-    timestamp: { at: "body.data.occurred_at", unit: "iso" },
+    eventTime: { at: "body.data.occurred_at", unit: "iso" },
     handshakes: [
       {
         isSigned: true,

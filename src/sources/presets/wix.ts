@@ -29,7 +29,7 @@ const CONTRACT: ContractData = {
   // An older webhook may have its object's id there.
   id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
   type: "body.data.eventType",
-  timestamp: { at: "body.data.data.eventTime", unit: "iso" },
+  eventTime: { at: "body.data.data.eventTime", unit: "iso" },
   data: "body.data",
 };
 

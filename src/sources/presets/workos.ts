@@ -25,7 +25,7 @@ export const workos = hmacPreset({
   contract: {
     id: "body.id",
     type: "body.event",
-    timestamp: { at: "body.created_at", unit: "iso" },
+    eventTime: { at: "body.created_at", unit: "iso" },
     hasSignedTime: true,
   },
 });

@@ -25,7 +25,7 @@ export const zendesk = hmacPreset({
     body: "json-or-form",
     id: ["header.X-Zendesk-Webhook-Invocation-Id", "{header.X-Zendesk-Webhook-Signature-Timestamp}.{sha256}"],
     type: ["body.type", "=webhook"],
-    timestamp: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
+    eventTime: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
     bytesScope: "header.X-Zendesk-Webhook-Signature-Timestamp",
     headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
   },

@@ -25,7 +25,7 @@ export const zoom = hmacPreset<FixedSecretOptions>({
   contract: (_options, [secret = ""]) => ({
     id: "sha256",
     type: "body.event",
-    timestamp: { at: "body.event_ts", unit: "milliseconds" },
+    eventTime: { at: "body.event_ts", unit: "milliseconds" },
     handshakes: [
       {
         isSigned: true,

@@ -2,10 +2,10 @@ import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
 import { parseExact } from "./api-json.ts";
 import type { ListContext } from "./reconciliation.ts";
 
-/** A platform's API that did not answer as documented; the message is for the operator and has no secret. */
+/** A platform's API that did not respond as documented; the message is for the operator and has no secret. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** 0 where there was no answer. */
+  /** The HTTP status; 0 where there was no response. */
   readonly status: number;
 
   constructor(message: string, status: number, options?: ErrorOptions) {
@@ -13,7 +13,7 @@ export class ApiError extends Error {
     this.status = status;
   }
 
-  /** The one thing that was asked for is not there; the others may be. */
+  /** Whether the one resource that was requested does not exist; others may. */
   get isAbsent(): boolean {
     return this.status === 404 || this.status === 410;
   }
@@ -26,7 +26,7 @@ export interface ApiRequest {
   readonly body?: object;
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly json: unknown;
   /** Of `Link` (RFC 8288); an empty text where there is none. */
   readonly link: string;
@@ -35,14 +35,14 @@ export interface ApiAnswer {
 export type CallApi = (
   request: ApiRequest,
   context: Pick<ListContext, "signal" | "pause">,
-) => Promise<ApiAnswer>;
+) => Promise<ApiResponse>;
 
 const TIME_LIMIT_MS = 30_000;
 /** A hundred events, or the largest payload that GitHub sends, as its API writes it. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const TRIES = 4;
 const FIRST_PAUSE_MS = 1_000;
-/** A platform that wants a longer pause is asked again by the next run. */
+/** Where the platform wants a longer pause, the next run asks again. */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
@@ -64,17 +64,17 @@ export function createApiClient(apiUrl: string, headers: Readonly<Record<string,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
     for (let tries = 1; ; tries += 1) {
-      const answer = await once(url, sent, host);
-      if (!(answer instanceof ApiError)) return answer;
+      const result = await once(url, sent, host);
+      if (!(result instanceof ApiError)) return result;
       signal.throwIfAborted();
-      const waitMs = answer instanceof TransientError ? answer.waitMs(tries) : Number.POSITIVE_INFINITY;
-      if (tries === TRIES || waitMs > LONGEST_PAUSE_MS) throw answer;
+      const waitMs = result instanceof TransientError ? result.waitMs(tries) : Number.POSITIVE_INFINITY;
+      if (tries === TRIES || waitMs > LONGEST_PAUSE_MS) throw result;
       await pause(waitMs, signal);
     }
   };
 }
 
-/** Tried again: it may go away by itself. */
+/** A fault that may pass: the request is sent again. */
 class TransientError extends ApiError {
   retryAfterMs: number | undefined;
 
@@ -87,22 +87,22 @@ async function once(
   url: URL,
   sending: Parameters<typeof sendRequest>[1],
   host: string,
-): Promise<ApiAnswer | ApiError> {
+): Promise<ApiResponse | ApiError> {
   let response: ReceivedResponse;
   try {
     response = await sendRequest(url, sending);
   } catch (cause) {
-    return new TransientError(`${host} cannot be asked: ${reasonOf(cause)}`, 0, { cause });
+    return new TransientError(`${host} cannot be reached: ${reasonOf(cause)}`, 0, { cause });
   }
   const { status, headers, body } = response;
   if (status !== 200) return statusError(response, `${sending.method} ${url.pathname} of ${host}`);
   if (Buffer.byteLength(body) >= MAX_BYTES)
-    return new ApiError(`${host} answers with more than ${MAX_BYTES} bytes`, status);
+    return new ApiError(`${host} returned more than ${MAX_BYTES} bytes`, status);
   try {
     return { json: parseExact(body), link: [headers.link ?? ""].flat().join(", ") };
   } catch {
     // Its error shows a part of the text.
-    return new TransientError(`${host} answers 200 with a body that is not JSON, or ends too early`, status);
+    return new TransientError(`${host} returned 200 with a body that is not JSON, or was cut off`, status);
   }
 }
 
@@ -110,12 +110,12 @@ function statusError({ status, headers }: ReceivedResponse, what: string): ApiEr
   const pauseMs = retryAfterMs(headers["retry-after"]);
   const isLimited = status === 429 || (status === 403 && pauseMs !== undefined);
   if (isLimited || status >= 500) {
-    const wish = pauseMs === undefined ? "" : `; it wants a pause of ${Math.ceil(pauseMs / 1_000)} s`;
-    const error = new TransientError(`${what} was answered ${status}${wish}`, status);
+    const hint = pauseMs === undefined ? "" : `; retry after ${Math.ceil(pauseMs / 1_000)} s`;
+    const error = new TransientError(`${what} returned ${status}${hint}`, status);
     error.retryAfterMs = pauseMs;
     return error;
   }
-  return new ApiError(`${what} was answered ${status}${hintOf(status)}`, status);
+  return new ApiError(`${what} returned ${status}${hintOf(status)}`, status);
 }
 
 function hintOf(status: number): string {
@@ -133,6 +133,6 @@ function retryAfterMs(text: string | undefined): number | undefined {
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (error instanceof DOMException) return `no answer within ${TIME_LIMIT_MS / 1_000} s`;
+  if (error instanceof DOMException) return `no response within ${TIME_LIMIT_MS / 1_000} s`;
   return code ?? message;
 }

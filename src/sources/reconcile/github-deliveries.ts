@@ -75,21 +75,33 @@ export function githubDeliveries(options: GitHubReconcileOptions): Reconciliatio
 
 function ownerPath({ repository, organization, hook }: GitHubReconcileOptions): string {
   if (!Number.isSafeInteger(hook) || hook <= 0)
-    throw new TypeError("github: `reconcile.hook`: expected the webhook's number, such as 123456");
-  const isDotted = (name = "") => name.split("/").some((part) => part === "." || part === "..");
-  if (repository !== undefined && organization === undefined) {
-    if (REPOSITORY.test(repository) && !isDotted(repository)) return `/repos/${repository}/hooks/${hook}`;
-  } else if (organization !== undefined && repository === undefined) {
-    if (NAME.test(organization) && !isDotted(organization)) return `/orgs/${organization}/hooks/${hook}`;
+    throw optionError("hook", hook, "the webhook's number, such as 123456");
+  if ((repository === undefined) === (organization === undefined)) {
+    const got = repository === undefined ? "neither `repository` nor" : "both `repository` and";
+    throw new TypeError(`github: \`reconcile\`: got ${got} \`organization\`, expected one of them`);
   }
-  throw new TypeError(
-    'github: `reconcile`: expected either `repository: "owner/name"` or `organization: "name"`',
-  );
+  if (repository !== undefined) {
+    if (REPOSITORY.test(repository) && !isDotted(repository)) return `/repos/${repository}/hooks/${hook}`;
+    throw optionError("repository", repository, '"owner/name"');
+  }
+  const name = String(organization);
+  if (NAME.test(name) && !isDotted(name)) return `/orgs/${name}/hooks/${hook}`;
+  throw optionError("organization", name, "its name");
+}
+
+/** The URL Standard removes such a part, so that another resource would be asked. */
+function isDotted(path: string): boolean {
+  return path.split("/").some((part) => part === "." || part === "..");
+}
+
+function optionError(option: string, got: unknown, expected: string): TypeError {
+  const name = `github: \`reconcile.${option}\``;
+  return new TypeError(`${name}: got ${JSON.stringify(got) ?? "none"}, expected ${expected}`);
 }
 
 function readDeliveries({ deliveries = "failed" }: GitHubReconcileOptions): "failed" | "all" {
   if (deliveries === "failed" || deliveries === "all") return deliveries;
-  throw new TypeError('github: `reconcile.deliveries`: expected "failed" or "all"');
+  throw optionError("deliveries", deliveries, '"failed" or "all"');
 }
 
 function digits(id: string): string {

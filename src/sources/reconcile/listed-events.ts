@@ -6,7 +6,7 @@ export function eventsOf(json: unknown, name?: string): readonly unknown[] {
   const events = name === undefined ? json : property(json, name);
   if (Array.isArray(events)) return events;
   const where = name === undefined ? "an array" : `an array \`${name}\``;
-  throw new ApiError(`the platform's API answers without ${where} of events`, 200);
+  throw new ApiError(`the platform's API returned a page without ${where} of events`, 200);
 }
 
 /** The cursor of an API that goes on after the last id of a page. @throws ApiError for a page without one */

@@ -1,6 +1,6 @@
 import type { SignedRequest } from "../schemes/scheme.ts";
 
-/** From its first instant up to, and without, its last. */
+/** The times of events that are listed: `from` inclusive, `to` exclusive. */
 export interface ReconcileWindow {
   readonly from: Date;
   readonly to: Date;
@@ -9,14 +9,14 @@ export interface ReconcileWindow {
 /** A callback as the platform would have sent it: what a contract reads. */
 export type MissedCallback = Pick<SignedRequest, "headers" | "body">;
 
-/** An event that a platform's API names. */
+/** An event that a platform's API lists. */
 export interface ListedEvent {
   /** The id that the source's contract reads from a callback of this event. */
   readonly id: string;
   readonly type: string;
-  /** As the platform spells it, for people. */
+  /** The event's time as the platform writes it, for display alone. */
   readonly at: string;
-  /** Asked only for an event that is missing: GitHub needs a request for each. @throws ApiError */
+  /** Called only for an event that is missing: GitHub needs a request for each. @throws ApiError */
   readonly callback: () => Promise<MissedCallback>;
 }
 
@@ -31,19 +31,19 @@ export interface ListContext {
   readonly cursor: string | undefined;
   /** Ends requests and pauses. */
   readonly signal: AbortSignal;
-  /** Waits between tries. Rejects when the signal is aborted. */
+  /** Waits so many milliseconds between tries. Rejects when the signal is aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** How the events of a source are found that never arrived. */
 export interface Reconciliation {
-  /** How often a receiver looks; undefined: only `oncehook reconcile` does. */
+  /** The interval of the receiver's own runs, in milliseconds; undefined where only `oncehook reconcile` asks. */
   readonly everyMs: number | undefined;
-  /** How long the platform keeps its events. */
+  /** How many days the platform keeps its events. */
   readonly keepsDays: number;
   /** What the callback log shows as the address of such an event. */
   readonly address: string;
-  /** Page after page. @throws ApiError for a platform that does not answer as documented */
+  /** Page after page. @throws ApiError for a platform that does not respond as documented */
   readonly list: (window: ReconcileWindow, context: ListContext) => AsyncIterable<ListedPage>;
 }
 
@@ -51,7 +51,7 @@ export interface Reconciliation {
 export interface ReconcileOptions {
   /** A secret of the platform's API; no log shows it. */
   readonly apiKey: string | undefined;
-  /** Such as `15m`, `1h` or `1d`, from one minute on. Without it only `oncehook reconcile` looks. */
+  /** Such as `15m`, `1h` or `1d`, from one minute on. Without it only `oncehook reconcile` asks the platform. */
   readonly every?: `${number}m` | `${number}h` | `${number}d`;
   /** Another host, for a sandbox or a test: https, or http on this machine. */
   readonly apiUrl?: string;
@@ -59,27 +59,39 @@ export interface ReconcileOptions {
 
 const DURATION = /^(\d{1,4})([mhd])$/;
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const PRINTABLE = /^[\x21-\x7e]+$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** @throws TypeError that names the option that is wrong */
 export function readReconcileOptions(preset: string, options: ReconcileOptions, defaultUrl: string) {
   const { apiKey, every, apiUrl = defaultUrl } = options;
-  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey))
+  if (typeof apiKey !== "string" || !PRINTABLE.test(apiKey)) {
+    const got = apiKey ? "a text with white space or other than ASCII" : "none";
     throw new TypeError(
-      `${preset}: \`reconcile.apiKey\`: expected the platform's API key, printable and without spaces; is its variable set?`,
+      `${preset}: \`reconcile.apiKey\`: got ${got}, expected the platform's API key; is its variable set?`,
     );
+  }
   const everyMs = every === undefined ? undefined : durationMs(every);
   if (everyMs !== undefined && !(everyMs >= 60_000)) {
     const got = JSON.stringify(every);
     throw new TypeError(`${preset}: \`reconcile.every\`: got ${got}, expected such as "15m", "1h" or "1d"`);
   }
   const url = URL.parse(apiUrl);
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.includes(url.hostname));
-  if (url === null || !isSafe || url.username !== "" || url.search !== "" || url.hash !== "")
+  const fault = faultOfUrl(url);
+  if (url === null || fault !== undefined)
     throw new TypeError(
-      `${preset}: \`reconcile.apiUrl\`: expected an https address without user, query and fragment`,
+      `${preset}: \`reconcile.apiUrl\`: got ${fault}, expected an https address such as ${defaultUrl}`,
     );
   return { apiKey, everyMs, apiUrl: url.href.replace(/\/$/, "") };
+}
+
+/** What an address is that the API key must not be sent to; never its text, which may hold a secret. */
+function faultOfUrl(url: URL | null): string | undefined {
+  if (url === null) return "a text that is no address";
+  const isSafe = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.includes(url.hostname));
+  if (!isSafe) return `an address of ${url.protocol}`;
+  const isBare = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  return isBare ? undefined : "an address with a user, query or fragment";
 }
 
 /** @returns milliseconds of a text such as `90m`; NaN for any other */

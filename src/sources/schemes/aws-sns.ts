@@ -5,6 +5,7 @@ import { decodeExactly } from "./encoding.ts";
 import { type AddressPin, KeysUnavailable } from "./fetched-keys.ts";
 import { isSignedBy } from "./public-keys.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
+import { ageFault } from "./timestamp.ts";
 
 export interface SnsOptions {
   /** The ARNs whose messages are ours: any AWS account can have SNS send a signed message to any address. */
@@ -18,7 +19,7 @@ export interface SnsOptions {
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
 }
 
-/** One path alone: other paths of that host answer with what the caller asked for. */
+/** One path alone: other paths of that host respond with what the caller asks for. */
 const PIN: AddressPin = {
   host: /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/,
   path: /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/,
@@ -146,11 +147,8 @@ function staleness(timestamp: string, toleranceSeconds: number, clock: Clock): R
   const sent = ISO.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
   if (Number.isNaN(sent))
     return refused("timestamp_missing", { detail: "`Timestamp`: expected a time in UTC" });
-  const age = Math.round((clock.now().getTime() - sent) / 1_000);
-  if (Math.abs(age) <= toleranceSeconds) return undefined;
-  return refused("timestamp_stale", {
-    detail: `\`Timestamp\`: ${age} s ago, expected at most ${toleranceSeconds} s`,
-  });
+  const fault = ageFault((clock.now().getTime() - sent) / 1_000, toleranceSeconds);
+  return fault === undefined ? undefined : refused("timestamp_stale", { detail: `\`Timestamp\`: ${fault}` });
 }
 
 function malformed(detail: string): Refused {

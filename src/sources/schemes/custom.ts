@@ -8,7 +8,7 @@ import type { TenantContext } from "./tenant-scheme.ts";
  * @param headers by their names in lower case; a repeated one has its values joined by `, `
  * @param url the registered address, with the query of this request: from `CALLBACK_BASE_URL`, never from `Host`
  * @param context the parameters of the path, where it has some
- * @returns whether the callback is authentic, or the place of the secret that fits (0 is the current one, -1 none)
+ * @returns whether the callback is authentic, or the index of the secret that fits (0 is the current one, -1 none)
  */
 export type VerifyCallback = (
   body: Uint8Array,
@@ -57,7 +57,7 @@ function resultOf(verdict: boolean | number): VerificationResult {
   if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS)
     return { verified: [{ method: "custom", index }] };
   const got = verdict === null ? "null" : typeof verdict;
-  throw new TypeError(`verify: got ${got}, expected true, false or the place of a secret`);
+  throw new TypeError(`verify: got ${got}, expected true, false or the index of a secret`);
 }
 
 function failure(error: unknown): VerificationResult {

@@ -65,7 +65,7 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
   };
 }
 
-/** All are compared, so that the time tells nothing of the place of the right one. */
+/** All are compared, so that the time does not show which one is right. */
 function isAmong(digests: readonly Buffer[], right: Buffer): boolean {
   let isFound = false;
   for (const one of digests) {

@@ -3,6 +3,7 @@ import { type Clock, type Refused, refused } from "../../domain/index.ts";
 import { importPublicKey, isSignedBy, type SignatureAlgorithm } from "./public-keys.ts";
 import { type Credential, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "./structured-fields.ts";
+import { ageFault } from "./timestamp.ts";
 
 /** Of RFC 9421 §3.3, by its registered name. */
 export type MessageSignatureAlgorithm =
@@ -247,9 +248,8 @@ function timeFault(
   if (created?.type !== "integer")
     return refused("timestamp_missing", { detail: `\`${label}\`: created is missing` });
   const stale = (detail: string) => refused("timestamp_stale", { detail: `\`${label}\`: ${detail}` });
-  const age = Math.round(now - created.value);
-  if (Math.abs(age) > toleranceSeconds)
-    return stale(`created ${age} s ago, expected at most ${toleranceSeconds} s`);
+  const fault = ageFault(now - created.value, toleranceSeconds);
+  if (fault !== undefined) return stale(`created ${fault}`);
   if (expires === undefined) return undefined;
   if (expires.type !== "integer") return malformed(`\`${label}\`: expires is no integer`);
   const over = Math.round(now - expires.value);

@@ -6,6 +6,7 @@ import { decodeExactly } from "./encoding.ts";
 import { KeysUnavailable } from "./fetched-keys.ts";
 import { isSignedBy } from "./public-keys.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { ageFault } from "./timestamp.ts";
 
 export interface PayPalOptions {
   /** The ids of the webhook in PayPal's dashboard; the current one first. */
@@ -21,7 +22,7 @@ export interface PayPalOptions {
 
 /** Such as `CERT-360caa42-fca2a594-90621ecd`, in the examples of PayPal's documentation and SDKs. */
 const PATH = /^\/v1\/notifications\/certs\/CERT-[A-Za-z0-9]+(?:-[A-Za-z0-9]+){0,7}$/;
-const PLACES = {
+const HOSTS = {
   live: { host: /^api(?:-m)?\.paypal\.com$/, subject: "messageverificationcerts.paypal.com" },
   sandbox: {
     host: /^api(?:-m)?\.sandbox\.paypal\.com$/,
@@ -42,8 +43,10 @@ const ALGORITHM = "SHA256withRSA";
 export function createPayPalScheme(options: PayPalOptions): Scheme {
   const { webhookIds, environment = "live", toleranceSeconds = null, clock, certificates } = options;
   if (webhookIds.length === 0 || !webhookIds.every((id) => ID.test(id)))
-    throw new TypeError("webhookIds: expected the id of the webhook, such as 5GP028458E2496506");
-  const { host, subject } = PLACES[environment];
+    throw new TypeError(
+      `\`webhookId\`: got ${JSON.stringify(webhookIds)}, expected the id of the webhook, such as 5GP028458E2496506`,
+    );
+  const { host, subject } = HOSTS[environment];
   const pin = { host, path: PATH };
   const keys = certificateKeys({ name: "PayPal", pin, hosts: () => [subject], clock, ...certificates });
   return {
@@ -66,11 +69,10 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
         const detail = "`PayPal-Transmission-Sig`: another webhook id, or a body that was changed on the way";
         return refused("signature_mismatch", { detail });
       }
-      const age = Math.round((clock.now().getTime() - Date.parse(time)) / 1_000);
-      if (toleranceSeconds !== null && !(Math.abs(age) <= toleranceSeconds)) {
-        const detail = `\`PayPal-Transmission-Time\`: ${age} s ago, expected at most ${toleranceSeconds} s`;
-        return refused("timestamp_stale", { detail });
-      }
+      const age = (clock.now().getTime() - Date.parse(time)) / 1_000;
+      const fault = toleranceSeconds === null ? undefined : ageFault(age, toleranceSeconds);
+      if (fault !== undefined)
+        return refused("timestamp_stale", { detail: `\`PayPal-Transmission-Time\`: ${fault}` });
       const signedSha256 = sha256Hex(signed(webhookIds[index] ?? ""));
       return { verified: [{ method: "public_key", index }], signedSha256 };
     },

@@ -3,7 +3,7 @@ import { type Failed, isRefused, type Refused, refused } from "../../domain/inde
 /** Each header's values apart, names in lower case: `headersDistinct` of `node:http`. */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** The parts of a path that a source's own path names, such as `:shop`. */
+/** The values of a path's parameters by their names: `{ shop: "acme" }` of `/hooks/:shop`. */
 export type PathParameters = Readonly<Record<string, string>>;
 
 /** The memory that a body takes until it is verified. */
@@ -32,7 +32,7 @@ export type SignedBody = Pick<SignedRequest, "headers" | "body">;
 /** Which credential was accepted, so that an operator sees when an old one is out of use. */
 export interface Credential {
   readonly method: "hmac" | "token" | "jwt" | "public_key" | "custom";
-  /** Its place among those that are configured: 0 is the current one, all others are on their way out. */
+  /** Its index among the configured ones: 0 is the current one, all others are being rotated out. */
   readonly index: number;
 }
 
@@ -51,7 +51,7 @@ export interface MissingCredential extends Refused {
   readonly isCredentialMissing: true;
 }
 
-/** Failed only where it cannot be told: the keys of the platform cannot be fetched, say. */
+/** Failed only where authenticity cannot be decided, such as without the platform's keys. */
 export type VerificationResult = Verified | Refused | Failed;
 
 /** One way to authenticate a source's callbacks (SPEC 5). */

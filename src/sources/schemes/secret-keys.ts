@@ -2,7 +2,7 @@ import type { KeyFormat } from "./hmac-data.ts";
 
 export interface SecretKey {
   readonly key: Uint8Array;
-  /** The place of its secret among those that are configured. */
+  /** The index of its secret among the configured ones. */
   readonly index: number;
 }
 

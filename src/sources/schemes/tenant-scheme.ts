@@ -20,7 +20,7 @@ export type TenantSecrets<Secret = string> = (
 /** How a scheme refuses what none of its secrets has made; a tenant that there is not is refused in the same words. */
 export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_signature";
 
-/** More than one receiver serves; a tenant that was not heard of for long makes room. */
+/** More tenants than one receiver serves; past it, the one that was used longest ago makes room. */
 const MOST_TENANTS = 10_000;
 /** Made-up tenants are remembered too, so that each costs one look-up a minute. */
 const MOST_UNKNOWN = 10_000;
@@ -30,13 +30,13 @@ const LOOKUP_WINDOW_MS = 10_000;
 
 interface Tenant {
   readonly secrets: readonly unknown[];
-  /** By the places of the secrets. */
+  /** SHA-256 of each secret, base64, in the order of `secrets`. */
   readonly fingerprints: readonly string[];
   readonly scheme: Scheme;
 }
 
 export interface TenantSchemeOptions<Secret> {
-  /** The source's. */
+  /** The source's name. */
   readonly name: string;
   readonly secretsOf: TenantSecrets<Secret>;
   readonly make: (secrets: readonly Secret[]) => Scheme;

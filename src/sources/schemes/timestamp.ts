@@ -1,5 +1,5 @@
 import type { Clock, Refused } from "../../domain/index.ts";
-import type { HmacData, TimestampUnit } from "./hmac-data.ts";
+import type { HmacData, TimestampRule, TimestampUnit } from "./hmac-data.ts";
 import { quoted, type Refuse } from "./hmac-refusal.ts";
 import type { DistinctHeaders } from "./scheme.ts";
 
@@ -38,13 +38,24 @@ export function compileTimestamp(
   return {
     read,
     staleness({ seconds }) {
-      const age = clock.now().getTime() / 1000 - seconds;
-      const distance = direction === "both" ? Math.abs(age) : age;
-      if (distance <= toleranceSeconds) return undefined;
-      const found = `${Math.round(Math.abs(age))} s ${age > 0 ? "ago" : "ahead"}`;
-      return refuse("timestamp_stale", `${name}: ${found}, expected at most ${toleranceSeconds} s`);
+      const fault = ageFault(clock.now().getTime() / 1000 - seconds, toleranceSeconds, direction);
+      return fault === undefined ? undefined : refuse("timestamp_stale", `${name}: ${fault}`);
     },
   };
+}
+
+/**
+ * Why a time is stale, in words that follow its name; undefined where it is not.
+ * @param age in seconds, negative for a time ahead; NaN is stale
+ */
+export function ageFault(
+  age: number,
+  toleranceSeconds: number,
+  direction: TimestampRule["direction"] = "both",
+): string | undefined {
+  if ((direction === "both" ? Math.abs(age) : age) <= toleranceSeconds) return undefined;
+  const found = `${Math.ceil(Math.abs(age))} s ${age > 0 ? "ago" : "ahead"}`;
+  return `${found}, expected at most ${toleranceSeconds} s`;
 }
 
 type Parse = (text: string | undefined) => SentTimestamp | Refused;

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 /**
  * Compares a claimed token with each known one in constant time. Both sides are hashed, so that the time tells nothing
  * of a length either.
- * @returns the place of the token among the known ones; -1 for none
+ * @returns the index of the token among the known ones; -1 for none
  */
 export function tokenMatcher(known: readonly string[]): (claimed: string) => number {
   const digests = known.map(digest);

@@ -15,7 +15,7 @@ export interface ChainTrust {
 
 export interface TrustedLeaf {
   readonly key: KeyObject;
-  /** The place of the root among those that are configured. */
+  /** The index of the root among the configured ones. */
   readonly root: number;
 }
 
@@ -63,7 +63,7 @@ export function validityFault(certificate: X509Certificate, now: Date): string |
   return now > to ? `expired at ${to.toISOString()}` : undefined;
 }
 
-/** @returns the place of the root that this certificate is, or that issued it */
+/** @returns the index of the root that this certificate is, or that issued it */
 function rootOf(certificate: X509Certificate, { roots }: ChainTrust, now: Date): number | undefined {
   const known = roots === "system" ? systemRoots(certificate) : roots;
   const place = known.findIndex(

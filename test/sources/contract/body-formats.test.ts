@@ -14,13 +14,13 @@ const part = (name: string, value: string) =>
 const END = "------x y--\r\n";
 
 describe("a form", () => {
-  it("becomes an object of texts", () => {
+  it("a form becomes an object of texts", () => {
     expect(decode({ body: "form" }, "From=%2B491&Body=a+b%26c&empty=&flag")).toEqual({
       value: { From: "+491", Body: "a b&c", empty: "", flag: "" },
     });
   });
 
-  it("keeps a repeated field as an array in the order of the body", () => {
+  it("a form keeps a repeated field as an array in the order of the body", () => {
     expect(decode({ body: "form" }, "a=1&b=2&a=3&a=1")).toEqual({ value: { a: ["1", "3", "1"], b: "2" } });
   });
 
@@ -86,12 +86,12 @@ describe("a form", () => {
     expect(fastest(`a=${"%41".repeat(100_000)}`)).toBeLessThan(10 * fastest(`a=${"x".repeat(300_000)}`));
   });
 
-  it("holds JSON in a field where the platform sends it so", () => {
+  it("a form holds JSON in a field where the platform sends it so", () => {
     const body = `payload=${encodeURIComponent('{"n":12345678901234567890}')}`;
     expect(decode({ body: { form: "payload" } }, body)).toEqual({ value: { n: "12345678901234567890" } });
   });
 
-  it("without the field of its JSON is refused, and the message names the field", () => {
+  it("a form without the field of its JSON is refused, and the message names the field", () => {
     expect(decode({ body: { form: "payload" } }, "other=1")).toMatchObject({
       code: "body_malformed",
       message: "form: expected one field `payload`",
@@ -100,7 +100,7 @@ describe("a form", () => {
 });
 
 describe("a multipart form", () => {
-  it("becomes an object of its text fields", () => {
+  it("a multipart form becomes an object of its text fields", () => {
     const body = part("json", '{"a":1}') + part("b", "two\r\nlines") + END;
     expect(decode({ body: "multipart" }, body, multipart)).toEqual({
       value: { json: '{"a":1}', b: "two\r\nlines" },
@@ -126,7 +126,7 @@ describe("a multipart form", () => {
     expect(decode({ body: "multipart" }, parts + end, multipart)).toMatchObject({ code: "body_malformed" });
   });
 
-  it("without a boundary in its header is refused", () => {
+  it("a multipart form without a boundary in its header is refused", () => {
     expect(decode({ body: "multipart" }, END, { "Content-Type": "multipart/form-data" })).toMatchObject({
       code: "body_malformed",
     });
@@ -157,14 +157,14 @@ describe("a text inside JSON", () => {
     ["base64-json", Buffer.from(JSON.stringify(inner)).toString("base64")],
     ["base64-json", Buffer.from(JSON.stringify(inner)).toString("base64url")],
     ["jws", jws(inner)],
-  ] as const)("as %s gives its place to what it holds", (as, text) => {
+  ] as const)("a text inside JSON as %s gives its place to what it holds", (as, text) => {
     const data: BodyData = { decode: [{ at: "body.message.data", as }] };
     expect(decode(data, JSON.stringify({ message: { data: text, id: 1 } }))).toEqual({
       value: { message: { data: inner, id: 1 } },
     });
   });
 
-  it("as base64-text gives its place to the text, in lines too", () => {
+  it("a text inside JSON as base64-text gives its place to the text, in lines too", () => {
     const data: BodyData = { body: "form", decode: [{ at: "body.a", as: "base64-text" }] };
     expect(decode(data, "a=PGE%2B%0A&b=1")).toEqual({ value: { a: "<a>", b: "1" } });
     expect(decode(data, "a=PG%0AE%2B%0D%0A")).toEqual({ value: { a: "<a>" } });
@@ -172,7 +172,7 @@ describe("a text inside JSON", () => {
       expect(decode(data, `a=${other}`)).toEqual({ value: { a: decodeURIComponent(other) } });
   });
 
-  it("stays a text where it holds something else", () => {
+  it("a text inside JSON stays a text where it holds something else", () => {
     const data: BodyData = {
       decode: [
         { at: "body.a", as: "json" },

@@ -58,7 +58,7 @@ describe("decryption", () => {
     expect(decryptGcm(sealed, { key, nonce, associatedData: flipped(iv, 0) })).toBeUndefined();
   });
 
-  it("takes the first key that gives JSON, and refuses what is none under all of them", () => {
+  it("decryption takes the first key that gives JSON, and refuses what is none under all of them", () => {
     const plainOf = (text: string) => Buffer.from(text);
     expect(decryptJson(["not JSON", '{"a":1}'], plainOf, "")).toEqual({ value: { a: 1 } });
     expect(decryptJson(["not JSON"], plainOf, "why")).toMatchObject({
@@ -80,13 +80,13 @@ describe("a contract that decrypts", () => {
   const data: ContractData = { decrypt: reversed, id: "body.id", type: "body.type", headers: ["X-A"] };
   const seal = (event: object) => requestOf({ sealed: [...JSON.stringify(event)].reverse().join("") });
 
-  it("reads id, type and data in the plain text", () => {
+  it("a contract that decrypts reads id, type and data in the plain text", () => {
     expect(contractOf(data).read(seal({ id: "1", type: "a" }))).toMatchObject({
       event: { json: { event_id: "1", event_type: "a", data: { id: "1", type: "a" } } },
     });
   });
 
-  it("reads a signed handshake and a batch in the plain text", () => {
+  it("a contract that decrypts reads a signed handshake and a batch in the plain text", () => {
     const handshakes = [
       { isSigned: true, when: { "body.type": "ping" }, reply: { kind: "status", status: 204 } },
     ] as const;
@@ -101,7 +101,7 @@ describe("a contract that decrypts", () => {
     expect(contract.read(seal({ all: [{ id: "1", type: "a" }] }))).toMatchObject({ kind: "batch" });
   });
 
-  it("tells a stranger nothing of a padding: each unsigned body but a whole challenge goes on to the signature", async () => {
+  it("a contract that decrypts tells a stranger nothing of a padding: each unsigned body but a whole challenge goes on to the signature", async () => {
     const { contract, scheme } = opened(lark({ secret: "an Encrypt Key" }));
     const answers = new Set<string>();
     for (let byte = 0; byte < 256; byte += 1) {

@@ -17,7 +17,7 @@ describe("the hash of the signed bytes", () => {
   const hashOf = (headers: Record<string, string>) =>
     eventsOf(contract, requestOf({ id: 1 }, { headers: { "X-Id": "1", ...headers } }))[0]!.bodySha256;
 
-  it("differs for one body in two scopes, and not for two ids in one", () => {
+  it("the hash of the signed bytes differs for one body in two scopes, and not for two ids in one", () => {
     const first = hashOf({ "X-Topic": "orders/create" });
     expect(hashOf({ "X-Topic": "orders/updated" })).not.toBe(first);
     expect(hashOf({ "X-Topic": "orders/create", "X-Id": "2" })).toBe(first);
@@ -25,7 +25,7 @@ describe("the hash of the signed bytes", () => {
 });
 
 describe("the envelope of an event", () => {
-  it("holds id, type, the time of receipt and the whole body as data", () => {
+  it("the envelope of an event holds id, type, the time of receipt and the whole body as data", () => {
     const body = { id: "1", type: "paid", n: 2 };
     const [event] = eventsOf(contractOf(SIMPLE), requestOf(body));
     expect(event).toMatchObject({
@@ -41,7 +41,7 @@ describe("the envelope of an event", () => {
     expect(parseEvent(event!.body)).toEqual({ object: event!.json });
   });
 
-  it("comes back through the parser of stored events, whatever JSON the payload is", () => {
+  it("the envelope of an event comes back through the parser of stored events, whatever JSON the payload is", () => {
     const contract = contractOf({ id: "sha256", type: "=any", headers: ["X-A"] });
     const value = fc.jsonValue().filter((json) => !/"(__proto__|constructor)"/.test(JSON.stringify(json)));
     fc.assert(
@@ -69,7 +69,7 @@ describe("the envelope of an event", () => {
     expect(contract.read(deep(63))).toMatchObject({ code: "body_too_deep" });
   });
 
-  it("keeps a number with all its digits, as an id and in data", () => {
+  it("the envelope of an event keeps a number with all its digits, as an id and in data", () => {
     const [event] = eventsOf(
       contractOf(SIMPLE),
       requestOf('{"id":12345678901234567890,"type":"t","n":0.12345678901234567891}'),
@@ -80,7 +80,7 @@ describe("the envelope of an event", () => {
     });
   });
 
-  it("shows selected headers, and never the `headers` of the platform's body", () => {
+  it("the envelope of an event shows selected headers, and never the `headers` of the platform's body", () => {
     const body = { id: "1", type: "t", headers: { "x-topic": "forged" } };
     const headers = { "X-Topic": "orders/paid", "X-List": ["a", "b"], "X-Other": "1" };
     const [without] = eventsOf(contractOf(SIMPLE), requestOf(body, { headers }));
@@ -106,7 +106,7 @@ describe("the envelope of an event", () => {
 describe("the time of an event", () => {
   const timeOf = (unit: "seconds" | "milliseconds" | "iso", at: JsonValue) =>
     eventsOf(
-      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit } }),
+      contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit } }),
       requestOf({ id: "1", type: "t", at }),
     )[0]!.json.timestamp;
 
@@ -139,12 +139,12 @@ describe("the time of an event", () => {
 
 describe("a time that does not count", () => {
   const timeAt = (at: string, isSigned?: boolean) => {
-    const timestamp = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
+    const eventTime = { at, unit: "seconds", ...(isSigned !== undefined && { isSigned }) } as const;
     const request = requestOf(
       { id: "1", type: "t", at: RECEIVED - 60 },
       { headers: { "X-Time": String(RECEIVED - 60) }, target: `/?at=${RECEIVED - 60}` },
     );
-    return eventsOf(contractOf({ ...SIMPLE, timestamp }), request)[0]!.json.timestamp;
+    return eventsOf(contractOf({ ...SIMPLE, eventTime }), request)[0]!.json.timestamp;
   };
 
   it.each([["header.X-Time"], ["query.at"]])("a time at %s counts only where it is signed", (at) => {
@@ -160,7 +160,7 @@ describe("a time that does not count", () => {
   it("a time that is more than five minutes ahead is the time of receipt", () => {
     const of = (at: number) =>
       eventsOf(
-        contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "seconds" } }),
+        contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit: "seconds" } }),
         requestOf({ id: "1", type: "t", at }),
       )[0]!.json.timestamp;
     expect(of(RECEIVED + 300)).toBe(RECEIVED + 300);
@@ -169,14 +169,14 @@ describe("a time that does not count", () => {
 });
 
 describe("an event that lacks something", () => {
-  it("without an id is refused, and the message names the platform's place", () => {
+  it("an event without an id is refused, and the message names the platform's place", () => {
     expect(contractOf(SIMPLE).read(requestOf({ type: "t" }))).toMatchObject({
       code: "event_id_invalid",
       message: "id: missing; expected a text or an integer",
     });
   });
 
-  it("without its header is refused, and the message names the header", () => {
+  it("an event without its header is refused, and the message names the header", () => {
     const contract = contractOf({ id: "header.X-GitHub-Delivery", type: "header.X-GitHub-Event" });
     expect(contract.read(requestOf({}))).toMatchObject({
       code: "event_id_invalid",
@@ -192,14 +192,14 @@ describe("an event that lacks something", () => {
     });
   });
 
-  it("without a type is refused", () => {
+  it("an event without a type is refused", () => {
     expect(contractOf(SIMPLE).read(requestOf({ id: "1" }))).toMatchObject({
       code: "event_type_missing",
       message: "type: missing; expected a text or an integer",
     });
   });
 
-  it("without its payload is refused", () => {
+  it("an event without its payload is refused", () => {
     const contract = contractOf({ ...SIMPLE, data: "body.data.object" });
     expect(contract.read(requestOf({ id: "1", type: "t" }))).toMatchObject({
       code: "event_invalid",
@@ -258,7 +258,7 @@ describe("a batch", () => {
     expect(read.kind === "handshake" && (await read.respond())).toMatchObject({ status: 204, body: "" });
   });
 
-  it("without its array is refused, and the message names the place", () => {
+  it("a batch without its array is refused, and the message names the place", () => {
     for (const body of [{ event: 1 }, { events: {} }, { events: "x" }]) {
       expect(contractOf(BATCH).read(requestOf(body))).toMatchObject({
         code: "event_invalid",
@@ -274,14 +274,14 @@ describe("a batch", () => {
     });
   });
 
-  it("takes 10,000 events and no more", () => {
+  it("a batch takes 10,000 events and no more", () => {
     const items = (count: number) =>
       batchOf(...Array.from({ length: count }, (_, id) => ({ id, type: "t" })));
     expect(eventsOf(contractOf(BATCH), items(10_000))).toHaveLength(10_000);
     expect(contractOf(BATCH).read(items(10_001))).toMatchObject({ code: "body_malformed" });
   });
 
-  it("takes the events of several places, in their order", () => {
+  it("a batch takes the events of several places, in their order", () => {
     const contract = contractOf({
       id: "item.id",
       type: "=t",
@@ -300,7 +300,7 @@ describe("a batch", () => {
 });
 
 describe("a contract", () => {
-  it("says whether its ids lie in the signed bytes, unless the preset knows better", () => {
+  it("a contract says whether its ids lie in the signed bytes, unless the preset knows better", () => {
     const isIdSigned = (data: Partial<ContractData>) => contractOf({ ...SIMPLE, ...data }).isIdSigned;
     expect([
       isIdSigned({}),
@@ -310,16 +310,16 @@ describe("a contract", () => {
     ]).toEqual([true, true, false, true]);
   });
 
-  it("ignores types without a handler unless told to refuse them", () => {
+  it("a contract ignores types without a handler unless told to refuse them", () => {
     expect([contractOf(SIMPLE).unhandled, contractOf({ ...SIMPLE, unhandled: "refuse" }).unhandled]).toEqual([
       "ignore",
       "refuse",
     ]);
   });
 
-  it("never throws, whatever is in a body", () => {
+  it("a contract never throws, whatever is in a body", () => {
     const contracts = [
-      contractOf({ ...SIMPLE, timestamp: { at: "body.at", unit: "iso" }, data: "body.data" }),
+      contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit: "iso" }, data: "body.data" }),
       contractOf({ id: ["item.id", "sha256"], type: ["item.type", "=t"], batch: { at: "body" } }),
       contractOf({ id: "{parent.id}-{item.id}", type: "=t", batch: { at: "body.entry[].changes[]" } }),
       contractOf({ ...SIMPLE, body: "form" }),

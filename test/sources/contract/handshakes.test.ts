@@ -273,7 +273,7 @@ describe("a handshake", () => {
 });
 
 describe("a verify token", () => {
-  it("may be any of those that are configured", async () => {
+  it("a verify token may be any of those that are configured", async () => {
     expect(await answerTo(META, meta("old token"))).toMatchObject({ status: 200 });
   });
 
@@ -315,7 +315,7 @@ describe("an echoed text", () => {
     });
   });
 
-  it("never carries a line break into a header", async () => {
+  it("an echoed text never carries a line break into a header", async () => {
     const handshake: Handshake = {
       isSigned: true,
       when: { "body.secret": true },
@@ -467,7 +467,7 @@ describe("a request that is no handshake", () => {
     expect(contractWith(SLACK).challenge).toBeUndefined();
   });
 
-  it("never makes the challenge throw, whatever it holds", () => {
+  it("a request that is no handshake never makes the challenge throw, whatever it holds", () => {
     const contract = contractOf({ id: "body.id", type: "body.type", handshakes: [META, X, ASANA, NOTION] });
     const body = fc.oneof(
       fc.uint8Array(),

@@ -101,7 +101,7 @@ describe("a location", () => {
     expect([...signed, ...others]).toEqual([true, true, true, true, false, false, false]);
   });
 
-  it("never reads a prototype", () => {
+  it("a location never reads a prototype", () => {
     const inherited = fc.constantFrom(
       ...Object.getOwnPropertyNames(Object.prototype),
       ...Object.getOwnPropertyNames(Array.prototype),
@@ -118,7 +118,7 @@ describe("a location", () => {
     );
   });
 
-  it("reads any own property of any JSON", () => {
+  it("a location reads any own property of any JSON", () => {
     const name = fc.stringMatching(/^[A-Za-z_-]{1,8}$/);
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), fc.jsonValue(), (names, value) => {

@@ -6,7 +6,7 @@ import { parseEvent, parseJsonBody } from "../../../src/sources/contract/parse-b
 const bytes = (text: string) => Buffer.from(text);
 
 describe("the nesting bound", () => {
-  it("agrees with a count over the parsed value, whatever stands in strings", () => {
+  it("the nesting bound agrees with a count over the parsed value, whatever stands in strings", () => {
     const depth = (value: unknown): number =>
       typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
     fc.assert(
@@ -76,7 +76,7 @@ describe("a number of a body", () => {
     '{"a":12345678901234567890.}',
     '{"a":--12345678901234567890}',
     '{"a":012345678901234567890}',
-  ])("makes no body valid that is not: %s", (text) => {
+  ])("a number of a body makes no body valid that is not: %s", (text) => {
     expect(parseEvent(bytes(text))).toMatchObject({ code: "body_not_json" });
   });
 

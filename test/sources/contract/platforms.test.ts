@@ -33,7 +33,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "body.id",
       type: "body.type",
-      timestamp: { at: "body.created", unit: "seconds" },
+      eventTime: { at: "body.created", unit: "seconds" },
       data: "body.data.object",
     },
     body: {
@@ -67,7 +67,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "{header.X-Shopify-Event-Id}:{header.X-Shopify-Topic}",
       type: "header.X-Shopify-Topic",
-      timestamp: { at: "header.X-Shopify-Triggered-At", unit: "iso" },
+      eventTime: { at: "header.X-Shopify-Triggered-At", unit: "iso" },
     },
     body: '{"id":820982911946154508,"email":"jon@example.com"}',
     headers: {
@@ -81,7 +81,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "body.event_id",
       type: "body.event.type",
-      timestamp: { at: "body.event_time", unit: "seconds" },
+      eventTime: { at: "body.event_time", unit: "seconds" },
     },
     body: {
       type: "event_callback",
@@ -102,7 +102,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "item.sg_event_id",
       type: "item.event",
-      timestamp: { at: "item.timestamp", unit: "seconds" },
+      eventTime: { at: "item.timestamp", unit: "seconds" },
       batch: { at: "body" },
     },
     body: '[{"email":"example@test.com","timestamp":1513299569,"event":"processed","sg_event_id":"sg_event_1"},\r\n{"email":"example@test.com","timestamp":1513299570,"event":"deferred","sg_event_id":"sg_event_2"}]\r\n',
@@ -119,7 +119,7 @@ const SAMPLES: Record<string, Sample> = {
         "sha256",
       ],
       type: "{body.object}.{item.field}",
-      timestamp: { at: "item.value.messages[0].timestamp", unit: "seconds" },
+      eventTime: { at: "item.value.messages[0].timestamp", unit: "seconds" },
       batch: { at: "body.entry[].changes[]" },
     },
     body: {
@@ -148,7 +148,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "{parent.id}.{parent.time}.{sha256}",
       type: "item.field",
-      timestamp: { at: "parent.time", unit: "seconds" },
+      eventTime: { at: "parent.time", unit: "seconds" },
       batch: { at: "body.entry[].changes[]" },
     },
     body: {
@@ -182,7 +182,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "{item.pspReference}.{item.eventCode}.{item.success}",
       type: "item.eventCode",
-      timestamp: { at: "item.eventDate", unit: "iso" },
+      eventTime: { at: "item.eventDate", unit: "iso" },
       batch: { at: "body.notificationItems[].NotificationRequestItem" },
     },
     body: {
@@ -217,7 +217,7 @@ const SAMPLES: Record<string, Sample> = {
       decode: [{ at: "body.message.data", as: "base64-json" }],
       id: "body.message.messageId",
       type: ["body.message.attributes.eventType", "body.subscription"],
-      timestamp: { at: "body.message.publishTime", unit: "iso" },
+      eventTime: { at: "body.message.publishTime", unit: "iso" },
       data: "body.message",
     },
     body: {
@@ -236,7 +236,7 @@ const SAMPLES: Record<string, Sample> = {
       decode: [{ at: "body.Message", as: "json" }],
       id: "body.MessageId",
       type: "body.TopicArn",
-      timestamp: { at: "body.Timestamp", unit: "iso" },
+      eventTime: { at: "body.Timestamp", unit: "iso" },
     },
     body: {
       Type: "Notification",
@@ -251,7 +251,7 @@ const SAMPLES: Record<string, Sample> = {
     ],
   },
   Notion: {
-    contract: { id: "body.id", type: "body.type", timestamp: { at: "body.timestamp", unit: "iso" } },
+    contract: { id: "body.id", type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" } },
     body: {
       id: "367cba44-b6f3-4c92-81e7-6a2e9659efd4",
       timestamp: "2024-12-05T23:55:34.285Z",
@@ -264,7 +264,7 @@ const SAMPLES: Record<string, Sample> = {
     contract: {
       id: "{item.resource.gid}.{item.action}.{item.created_at}.{sha256}",
       type: "{item.resource.resource_type}.{item.action}",
-      timestamp: { at: "item.created_at", unit: "iso" },
+      eventTime: { at: "item.created_at", unit: "iso" },
       batch: { at: "body.events" },
     },
     body: {
@@ -283,7 +283,7 @@ const SAMPLES: Record<string, Sample> = {
       id: "header.Twitch-Eventsub-Message-Id",
       isIdSigned: true,
       type: "body.subscription.type",
-      timestamp: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
+      eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
       data: "body.event",
     },
     body: {
@@ -304,7 +304,7 @@ const SAMPLES: Record<string, Sample> = {
         "{body.signedPayload.notificationType}.{body.signedPayload.subtype}",
         "body.signedPayload.notificationType",
       ],
-      timestamp: { at: "body.signedPayload.signedDate", unit: "milliseconds" },
+      eventTime: { at: "body.signedPayload.signedDate", unit: "milliseconds" },
       data: "body.signedPayload",
     },
     body: {

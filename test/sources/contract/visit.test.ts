@@ -42,7 +42,7 @@ describe("the visit of an address that a platform names", () => {
     },
   );
 
-  it("ends at its time limit", () =>
+  it("the visit of an address that a platform names ends at its time limit", () =>
     withServer(
       () => {},
       async (url) => {

@@ -34,19 +34,19 @@ describe("the preset braintree", () => {
   it.each([
     ["the current keys", KEYS, 0],
     ["the keys before", OLD, 1],
-  ])("accepts what is signed with %s", async (_title, keys, index) => {
+  ])("the preset braintree accepts what is signed with %s", async (_title, keys, index) => {
     expect(await verifySource(source, { body: notification(XML, keys) })).toEqual({
       verified: [{ method: "hmac", index }],
     });
   });
 
-  it("accepts a signature over the payload and a newline that is not sent", async () => {
+  it("the preset braintree accepts a signature over the payload and a newline that is not sent", async () => {
     const payload = Buffer.from(XML).toString("base64");
     const body = formOf(payload, `${KEYS.publicKey}|${sign(`${payload}\n`)}`);
     expect(await verifySource(source, { body })).toHaveProperty("verified");
   });
 
-  it("accepts the right pair among those of other keys", async () => {
+  it("the preset braintree accepts the right pair among those of other keys", async () => {
     const payload = `${Buffer.from(XML).toString("base64")}\n`;
     const pairs = [`stranger|${"0".repeat(40)}`, `${KEYS.publicKey}|${sign(payload)}`];
     expect(await verifySource(source, { body: formOf(payload, pairs.join("&")) })).toHaveProperty("verified");
@@ -71,7 +71,7 @@ describe("the preset braintree", () => {
       ),
       "signature_malformed",
     ],
-  ])("refuses %s", async (_title, body, code) => {
+  ])("the preset braintree refuses %s", async (_title, body, code) => {
     expect(await verifySource(source, { body })).toMatchObject({ kind: "refused", code });
   });
 
@@ -80,7 +80,7 @@ describe("the preset braintree", () => {
     expect(await verifySource(source, { body })).toMatchObject({ code: "signature_malformed" });
   });
 
-  it("hands the XML on as a text, with the notification's own kind as the type", () => {
+  it("the preset braintree hands the XML on as a text, with the notification's own kind as the type", () => {
     const sha256 = createHash("sha256").update(XML).digest("hex");
     expect(readSource(source, { body: notification(XML) })).toMatchObject([
       { event_id: sha256, event_type: "subscription_went_past_due", data: { value: XML } },

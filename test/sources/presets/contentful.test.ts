@@ -25,7 +25,7 @@ function signed(list = `${NAMES},x-contentful-timestamp,x-contentful-topic`, ext
 }
 
 describe("the preset contentful", () => {
-  it("accepts a signature over the headers that are named", async () => {
+  it("the preset contentful accepts a signature over the headers that are named", async () => {
     expect(await verifySource(source, signed())).toHaveProperty("verified");
     const callback = signed();
     const headers = { ...callback.headers, "x-contentful-topic": "ContentManagement.Entry.delete" };
@@ -60,7 +60,7 @@ describe("the preset contentful", () => {
     });
   });
 
-  it("reads the topic as the type, and without an idempotency key the body's hash as the id", () => {
+  it("the preset contentful reads the topic as the type, and without an idempotency key the body's hash as the id", () => {
     const headers = { "X-Contentful-Topic": TOPIC };
     expect(readSource(source, { headers, body: BODY })).toMatchObject([
       { event_id: expect.stringMatching(/^[0-9a-f]{64}$/), event_type: TOPIC },

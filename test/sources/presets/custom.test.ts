@@ -10,7 +10,7 @@ const verdictOf = async (verify: unknown, request = sent(BODY)) =>
   opened(source(verify as VerifyCallback)).scheme.verify(request);
 
 describe("a source with a verify function of its own", () => {
-  it("verifies with what the function says of bytes, headers and address", async () => {
+  it("a source with a verify function of its own verifies with what the function says of bytes, headers and address", async () => {
     const secrets = ["current", "previous"];
     const verify: VerifyCallback = (body, headers, url) =>
       secrets.findIndex((secret) => {
@@ -82,7 +82,7 @@ describe("a source with a verify function of its own", () => {
     expect(seen).toEqual(["a, b"]);
   });
 
-  it("reads id, type and data as any other source", () => {
+  it("a source with a verify function of its own reads id, type and data as any other source", () => {
     expect(opened(source(() => true)).contract.read(sent(BODY))).toMatchObject({
       event: { json: { event_id: "evt-1", event_type: "order.placed", data: BODY } },
     });
@@ -102,6 +102,8 @@ describe("a source with a verify function of its own", () => {
     expect(wrong({ ...right, verfy: 1 })).toThrow(/custom: `verfy`: no such option; did you mean verify\?/);
     expect(wrong({ ...right, id: undefined })).toThrow(/custom: `id`: got none, expected where it stands/);
     expect(wrong({ ...right, type: [] })).toThrow(/custom: `type`: got \[\], expected where it stands/);
-    expect(wrong({ ...right, id: "bodyid" })).toThrow(/"bodyid" is no place such as body.id/);
+    expect(wrong({ ...right, id: "bodyid" })).toThrow(
+      /custom: `id`: got "bodyid", expected a place such as body.id/,
+    );
   });
 });

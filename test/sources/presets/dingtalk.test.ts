@@ -39,7 +39,7 @@ function plainOf({ msg_signature, timeStamp, nonce, encrypt }: Acknowledgement):
 }
 
 describe("the preset dingtalk", () => {
-  it("answers the vector's check of the address with an encrypted and signed success", async () => {
+  it("the preset dingtalk answers the vector's check of the address with an encrypted and signed success", async () => {
     const { scheme, contract } = opened(dingtalk(OPTIONS));
     expect(await scheme.verify(VECTOR)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
     const found = contract.read(VECTOR);
@@ -49,7 +49,7 @@ describe("the preset dingtalk", () => {
     expect(plainOf(JSON.parse("body" in response ? response.body : ""))).toBe("success");
   });
 
-  it("answers a handled event, a duplicate and an ignored one likewise", () => {
+  it("the preset dingtalk answers a handled event, a duplicate and an ignored one likewise", () => {
     const { contract } = opened(dingtalk(OPTIONS));
     for (const kind of ["success", "already_processed", "ignored"] as const) {
       const response = contract.respond?.({ kind, result: {} } as never);

@@ -129,7 +129,7 @@ describe("Dropbox", () => {
   });
   const request = requestOf(body, { headers: { "X-Dropbox-Signature": hmac(body) } });
 
-  it("says of one account again that it has changes, which is another event", async () => {
+  it("Dropbox says of one account again that it has changes, which is another event", async () => {
     const [[first], [second]] = await Promise.all([
       verifiedEvents(preset, request),
       verifiedEvents(preset, request),
@@ -144,7 +144,7 @@ describe("Dropbox", () => {
     expect(await scheme.verify(request)).toMatchObject({ code: "signature_mismatch" });
   });
 
-  it("asks a new address for its challenge", async () => {
+  it("Dropbox asks a new address for its challenge", async () => {
     const question = requestOf("", { method: "GET", target: "/api/source/callback?challenge=abc123" });
     expect(await openPreset(preset).contract.challenge?.(question)).toMatchObject({
       status: 200,
@@ -185,7 +185,7 @@ describe("Asana's secret", () => {
 });
 
 describe("Trello", () => {
-  it("asks a new address by HEAD", async () => {
+  it("Trello asks a new address by HEAD", async () => {
     const { contract } = openPreset(trello({ secret: SECRET }));
     expect(contract.methods).toEqual(["POST", "HEAD"]);
     expect(await contract.challenge?.(requestOf("", { method: "HEAD" }))).toMatchObject({ status: 200 });

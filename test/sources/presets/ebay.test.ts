@@ -57,7 +57,7 @@ describe("the scheme of eBay", () => {
     expect(await scheme.verify(request)).toMatchObject({ kind: "refused" });
   });
 
-  it("asks eBay's API for a key with a token of the application", async () => {
+  it("the scheme of eBay asks eBay's API for a key with a token of the application", async () => {
     const seen: string[] = [];
     await withHttpServer(
       (request, response) => {

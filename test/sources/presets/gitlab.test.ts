@@ -23,7 +23,7 @@ describe("the preset gitlab with a secret token", () => {
     expect(await verifySource(source, callback)).toMatchObject(verdict);
   });
 
-  it("reads the idempotency key, or without one the body's hash, as the id", () => {
+  it("the preset gitlab with a secret token reads the idempotency key, or without one the body's hash, as the id", () => {
     expect(readSource(source, { headers, body: BODY })).toMatchObject([
       { event_id: ID, event_type: "push", headers: { "x-gitlab-event": "Push Hook" } },
     ]);
@@ -55,7 +55,7 @@ describe("the preset gitlab with a signing token", () => {
     "X-Gitlab-Token": TOKEN,
   };
 
-  it("accepts a signature made after the documentation, and no token alone", async () => {
+  it("the preset gitlab with a signing token accepts a signature made after the documentation, and no token alone", async () => {
     expect(await verifySource(source, { headers, body: text })).toHaveProperty("verified");
     expect(await verifySource(source, { headers, body: `${text} ` })).toMatchObject({
       code: "signature_mismatch",
@@ -65,7 +65,7 @@ describe("the preset gitlab with a signing token", () => {
     });
   });
 
-  it("reads the signed id", () => {
+  it("the preset gitlab with a signing token reads the signed id", () => {
     expect(readSource(source, { headers, body: text })).toMatchObject([{ event_id: ID, event_type: "push" }]);
     expect(openSource(source).contract.isIdSigned).toBe(true);
   });

@@ -32,7 +32,7 @@ describe("a source with a token", () => {
     ["a bearer token", { header: "Authorization" }, { Authorization: "Bearer current" }],
     ["a prefix", { header: "Authorization", prefix: "Acme " }, { Authorization: "Acme current" }],
     ["basic authentication", { user: "acme" }, { Authorization: `Basic ${btoa("acme:current")}` }],
-  ])("takes %s, and tells which secret it was", async (_case, way, headers) => {
+  ])("a source with a token takes %s, and tells which secret it was", async (_case, way, headers) => {
     const verdict = { verified: [{ method: "token", index: 0 }] };
     expect(await verdictOf({ secret: "current", ...way }, headers)).toEqual(verdict);
     expect(await verdictOf({ secret: ["next", "current"], ...way }, headers)).toMatchObject({
@@ -42,7 +42,7 @@ describe("a source with a token", () => {
     expect(await verdictOf({ secret: "current", ...way }, {})).toMatchObject({ code: "token_missing" });
   });
 
-  it("reads the event by its contract", () => {
+  it("a source with a token reads the event by its contract", () => {
     const source = token({ ...CONTRACT, secret: "current", header: "X-Acme-Token" });
     expect(opened(source).contract.read(sent(BODY))).toMatchObject(EVENT);
   });
@@ -79,7 +79,7 @@ describe("a source with a public key", () => {
     ).toString("base64"),
   });
 
-  it("takes what the private key signed, and reads the event", async () => {
+  it("a source with a public key takes what the private key signed, and reads the event", async () => {
     const { scheme, contract } = opened(publicKey(OPTIONS));
     const request = sent(BODY, { headers: headers() });
     expect(await scheme.verify(request)).toEqual({ verified: [{ method: "public_key", index: 0 }] });
@@ -95,7 +95,7 @@ describe("a source with a public key", () => {
     expect(opened(publicKey(rest)).contract.isIdSigned).toBe(isIdSigned);
   });
 
-  it("tries the one key that a header names, where keys have ids", async () => {
+  it("a source with a public key tries the one key that a header names, where keys have ids", async () => {
     const other = pem(generateKeyPairSync("rsa", { modulusLength: 2_048 }));
     const keys = { "key-0": other, "key-1": pem(rsa) };
     const { scheme } = opened(publicKey({ ...OPTIONS, publicKey: keys, keyId: "X-Acme-Key" }));
@@ -148,7 +148,7 @@ describe("a source with HTTP Message Signatures", () => {
     return sent(body, { headers });
   }
 
-  it("takes a signature of a known key, for five minutes", async () => {
+  it("a source with HTTP Message Signatures takes a signature of a known key, for five minutes", async () => {
     const { scheme, contract } = opened(messageSignatures(OPTIONS));
     expect(await scheme.verify(signed())).toEqual({ verified: [{ method: "hmac", index: 0 }] });
     expect(await scheme.verify(signed(Number(SECONDS) - 301))).toMatchObject({ code: "timestamp_stale" });
@@ -178,7 +178,7 @@ describe("a source with HTTP Message Signatures", () => {
       /`keys\[0\].algorithm`: got "rsa", expected ed25519/,
     ],
     [{ keys: [{ id: "a", algorithm: "ed25519" }] }, /`keys\[0\].key`: got none/],
-    [{ toleranceSeconds: 0 }, /`toleranceSeconds`: expected seconds/],
+    [{ toleranceSeconds: 0 }, /`toleranceSeconds`: got 0, expected seconds/],
     [{ tagg: "a" }, /messageSignatures: `tagg`: no such option/],
     [{ required: ["X-Event-Id"] }, /`required`: got "X-Event-Id", expected .* in lower case/],
     [{ required: ["@query-param"] }, /`required`: got "@query-param", expected a list of components/],
@@ -210,7 +210,44 @@ describe("a source with an HMAC", () => {
     expect(() => hmac({ ...OPTIONS, ...options } as Parameters<typeof hmac>[0])).toThrow(message);
   });
 
-  it("reads the event's own time", () => {
+  const REPLY = { kind: "status", status: 200 } as const;
+
+  it.each([
+    [{ id: "bodyid" }, 'hmac: `id`: got "bodyid", expected a place such as body.id, item.id, header.X-Id'],
+    [{ type: "{body.type" }, 'hmac: `type`: got "{body.type", expected a template such as {body.type}.'],
+    [{ data: "object" }, 'hmac: `data`: got "object", expected a place such as'],
+    [{ eventTime: { at: "created", unit: "iso" } }, 'hmac: `eventTime.at`: got "created", expected a place'],
+    [
+      { batch: { at: "body..events" } },
+      'hmac: `batch.at`: got "body..events", expected a place such as body.events',
+    ],
+    [
+      { decode: [{ at: "data", as: "json" }] },
+      'hmac: `decode`: got "data", expected a place in the body, such as',
+    ],
+    [
+      { handshakes: [{ isSigned: true, reply: REPLY }] },
+      "hmac: `handshakes[0]`: got a POST without a condition, expected `when` or `isEmpty`, so that no event is taken for it",
+    ],
+    [
+      {
+        handshakes: [{ isSigned: false, isEmpty: true, reply: { kind: "visit", at: "body.url", hosts: [] } }],
+      },
+      "hmac: `handshakes[0]`: got an unsigned visit of an address, expected `isSigned: true`",
+    ],
+    [
+      {
+        handshakes: [
+          { isSigned: true, isEmpty: true, verifyToken: { at: "query.t", values: [""] }, reply: REPLY },
+        ],
+      },
+      "hmac: `handshakes[0]`: got an empty `verifyToken`, expected the text that you enter at the platform",
+    ],
+  ])("an option that the contract cannot use is named: %j", (options, message) => {
+    expect(() => hmac({ ...OPTIONS, ...options } as Parameters<typeof hmac>[0])).toThrow(message);
+  });
+
+  it("a source with an HMAC reads the event's own time", () => {
     expect(opened(hmac(OPTIONS)).contract.read(sent(BODY))).toMatchObject(EVENT);
   });
 });

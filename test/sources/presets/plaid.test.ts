@@ -66,7 +66,7 @@ describe("a callback of Plaid", () => {
       { ...jwk, expired_at: 1_700_000_000 },
     ));
 
-  it("cannot be judged where Plaid takes none of the secrets", () =>
+  it("a callback of Plaid cannot be judged where Plaid takes none of the secrets", () =>
     withPlaid(async (verify, asked) => {
       expect(await verify({ secret: ["wrong", "older"] })).toMatchObject({ code: "keys_unavailable" });
       expect(asked).toEqual(["wrong", "older"]);

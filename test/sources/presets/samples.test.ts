@@ -90,12 +90,12 @@ const more: [string, SourceDefinition, string][] = [
   ["tiktok-shop", tiktokShop({ secret: SECRET, appKey: "app_key" }), "1"],
 ];
 
-describe("a made-up callback", () => {
+describe("a sample of a callback", () => {
   it.each([
     ...presets.map(([name, preset]) => [name, preset, TYPES[name] ?? "thing.happened"] as const),
     ...more,
   ])(
-    "a made-up callback of %s is authentic, and is one event of the type",
+    "a sample of a callback of %s is authentic, and is one event of the type",
     async (_name, definition, type) => {
       const events = await eventsIn(definition, sampleOf(definition, type));
       expect(events.map((event) => event.typeOf())).toEqual([type]);
@@ -103,7 +103,7 @@ describe("a made-up callback", () => {
   );
 
   it.each(presets)(
-    "a made-up callback of %s is another event each time, in its bytes as well",
+    "a sample of a callback of %s is another event each time, in its bytes as well",
     (name, definition) => {
       const [one, other] = [1, 2].map(() => sampleOf(definition, TYPES[name] ?? "thing.happened"));
       expect(one?.event?.event_id).not.toBe(other?.event?.event_id);
@@ -111,7 +111,7 @@ describe("a made-up callback", () => {
   );
 
   it.each(presets.filter(([name]) => name !== "dropbox"))(
-    "a made-up callback of %s has the same bytes for the same id and time",
+    "a sample of a callback of %s has the same bytes for the same id and time",
     (name, definition) => {
       const [one, other] = [1, 2].map(() =>
         sampleOf(definition, TYPES[name] ?? "thing.happened", { id: "id_1" }),
@@ -127,38 +127,38 @@ describe("a made-up callback", () => {
     ["shopify", "evt_7:thing"],
     ["slack", "evt_7"],
     ["standard-webhooks", "evt_7"],
-  ] as const)("a made-up callback of %s has the id that was asked for", (name, expected) => {
+  ] as const)("a sample of a callback of %s has the id that was asked for", (name, expected) => {
     const { event } = sampleOf(PRESETS[name]({ secret: LONG_SECRET }), "thing", { id: "evt_7" });
     expect(event?.event_id).toBe(expected);
   });
 
-  it("a made-up callback has the given data where the handler reads it, and keeps the rest of the platform's shape", () => {
+  it("a sample of a callback has the given data where the handler reads it, and keeps the rest of the platform's shape", () => {
     const given = { data: { object: { id: "in_1" } } };
     const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data: given });
     expect(event?.data).toMatchObject({ object: "event", type: "invoice.paid", ...given });
   });
 
-  it("a made-up callback keeps the id of the given data, and puts the type over it", () => {
+  it("a sample of a callback keeps the id of the given data, and puts the type over it", () => {
     const data = { id: "evt_captured", type: "invoice.voided" };
     const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data });
     expect(event).toMatchObject({ event_id: "evt_captured", event_type: "invoice.paid" });
   });
 
-  it("a made-up callback has the given data in the part of the body that the contract names", () => {
+  it("a sample of a callback has the given data in the part of the body that the contract names", () => {
     const data = { priority: "P1" };
     const { event, body } = sampleOf(PRESETS.pagerduty({ secret: SECRET }), "incident.triggered", { data });
     expect(event?.data).toMatchObject(data);
     expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({ event: data });
   });
 
-  it("a made-up callback of a slash command is a form", async () => {
+  it("a sample of a slash command is a form", async () => {
     const slack = PRESETS.slack({ secret: SECRET });
     const sample = sampleOf(slack, "/deploy");
     expect(sample.headers["Content-Type"]).toBe("application/x-www-form-urlencoded");
     expect((await eventsIn(slack, sample)).map((event) => event.typeOf())).toEqual(["/deploy"]);
   });
 
-  it("a made-up callback of a source without a sample is built from the places of its contract", async () => {
+  it("a source whose preset has no sample gets one that is built from the places of its contract", async () => {
     const own = hmac({
       secret: SECRET,
       signature: { header: "X-Sig", encoding: "hex" },
@@ -175,7 +175,7 @@ describe("a made-up callback", () => {
     expect(event?.json).toMatchObject({ event_id: "1", timestamp: PRESET_NOW.getTime() / 1_000 });
   });
 
-  it("a made-up callback encodes what the contract decodes inside of the body", async () => {
+  it("a sample of a callback encodes what the contract decodes inside the body", async () => {
     const own = hmac({
       secret: SECRET,
       signature: { header: "X-Sig", encoding: "hex" },
@@ -188,7 +188,7 @@ describe("a made-up callback", () => {
     expect(event?.typeOf()).toBe("pushed");
   });
 
-  it("a made-up callback of Lark is encrypted, and has the header of an event of version 2", async () => {
+  it("a sample of a callback of Lark is encrypted, and has the header of an event of version 2", async () => {
     const lark = PRESETS.lark({ secret: SECRET });
     const sample = sampleOf(lark, "im.message.receive_v1", { id: "evt_7", data: { event: { text: "hi" } } });
     expect(JSON.parse(Buffer.from(sample.body).toString())).toEqual({ encrypt: expect.any(String) });
@@ -204,7 +204,7 @@ describe("a made-up callback", () => {
     });
   });
 
-  it("a made-up callback may have other headers, and other bytes that are signed in its place", async () => {
+  it("a sample of a callback may have other headers, and other bytes that are signed in its place", async () => {
     const stripe = PRESETS.stripe({ secret: SECRET });
     const raw = Buffer.from('{"id":"1","type":"raw"}');
     const [event] = await eventsIn(stripe, sampleOf(stripe, "any", { raw }));
@@ -221,9 +221,9 @@ describe("a made-up callback", () => {
       "check",
     ],
     ['Airtable has no type "other"', PRESETS.airtable({ secret: SECRET }), "other"],
-    ["asks with", PRESETS.intercom({ secret: SECRET }), "ping"],
-    ['event of the type "nodot" can be made up', PRESETS.asana({ secret: SECRET }), "nodot"],
-  ])("a made-up callback that cannot be made states why: %s", (reason, definition, type) => {
+    ["name the type of an event", PRESETS.intercom({ secret: SECRET }), "ping"],
+    ['event of the type "nodot" can be made', PRESETS.asana({ secret: SECRET }), "nodot"],
+  ])("a sample that cannot be made has an error that states why: %s", (reason, definition, type) => {
     const attempt = () => sampleOf(definition, type);
     expect(attempt).toThrow(SampleError);
     expect(attempt).toThrow(reason);

@@ -189,7 +189,7 @@ describe("Meta's question for a new address", () => {
     expect(await ask("another")).toMatchObject({ kind: "refused", code: "token_mismatch" });
   });
 
-  it("needs a verify token, which no log may show", () => {
+  it("Meta's question for a new address needs a verify token, which no log may show", () => {
     expect(preset.secrets).toContain("meatyhamhock");
     expect(() => whatsapp({ secret: SECRET, verifyToken: undefined })).toThrow("whatsapp: `verifyToken`");
     expect(() => meta({ secret: SECRET, verifyToken: "pasted\n" })).toThrow("meta: `verifyToken`");
@@ -207,7 +207,7 @@ describe("Mollie's header", () => {
   it.each([
     ["twice", [`sha256=${other}`, `sha256=${hmac(body)}`]],
     ["twice, joined by a proxy", [`${other}, ${hmac(body)}`]],
-  ])("may stand %s, and one signature must fit", async (_, signatures) => {
+  ])("Mollie's header may stand %s, and one signature must fit", async (_, signatures) => {
     expect(await verify(signatures)).toHaveProperty("verified");
     expect(await verify(signatures.map((one) => one.replace(hmac(body), other)))).toMatchObject({
       code: "signature_mismatch",
@@ -224,7 +224,7 @@ describe("Mollie's header", () => {
 });
 
 describe("Intercom's question to a new address", () => {
-  it("comes by HEAD and without a signature, and is answered", async () => {
+  it("Intercom's question to a new address comes by HEAD and without a signature, and is answered", async () => {
     const { contract } = openPreset(intercom({ secret: SECRET }));
     expect(contract.methods).toEqual(["POST", "HEAD"]);
     expect(await contract.challenge?.(requestOf("", { method: "HEAD" }))).toMatchObject({ status: 200 });

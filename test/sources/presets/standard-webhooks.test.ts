@@ -65,7 +65,7 @@ const PLATFORMS = [
 describe.each(PLATFORMS)("the preset %s", (_name, preset, body, type, expected) => {
   const source = preset({ secret: SECRET });
 
-  it("accepts a signature made after the documentation, and no other", async () => {
+  it("a preset of Standard Webhooks accepts a signature made after the documentation, and no other", async () => {
     const callback = signed(body);
     expect(await verifySource(source, callback)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
     expect(await verifySource(source, { ...callback, body: `${callback.body} ` })).toMatchObject({
@@ -75,7 +75,7 @@ describe.each(PLATFORMS)("the preset %s", (_name, preset, body, type, expected) 
     expect(await verifySource(source, other)).toMatchObject({ code: "signature_mismatch" });
   });
 
-  it("reads the signed id and the type", () => {
+  it("a preset of Standard Webhooks reads the signed id and the type", () => {
     expect(readSource(source, signed(body))).toMatchObject([{ event_id: ID, event_type: type, ...expected }]);
   });
 });
@@ -96,7 +96,7 @@ describe("the preset bigcommerce", () => {
     expect(await verifySource(source, signed(body))).toMatchObject({ code: "signature_mismatch" });
   });
 
-  it("reads the scope as the type", () => {
+  it("the preset bigcommerce reads the scope as the type", () => {
     expect(readSource(source, signed(body))).toMatchObject([
       { event_id: ID, event_type: "store/order/created", timestamp: CREATED },
     ]);
@@ -108,7 +108,7 @@ describe("the preset shipbob", () => {
   const callback = signed({ id: 1, reference_id: "order-1" });
   const headers = { ...callback.headers, "x-webhook-topic": "order.shipped" };
 
-  it("reads the type from a header that handlers see", async () => {
+  it("the preset shipbob reads the type from a header that handlers see", async () => {
     expect(await verifySource(source, { ...callback, headers })).toHaveProperty("verified");
     expect(readSource(source, { ...callback, headers })).toMatchObject([
       { event_id: ID, event_type: "order.shipped", headers: { "x-webhook-topic": "order.shipped" } },

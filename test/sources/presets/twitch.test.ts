@@ -33,7 +33,7 @@ const CHALLENGE = message(
 );
 
 describe("the preset twitch", () => {
-  it("accepts a signature over id, timestamp and body, and no other", async () => {
+  it("the preset twitch accepts a signature over id, timestamp and body, and no other", async () => {
     expect(await verifySource(source, NOTIFICATION)).toHaveProperty("verified");
     for (const name of ["Twitch-Eventsub-Message-Id", "Twitch-Eventsub-Message-Timestamp"]) {
       const headers = { ...NOTIFICATION.headers, [name]: "2020-11-16T10:11:12Z" };
@@ -43,7 +43,7 @@ describe("the preset twitch", () => {
     }
   });
 
-  it("accepts a message that another library has recorded", async () => {
+  it("the preset twitch accepts a message that another library has recorded", async () => {
     // The tests of twitch_api (MIT): src/eventsub/mod.rs, verify_request.
     const body =
       '{"subscription":{"id":"ae2ff348-e102-16be-a3eb-6830c1bf38d2","status":"enabled","type":"channel.follow","version":"1","condition":{"broadcaster_user_id":"44429626"},"transport":{"method":"webhook","callback":"null"},"created_at":"2021-02-19T23:47:00.7621315Z"},"event":{"user_id":"28408015","user_login":"testFromUser","user_name":"testFromUser","broadcaster_user_id":"44429626","broadcaster_user_login":"44429626","broadcaster_user_name":"testBroadcaster"}}';
@@ -58,7 +58,7 @@ describe("the preset twitch", () => {
     );
   });
 
-  it("reads id, type and the event's own time", () => {
+  it("the preset twitch reads id, type and the event's own time", () => {
     expect(readSource(source, NOTIFICATION)).toMatchObject([
       {
         event_id: ID,
@@ -69,7 +69,7 @@ describe("the preset twitch", () => {
     ]);
   });
 
-  it("answers a challenge with its bare text, once it is verified", async () => {
+  it("the preset twitch answers a challenge with its bare text, once it is verified", async () => {
     const { scheme, contract } = openSource(source);
     const request = requestOf(CHALLENGE.body, { headers: CHALLENGE.headers });
     expect(contract.challenge).toBeUndefined();

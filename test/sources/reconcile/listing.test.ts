@@ -107,7 +107,7 @@ describe("the events that Stripe lists", () => {
     };
     return withApi(api, async (apiUrl) => {
       await expect(listed(ofStripe(apiUrl))).rejects.toThrow(
-        /GET \/v1\/events of 127\.0\.0\.1:\d+ was answered 503$/,
+        /GET \/v1\/events of 127\.0\.0\.1:\d+ returned 503$/,
       );
       expect(api.asked).toHaveLength(4);
     });
@@ -120,7 +120,7 @@ describe("the events that Stripe lists", () => {
       return true;
     };
     return withApi(api, async (apiUrl) => {
-      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(/429; it wants a pause of 61 s/);
+      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(/429; retry after 61 s/);
       expect(api.asked).toHaveLength(1);
     });
   });
@@ -321,26 +321,37 @@ describe("the events that Paddle lists", () => {
 
 describe("the options of `reconcile`", () => {
   it.each([
-    ["apiKey", { apiKey: undefined }],
-    ["apiKey", { apiKey: "a key" }],
-    ["every", { every: "30s" }],
-    ["every", { every: "0m" }],
-    ["apiUrl", { apiUrl: "http://api.example.com" }],
-    ["apiUrl", { apiUrl: "https://user@api.example.com" }],
-  ])("the option %s that cannot be used is named: %j", (name, over) => {
+    ["apiKey", "got none", { apiKey: undefined }],
+    ["apiKey", "got a text with white space or other than ASCII", { apiKey: "a key" }],
+    ["every", 'got "30s"', { every: "30s" }],
+    ["every", 'got "0m"', { every: "0m" }],
+    ["apiUrl", "got an address of http:", { apiUrl: "http://api.example.com" }],
+    ["apiUrl", "got an address with a user, query or fragment", { apiUrl: "https://user@api.example.com" }],
+  ])("the option %s that cannot be used is named, with what it is: %s", (name, got, over) => {
     const reconcile = { apiKey: KEY, ...over } as { apiKey: string };
-    expect(() => stripe({ secret: SECRET, reconcile })).toThrow(`stripe: \`reconcile.${name}\``);
+    const message = `stripe: \`reconcile.${name}\`: ${got}, expected`;
+    expect(() => stripe({ secret: SECRET, reconcile })).toThrow(message);
   });
 
   it.each([
-    [{ repository: undefined }],
-    [{ organization: "octo" }],
-    [{ repository: "../user" }],
-    [{ repository: "octo" }],
-    [{ hook: -1 }],
-    [{ deliveries: "some" }],
-  ])("GitHub's options %j, which name no webhook, are refused", (over) => {
-    expect(() => ofGitHub("https://api.github.com", over)).toThrow("github: `reconcile");
+    [
+      { repository: undefined },
+      "github: `reconcile`: got neither `repository` nor `organization`, expected one of them",
+    ],
+    [
+      { organization: "octo" },
+      "github: `reconcile`: got both `repository` and `organization`, expected one of them",
+    ],
+    [{ repository: "../user" }, 'github: `reconcile.repository`: got "../user", expected "owner/name"'],
+    [{ repository: "octo" }, 'github: `reconcile.repository`: got "octo", expected "owner/name"'],
+    [
+      { repository: undefined, organization: ".." },
+      'github: `reconcile.organization`: got "..", expected its name',
+    ],
+    [{ hook: -1 }, "github: `reconcile.hook`: got -1, expected the webhook's number"],
+    [{ deliveries: "some" }, 'github: `reconcile.deliveries`: got "some", expected "failed" or "all"'],
+  ])("GitHub's options %j, which name no webhook, are refused with a reason", (over, message) => {
+    expect(() => ofGitHub("https://api.github.com", over)).toThrow(message);
   });
 
   it("the API key is a secret of its source", () => {

@@ -30,7 +30,7 @@ import type { SamplerName, TraceIds, Tracer, TracingOptions } from "../index.ts"
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
 interface TracingDependencies extends ErrorDescription {
-  /** Told that spans could not be exported, once a minute at the most. */
+  /** Where it is written that spans could not be exported, once a minute at most. */
   readonly log: Log;
   /** `development`, `test` or `production`. */
   readonly environment: string;
