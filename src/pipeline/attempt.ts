@@ -51,7 +51,7 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
     return ended(refused("event_type_unknown", { detail }));
   }
   const finish: AttemptEnded = (outcome, logEntry) => {
-    receiver.observer.attempted(input.kind, outcome);
+    receiver.observer.attempted(input.key, input.kind, outcome);
     ended(outcome, logEntry);
   };
   const start = (attempt: ValidatedAttempt, end: AttemptEnded): void => {
