@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
+import { type Clock, type Log, PLATFORM, sourceOf } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnResponse } from "../http/index.ts";
@@ -222,7 +222,7 @@ function createObserver(
   log: Log,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
-    attempted: (kind, outcome) => metrics.attempt(kind, outcome),
+    attempted: (key, kind, outcome) => metrics.attempt(sourceOf(key), kind, outcome),
     credentialsUsed(source, credentials, tenant) {
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
@@ -231,14 +231,14 @@ function createObserver(
       }
     },
     bodyMismatch({ source, eventId }) {
-      metrics.bodyMismatch();
+      metrics.bodyMismatch(sourceOf({ source }));
       log.warn(
         { source, event_id: eventId },
         "a processed event_id arrived with another body; responded already_processed",
       );
     },
     staleEvent({ source, eventId }) {
-      metrics.staleEvent();
+      metrics.staleEvent(sourceOf({ source }));
       log.info(
         { source, event_id: eventId },
         "an event was not run: a newer one of its orderBy has run already",

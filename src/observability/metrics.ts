@@ -36,12 +36,12 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const HELP = {
   callback_requests_total: "Callbacks answered, by event type and HTTP status.",
   callback_duration_seconds: "Processing time of a callback, from its arrival to its answer.",
-  oncehook_callback_outcomes_total: "Callbacks answered, by how they ended.",
+  oncehook_callback_outcomes_total: "Callbacks answered, by source and by how they ended.",
   oncehook_in_flight: "Callbacks being processed.",
   oncehook_waiting_callbacks:
     "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
   oncehook_waiting_callbacks_limit: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
-  oncehook_attempts_total: "Runs of a handler.",
+  oncehook_attempts_total: "Runs of a handler, by the source of their events.",
   oncehook_failures: "Events not handled yet: accepted, waiting for a retry, or with retries exhausted.",
   oncehook_accepted_oldest_seconds: "Age of the oldest accepted event whose first attempt has not ended.",
   oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
@@ -82,14 +82,14 @@ export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: Met
       { outcome, eventType }: { outcome: Outcome; eventType?: string | undefined },
       status: number,
       seconds: number,
-      source?: string,
+      source = "",
     ): void {
       counters.requests(labelOf(eventType, source), String(status));
       duration.observe(seconds);
-      counters.outcomes(outcomeName(outcome));
+      counters.outcomes(source, outcomeName(outcome));
     },
-    attempt: (kind: "inline" | "accepted" | "retry" | "replay", outcome: Outcome) =>
-      counters.attempts(kind, outcomeName(outcome)),
+    attempt: (source: string, kind: "inline" | "accepted" | "retry" | "replay", outcome: Outcome) =>
+      counters.attempts(source, kind, outcomeName(outcome)),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
     credentialUsed: counters.credentials,
     delivery: counters.deliveries,
@@ -112,6 +112,7 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
 }
 
 const CODES = Object.keys(DIAGNOSES) as DiagnosisCode[];
+const BY_OUTCOME = ["source", "outcome"];
 
 const LOGGED_DROPS = [
   "rejected_bound",
@@ -128,10 +129,15 @@ function createCounters(registry: Registry, sources: readonly string[]) {
     labelNames: string[] = [],
     known: readonly Values[] = [],
   ) => createBatchedCounter<Values>(described(name, registry, labelNames), known);
+  const eachSource = sources.map((source): [string] => [source]);
   return {
     requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
-    outcomes: counter<[outcome: string]>("oncehook_callback_outcomes_total", ["outcome"]),
-    attempts: counter<[kind: string, outcome: string]>("oncehook_attempts_total", ["kind", "outcome"]),
+    outcomes: counter<[source: string, outcome: string]>("oncehook_callback_outcomes_total", BY_OUTCOME),
+    attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", [
+      "source",
+      "kind",
+      "outcome",
+    ]),
     credentials: counter<[source: string, method: string, secret: string]>(
       "oncehook_credentials_used_total",
       ["source", "method", "secret"],
@@ -145,16 +151,10 @@ function createCounters(registry: Registry, sources: readonly string[]) {
       ["source", "code"],
       sources.flatMap((source) => CODES.map((code): [string, DiagnosisCode] => [source, code])),
     ),
-    reconciled: counter<[source: string, outcome: string]>("oncehook_reconciled_total", [
-      "source",
-      "outcome",
-    ]),
-    reconcileRuns: counter<[source: string, outcome: string]>("oncehook_reconcile_runs_total", [
-      "source",
-      "outcome",
-    ]),
-    bodyMismatch: counter<[]>("oncehook_body_mismatch_total", [], [[]]),
-    staleEvent: counter<[]>("oncehook_stale_events_total", [], [[]]),
+    reconciled: counter<[source: string, outcome: string]>("oncehook_reconciled_total", BY_OUTCOME),
+    reconcileRuns: counter<[source: string, outcome: string]>("oncehook_reconcile_runs_total", BY_OUTCOME),
+    bodyMismatch: counter<[source: string]>("oncehook_body_mismatch_total", ["source"], eachSource),
+    staleEvent: counter<[source: string]>("oncehook_stale_events_total", ["source"], eachSource),
     typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [[]]),
     dropped: counter<[DropReason]>(
       "oncehook_callback_log_dropped_total",

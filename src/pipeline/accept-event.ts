@@ -1,4 +1,11 @@
-import { type AttemptOutcome, isRefused, type Outcome } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  type Ignored,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refused,
+} from "../domain/index.ts";
 import type { EventContent } from "../sources/index.ts";
 import { claimBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
@@ -30,7 +37,8 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   const eventType = delivery.content.typeOf();
   if (isRefused(eventType)) return eventType;
   try {
-    if (isIgnored(delivery, eventType, receiver)) return { kind: "ignored" };
+    const unwanted = unwantedOutcome(delivery, eventType, receiver);
+    if (unwanted !== undefined) return unwanted;
     const outcomeOfCopy = await claimBytes(delivery, receiver);
     if (outcomeOfCopy !== undefined) return outcomeOfCopy;
     await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
@@ -42,16 +50,21 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
 }
 
 /**
- * Whether the source wants success without a run: for an event that its filters leave out, or a type that has no handler.
+ * How an event ends that no handler runs: one that the filters of its source leave out, or whose type has no handler.
  * @throws what a filter throws
  */
-export function isIgnored(
+export function unwantedOutcome(
   { key, version, contract, content }: Delivery,
   eventType: string,
   { registry }: Receiver,
-): boolean {
-  if (contract.isWanted?.(content, eventType) === false) return true;
-  return contract.unhandled === "ignore" && registry.find(key.source, version, eventType) === undefined;
+): Ignored | Refused | undefined {
+  if (contract.isWanted?.(content, eventType) === false) return { kind: "ignored" };
+  if (registry.find(key.source, version, eventType) !== undefined) return undefined;
+  return contract.unhandled === "ignore" ? { kind: "ignored" } : withoutHandlerOf(eventType, version);
+}
+
+export function withoutHandlerOf(eventType: string, version: string): Refused {
+  return refused("event_type_unknown", { detail: `no handler for "${eventType}" in ${version}` });
 }
 
 /** Stores how a run ended after its platform got its response. A failure is stored already, like any other. */

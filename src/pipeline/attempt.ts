@@ -30,6 +30,7 @@ import {
   StoreError,
   takeOrder,
 } from "../store/index.ts";
+import { withoutHandlerOf } from "./accept-event.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { errorText } from "./error-text.ts";
 import { prepareOnce } from "./prepare-once.ts";
@@ -47,11 +48,10 @@ export type AttemptEnded = (outcome: AttemptOutcome, logEntry?: CallbackLogEntry
 export function startAttempt(input: AttemptInput, receiver: Receiver, ended: AttemptEnded): void {
   const handler = receiver.registry.find(input.key.source, input.version, input.eventType);
   if (handler === undefined) {
-    const detail = `no handler for "${input.eventType}" in ${input.version}`;
-    return ended(refused("event_type_unknown", { detail }));
+    return ended(withoutHandlerOf(input.eventType, input.version));
   }
   const finish: AttemptEnded = (outcome, logEntry) => {
-    receiver.observer.attempted(input.kind, outcome);
+    receiver.observer.attempted(input.key, input.kind, outcome);
     ended(outcome, logEntry);
   };
   const start = (attempt: ValidatedAttempt, end: AttemptEnded): void => {

@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { type AttemptOutcome, type Failed, isRefused, type Outcome } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
-import { acceptEvent, acceptForLater, isIgnored, settleAccepted } from "./accept-event.ts";
+import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { claimBytes, mayHaveNewBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
@@ -72,7 +72,8 @@ export class DeliveryRun implements PendingLookup {
     try {
       const { typeOf } = this.#delivery.content;
       const eventType = typeOf();
-      const isWanted = !isRefused(eventType) && !isIgnored(this.#delivery, eventType, this.#receiver);
+      const isWanted =
+        !isRefused(eventType) && unwantedOutcome(this.#delivery, eventType, this.#receiver) === undefined;
       const outcomeOfCopy = isWanted ? await claimBytes(this.#delivery, this.#receiver) : undefined;
       if (outcomeOfCopy !== undefined) return this.#end(outcomeOfCopy);
       this.#ownsBytes = true;
@@ -119,7 +120,8 @@ export class DeliveryRun implements PendingLookup {
     const eventType = content.typeOf();
     if (isRefused(eventType)) return this.#end(eventType);
     this.#eventType = eventType;
-    if (isIgnored(this.#delivery, eventType, this.#receiver)) return this.#end({ kind: "ignored" });
+    const unwanted = unwantedOutcome(this.#delivery, eventType, this.#receiver);
+    if (unwanted !== undefined) return this.#end(unwanted);
     const input: AttemptInput = {
       key,
       content,
@@ -174,10 +176,10 @@ export class DeliveryRun implements PendingLookup {
     this.#respond({ kind: "accepted" });
   }
 
-  /** False for an event that is ignored, or whose filter throws: its dispatch responds accordingly. */
+  /** False for an event that no handler runs, or whose filter throws: its dispatch responds accordingly. */
   #isWanted(eventType: string): boolean {
     try {
-      return !isIgnored(this.#delivery, eventType, this.#receiver);
+      return unwantedOutcome(this.#delivery, eventType, this.#receiver) === undefined;
     } catch {
       return false;
     }

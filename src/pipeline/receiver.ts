@@ -117,7 +117,7 @@ interface RetryTiming {
 
 /** Receives what happens; none of it may throw. */
 export interface Observer {
-  attempted(kind: AttemptKind, outcome: AttemptOutcome): void;
+  attempted(key: EventKey, kind: AttemptKind, outcome: AttemptOutcome): void;
   /** @param tenant of a source whose path has parameters */
   credentialsUsed(source: string, credentials: readonly Credential[], tenant?: string | undefined): void;
   bodyMismatch(key: EventKey): void;

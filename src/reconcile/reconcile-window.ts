@@ -31,7 +31,7 @@ export type ReconcileOutcome =
   | "accepted"
   /** It has a record, or waits among the failures. */
   | "already_received"
-  /** No handler takes its type. */
+  /** No handler takes its type, or the filters of its source leave it out. */
   | "ignored"
   /** It cannot be accepted; the next run tries again. */
   | "failed";
@@ -126,28 +126,60 @@ async function reconcileEvent(
   const ended = (outcome: ReconcileOutcome, more: object = {}) => ({ id, type, at, outcome, ...more });
   const failed = (reason: string) => ended("failed", { reason });
   if (id === "" || type === "") return failed("the platform lists it without an id or a type");
-  const version = versionOf(type, deps);
+  const { version, sources } = handledBy(type, deps);
   if (version === undefined) return ended("ignored");
-  const key = { source: source.name, eventId: id };
-  if (await isKnown(key, deps.store)) return ended("already_received");
+  const missing = await unknownKeys(id, sources, deps.store);
+  if (missing.length === 0) return ended("already_received");
   const callback = await fetchCallback(listed);
   if (typeof callback === "string") return failed(callback);
   const content = readMissed(callback, listed, source);
   if (typeof content === "string") return failed(content);
+  const isWanted = wanted(content, type, source);
+  if (typeof isWanted === "string") return failed(isWanted);
+  if (!isWanted) return ended("ignored");
   if (isDryRun) return ended("missing");
+  const key = { source: source.name, eventId: id };
   await warnOfOtherBytes(callback, key, deps);
   const { isIdSigned } = source.contract;
   const now = deps.clock.now();
   if (!isIdSigned && (await deps.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
     return ended("already_received");
   const bodySha256 = isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
-  const event = { key, version, content: { body: content.body, bodySha256 } };
-  await acceptEvent(event, type, now, deps);
+  const event = { version, content: { body: content.body, bodySha256 } };
+  for (const one of missing) await acceptEvent({ ...event, key: one }, type, now, deps);
   return ended("accepted", { callback });
 }
 
-function versionOf(type: string, { registry, source }: ReconcileDependencies): Version | undefined {
-  return VERSIONS.find((version) => registry.find(source.name, version, type) !== undefined);
+interface HandledBy {
+  readonly version: Version | undefined;
+  /** Of the keys of its handlers: each has a record of its own. */
+  readonly sources: readonly string[];
+}
+
+function handledBy(type: string, { registry, source }: ReconcileDependencies): HandledBy {
+  for (const version of VERSIONS) {
+    const sources = registry.keySources(source.name, version, type);
+    if (sources.length > 0) return { version, sources };
+  }
+  return { version: undefined, sources: [] };
+}
+
+async function unknownKeys(eventId: string, sources: readonly string[], store: Store): Promise<EventKey[]> {
+  const unknown: EventKey[] = [];
+  for (const source of sources) {
+    const key = { source, eventId };
+    if (!(await isKnown(key, store))) unknown.push(key);
+  }
+  return unknown;
+}
+
+/** Whether the filters of its source let the event through, as for a callback. @returns why one of them has failed */
+function wanted(content: EventContent, type: string, { contract }: ReconciledSource): boolean | string {
+  try {
+    return contract.isWanted?.(content, type) !== false;
+  } catch (error) {
+    return `the filter of its source failed: ${errorReason(error)}`;
+  }
 }
 
 const LOOK_UP_MS = 5_000;

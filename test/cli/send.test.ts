@@ -25,7 +25,7 @@ it("a repeated send has the same body, id, timestamp and data, so that nothing i
     expect((await send(server.url, ...same)).stdout).toContain('"timestamp":1750000000');
     expect((await send(server.url, ...same)).stdout).toContain("already_processed");
     const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
-    expect(metrics).toMatch(/^oncehook_body_mismatch_total 0$/m);
+    expect(metrics).toMatch(/^oncehook_body_mismatch_total\{source="platform"\} 0$/m);
     expect(await rowsOf(target, "SELECT event_id FROM oncehook_records")).toEqual([{ event_id: "evt_1" }]);
     server.child.kill("SIGTERM");
     await server.ended;

@@ -62,7 +62,9 @@ describe("requests", () => {
       await flood.end();
       await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 400")) === 10);
       const { text } = (await receiver.admin("/metrics")).body;
-      expect(text).toContain('oncehook_callback_outcomes_total{outcome="malformed_request"} 10');
+      expect(text).toContain(
+        'oncehook_callback_outcomes_total{source="platform",outcome="malformed_request"} 10',
+      );
     }));
 });
 

@@ -98,28 +98,31 @@ describe("the metrics", () => {
     );
   });
 
-  it("count how callbacks and attempts ended", async () => {
+  it("count how callbacks and attempts of each source ended", async () => {
     const metrics = setUp();
-    metrics.callback({ outcome: refused("signature_mismatch") }, 401, 0);
-    metrics.attempt("retry", success({}));
-    metrics.attempt("inline", failed("handler_failed", new Error("x")));
+    metrics.callback({ outcome: refused("signature_mismatch") }, 401, 0, "stripe");
+    metrics.callback({ outcome: refused("malformed_request") }, 400, 0);
+    metrics.attempt("platform", "retry", success({}));
+    metrics.attempt("stripe", "inline", failed("handler_failed", new Error("x")));
     expect(await samples(metrics, "oncehook_callback_outcomes_total")).toEqual([
-      'oncehook_callback_outcomes_total{outcome="signature_mismatch"} 1',
+      'oncehook_callback_outcomes_total{source="stripe",outcome="signature_mismatch"} 1',
+      'oncehook_callback_outcomes_total{source="",outcome="malformed_request"} 1',
     ]);
     expect(await samples(metrics, "oncehook_attempts_total")).toEqual([
-      'oncehook_attempts_total{kind="retry",outcome="success"} 1',
-      'oncehook_attempts_total{kind="inline",outcome="handler_failed"} 1',
+      'oncehook_attempts_total{source="platform",kind="retry",outcome="success"} 1',
+      'oncehook_attempts_total{source="stripe",kind="inline",outcome="handler_failed"} 1',
     ]);
   });
 
   it("count mismatches, the secrets in use, and callbacks under way", async () => {
     const metrics = setUp();
-    metrics.bodyMismatch();
+    metrics.bodyMismatch("platform");
     metrics.typeMismatch();
     metrics.credentialUsed("platform", "hmac", "previous");
     metrics.inFlight.inc();
     expect(await samples(metrics, "oncehook_body_mismatch_total")).toEqual([
-      "oncehook_body_mismatch_total 1",
+      'oncehook_body_mismatch_total{source="platform"} 1',
+      'oncehook_body_mismatch_total{source="stripe"} 0',
     ]);
     expect(await samples(metrics, "oncehook_type_mismatch_total")).toEqual([
       "oncehook_type_mismatch_total 1",
@@ -172,8 +175,10 @@ describe("the metrics", () => {
 
   it("the metrics of two receivers in one process are separate", async () => {
     const [one, other] = [setUp(), setUp()];
-    one.bodyMismatch();
-    expect(await samples(other, "oncehook_body_mismatch_total")).toEqual(["oncehook_body_mismatch_total 0"]);
+    one.bodyMismatch("platform");
+    expect(await samples(other, "oncehook_body_mismatch_total")).toContain(
+      'oncehook_body_mismatch_total{source="platform"} 0',
+    );
     one.close();
     expect((await one.render()).text.trim()).toBe("");
   });

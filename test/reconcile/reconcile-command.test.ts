@@ -252,7 +252,7 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
         expect(await deliver(receiver, missing)).toMatchObject({ status: "already_processed" });
         expect(handled).toEqual([missing.id]);
         const metrics = await (await fetch(`${receiver.adminOrigin}/metrics`)).text();
-        expect(metrics).toContain("oncehook_body_mismatch_total 0");
+        expect(metrics).toContain('oncehook_body_mismatch_total{source="stripe"} 0');
       }),
     );
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
+import type { SourceSettings } from "../../src/sources/index.ts";
 import { stripe } from "../../src/sources/presets/index.ts";
 import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
@@ -36,7 +37,7 @@ interface Scene {
 function withScene(
   dialect: Target["dialect"],
   use: (scene: Scene) => Promise<void>,
-  pageSize = 100,
+  { pageSize = 100, settings = {} }: { pageSize?: number; settings?: SourceSettings } = {},
 ): Promise<void> {
   const hand = new Hand();
   const events: StripeEvent[] = [];
@@ -48,14 +49,23 @@ function withScene(
     data: z.looseObject({}),
     handle: ({ event }) => ({ count: handled.push(event.event_id) }),
   });
+  const audited = [undefined, "audit", "copy"].map((name) =>
+    defineHandler({
+      source: "stripe",
+      ...(name !== undefined && { name }),
+      type: name === undefined ? "audited.twice" : "audited.*",
+      data: z.looseObject({}),
+      handle: ({ event }) => ({ count: handled.push(`${name} ${event.event_id}`) }),
+    }),
+  );
   return withHttpServer(api.answer, (apiUrl) =>
     withMigrated(dialect, async (target) => {
       const receivers: TestReceiver[] = [];
       const reconcile = { apiKey: KEY, apiUrl, every: "10m" } as const;
       async function start(env: Record<string, string> = {}) {
         const receiver = await startReceiver(target, {
-          ...{ env, clock: hand, handlers: [handler], retryPollMs: 20, reconcilePollMs: 20 },
-          sources: { stripe: stripe({ secret: SECRET, reconcile }) },
+          ...{ env, clock: hand, handlers: [handler, ...audited], retryPollMs: 20, reconcilePollMs: 20 },
+          sources: { stripe: stripe({ secret: SECRET, reconcile, ...settings }) },
         });
         receivers.push(receiver);
         return receiver;
@@ -102,6 +112,34 @@ describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
       expect(metrics).toContain('oncehook_reconcile_runs_total{source="stripe",outcome="completed"} 2');
       await until(async () => (await receiver.count("oncehook_callbacks", "method = 'RECONCILE'")) === 1);
       expect(JSON.stringify(receiver.lines)).not.toContain(KEY);
+    }));
+
+  it("an event that the filters of its source leave out is not handled", () =>
+    withScene(
+      dialect,
+      async ({ hand, events, handled, target, start }) => {
+        await start();
+        await lookedThrough(target, hand.ms);
+        events.push(event("evt_unwanted", hand.seconds()), event("evt_wanted", hand.seconds()));
+        hand.ms += 10 * MINUTE_MS;
+        await until(() => handled.includes("evt_wanted"));
+        await lookedThrough(target, hand.ms);
+        expect(handled).toEqual(["evt_wanted"]);
+      },
+      { settings: { filter: ({ event_id }) => event_id === "evt_wanted" } },
+    ));
+
+  it("a missing event is handled by each handler of its type, those with a name among them", () =>
+    withScene(dialect, async ({ hand, events, handled, target, start }) => {
+      await start();
+      await lookedThrough(target, hand.ms);
+      events.push({ ...event("evt_1", hand.seconds()), type: "audited.once" });
+      events.push({ ...event("evt_2", hand.seconds()), type: "audited.twice" });
+      hand.ms += 10 * MINUTE_MS;
+      await lookedThrough(target, hand.ms);
+      const expected = ["audit evt_1", "audit evt_2", "copy evt_1", "copy evt_2", "undefined evt_2"];
+      await until(() => handled.length === expected.length);
+      expect(handled.toSorted()).toEqual(expected);
     }));
 
   it("an event that the platform lists late is found by the next run, which overlaps", () =>
@@ -152,7 +190,7 @@ describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
         await lookedThrough(target, hand.ms);
         expect((await progress(target)).open).toBeUndefined();
       },
-      2,
+      { pageSize: 2 },
     ));
 
   it("a run whose cursor the platform refuses starts its window again", () =>
@@ -179,7 +217,7 @@ describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
         await lookedThrough(target, hand.ms);
         expect(handled.toSorted()).toEqual(["evt_1", "evt_2", "evt_3"]);
       },
-      2,
+      { pageSize: 2 },
     ));
 
   it("a run that the platform refuses is repeated within five minutes from the same time on", () =>

@@ -141,6 +141,20 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
     );
   });
 
+  it("`after` refuses a type without a handler where its source does, and accepts nothing", () => {
+    const { handler } = slowHandler();
+    const sources = { shop: shop({ answer: "after", unhandled: "refuse" }) };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const found = await deliverToShop(receiver, { id: "e1", type: "unknown" });
+        expect(found).toMatchObject({ status: 400, body: { error: expect.any(String) } });
+        expect(await kept(receiver, "accepted")).toBe(0);
+      },
+      { sources, handlers: [handler] },
+    );
+  });
+
   it("an overload costs a source with `within` no event: it is accepted where others get 503", () => {
     const slow = slowHandler();
     return withReceiver(

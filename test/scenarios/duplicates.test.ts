@@ -38,7 +38,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       await receiver.send({ ...sent, timestamp: 1 });
       expect(receiver.lines.find(({ level }) => level === 40)?.event_id).toBe(sent.event_id);
       const { body } = await receiver.admin("/metrics");
-      expect(body.text).toContain("oncehook_body_mismatch_total 1");
+      expect(body.text).toContain('oncehook_body_mismatch_total{source="platform"} 1');
     }));
 
   it("a processed event is not revealed to a sender without the secret", () =>

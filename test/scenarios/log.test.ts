@@ -192,9 +192,9 @@ describe("the metrics", () => {
     "callback_duration_seconds_count 1",
     "oncehook_in_flight 0",
     'oncehook_failures{state="waiting"} 0',
-    'oncehook_attempts_total{kind="inline",outcome="success"} 1',
+    'oncehook_attempts_total{source="platform",kind="inline",outcome="success"} 1',
     'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
-    'oncehook_callback_outcomes_total{outcome="success"} 1',
+    'oncehook_callback_outcomes_total{source="platform",outcome="success"} 1',
     "nodejs_eventloop_lag_seconds ",
     "process_cpu_seconds_total ",
   ])("tell %s", (line) =>

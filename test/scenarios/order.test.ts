@@ -96,7 +96,7 @@ describe.each(DIALECTS)("the order of events on %s", (dialect) => {
       );
       expect(JSON.parse(String(record?.result))).toEqual({ stale: true });
       const metrics = await (await fetch(`${receiver.adminOrigin}/metrics`)).text();
-      expect(metrics).toContain("oncehook_stale_events_total 1");
+      expect(metrics).toContain('oncehook_stale_events_total{source="shop"} 1');
     }));
 
   it("an equally new event runs, and so does an older one of another key or of none", () =>

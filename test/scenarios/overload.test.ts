@@ -202,7 +202,9 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
           await receiver.send(payment());
           const { text } = (await receiver.admin("/metrics")).body;
           expect(text).toContain("\noncehook_waiting_callbacks 1\n");
-          expect(text).toContain('oncehook_callback_outcomes_total{outcome="overloaded"} 1');
+          expect(text).toContain(
+            'oncehook_callback_outcomes_total{source="platform",outcome="overloaded"} 1',
+          );
         });
         const where =
           "outcome = 'overloaded' AND response_status = 503 AND event_id IS NULL AND request_body = ''";

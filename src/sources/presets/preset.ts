@@ -109,9 +109,9 @@ export function defineSource(parts: SourceParts): SourceDefinition {
 }
 
 /** Schemes and contracts do not know their preset. @throws TypeError that names it */
-function named(preset: string, make: () => unknown): void {
+function named<T>(preset: string, make: () => T): T {
   try {
-    make();
+    return make();
   } catch (cause) {
     if (!(cause instanceof TypeError) || cause.message.includes(": `")) throw cause;
     throw new TypeError(`${preset}: ${cause.message}`, { cause });
