@@ -27,7 +27,7 @@ export interface EventContent {
 }
 
 /**
- * The answer to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
+ * The response to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
  * fails for a while, so that the platform asks again.
  */
 export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformResponse | Refused>;
@@ -40,7 +40,7 @@ export type ReadCallback =
   /** No event: the platform asks whether this address is ours, or whether it is alive. */
   | { readonly kind: "handshake"; readonly respond: () => HandshakeResponse };
 
-/** How a source's callbacks are read and answered, once its scheme has verified them. */
+/** How a source's callbacks are read and responded to, once its scheme has verified them. */
 export interface Contract {
   /** POST, and where the platform asks with them, GET and HEAD. */
   readonly methods: readonly string[];
