@@ -128,8 +128,8 @@ export interface Handler {
 const BRAND = Symbol.for("oncehook.Rejected");
 
 /**
- * Thrown by a handler when the event itself is wrong: the run is rolled back, returns 400 with this message, and is not retried.
- * The message goes to the caller, so it must not say more than the platform may know.
+ * Thrown by a handler when the event itself is wrong: the run is rolled back, returns 400 with this message, and is not
+ * retried. The message goes to the caller, so it must not say more than the platform may know.
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";

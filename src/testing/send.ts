@@ -150,7 +150,7 @@ function reportFailure(
 ): string | undefined {
   const failure = failureOf(answer, lines);
   if (failure !== undefined && printFailures)
-    process.stderr.write(`${type} was answered ${answer.status}: ${failure}\n`);
+    process.stderr.write(`${type} returned ${answer.status}: ${failure}\n`);
   return failure;
 }
 

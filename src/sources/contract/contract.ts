@@ -18,7 +18,10 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the contract has one. */
+  /**
+   * SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the
+   * contract has one.
+   */
   readonly bodySha256: string;
   /** The second key where the id is not signed: SHA-256 of what was signed, lowercase hex. The body's when left out. */
   readonly signedSha256?: string | undefined;
@@ -58,8 +61,8 @@ export interface Contract {
    */
   readonly isWanted?: (event: Pick<EventContent, "json">, eventType: string) => boolean;
   /**
-   * Called before the signature is verified: a challenge that is unsigned by the platform's design. It changes nothing, but for a
-   * secret that the environment's `learn` accepts.
+   * Called before the signature is verified: a challenge that is unsigned by the platform's design. It changes nothing,
+   * but for a secret that the environment's `learn` accepts.
    * @returns undefined for a request that has to be verified
    */
   readonly challenge?: (request: SignedRequest) => HandshakeResponse | undefined;

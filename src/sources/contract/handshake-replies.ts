@@ -38,8 +38,8 @@ export type ReplyValue =
 export interface HandshakeEnvironment {
   readonly origin: () => string;
   /**
-   * Keeps a secret that the platform chose, durably, before the response. Anybody can send one: it returns false where a
-   * secret is known already and the operator has not asked for another.
+   * Keeps a secret that the platform chose, durably, before the response. Any client can send one: it returns false
+   * where a secret is known already and the operator has not asked for another.
    */
   readonly learn?: (secret: string) => boolean | Promise<boolean>;
   /** Requests an address that passed the pin, without following a redirect; throws where the platform should ask again. */
