@@ -135,7 +135,7 @@ export function createSourceMap(
     name: PLATFORM,
     answer: "inline",
     scheme,
-    contract: createPlatformContract(PLATFORM, rules),
+    contract: createPlatformContract(rules),
   };
   const sparing = createSparingLog(log, clock);
   const warn = (fields: Readonly<Record<string, unknown>>, message: string) =>

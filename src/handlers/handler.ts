@@ -72,7 +72,7 @@ export interface HandlerDefinition<
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
   readonly versions?: readonly Version[];
-  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses is answered 400. */
+  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses returns 400. */
   readonly data: Schema;
   /** How many runs of it one process does at a time; others wait, no longer than their callbacks may. */
   readonly concurrency?: number;
@@ -95,9 +95,9 @@ export interface HandlerDefinition<
    */
   prepare?(context: PrepareContext<StandardSchemaV1.InferOutput<Schema>>): Promise<Prepared>;
   /**
-   * The business logic: no outside I/O, since a fault of the database's may run it again.
-   * @returns a JSON object, answered as `data` and stored with the record
-   * @throws Rejected for a 400 that is not retried; anything else is a 500 and a retry
+   * The business logic: no outside I/O, since a fault of the database may run it again.
+   * @returns a JSON object: the `data` of the response, stored with the record
+   * @throws Rejected for a 400 that is not retried; any other error returns 500 and is retried
    */
   handle(
     context: HandleContext<StandardSchemaV1.InferOutput<Schema>, Prepared, Tables>,
@@ -128,8 +128,8 @@ export interface Handler {
 const BRAND = Symbol.for("oncehook.Rejected");
 
 /**
- * Thrown by a handler when the event itself is wrong: answered 400 with this message, rolled back, not retried.
- * The message goes to the caller, so it must not say more than the platform may know.
+ * Thrown by a handler when the event itself is wrong: the run is rolled back, returns 400 with this message, and is not
+ * retried. The message goes to the caller, so it must not say more than the platform may know.
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";

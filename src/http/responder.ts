@@ -1,5 +1,6 @@
 import { type CallbackLogEntry, type Outcome, refused } from "../domain/index.ts";
 import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
+import { isTenantUnknown } from "../sources/index.ts";
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { createRequestLog, logEntryOf } from "./request-log.ts";
@@ -147,7 +148,7 @@ function endpointCheckResult(
   // biome-ignore lint/plugin: an empty event is no secret.
   if (outcome.kind !== "refused" || !EMPTY_EVENT.equals(body)) return undefined;
   // No scheme looks for the credential of a tenant that does not exist.
-  if (!UNSIGNED.has(outcome.code) && !("isTenantUnknown" in outcome)) return undefined;
+  if (!UNSIGNED.has(outcome.code) && !isTenantUnknown(outcome)) return undefined;
   if (!isEndpointCheck(message.headersDistinct)) return undefined;
   return { outcome: refused("endpoint_check", { message: outcome.message }) };
 }

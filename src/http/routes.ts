@@ -18,7 +18,7 @@ export interface Route {
   /** Logged, counted and limited as one; the others are pages and starts of flows. */
   readonly isCallback: boolean;
   readonly isOAuth: boolean;
-  /** Whether it is refused while as many callbacks are at work as there are places. */
+  /** Whether it is refused while `MAX_WAITING_CALLBACKS` callbacks are at work. */
   readonly isConcurrencyLimited: boolean;
   /** What its caller understands, where that is not JSON alone. */
   readonly render?: Render;
@@ -26,7 +26,7 @@ export interface Route {
   readonly source?: KnownSource;
   /** Longer bodies get 413. */
   readonly maxBytes: number;
-  /** Compressed bodies go on as they are; at other addresses they get 415. */
+  /** Compressed bodies are passed on as they are; at other addresses they get 415. */
   readonly takesGzip?: true;
   /** Its rate limits, where they are not those of all callbacks. */
   readonly limits?: readonly Policy[];

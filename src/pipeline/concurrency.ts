@@ -63,7 +63,7 @@ export class EventLock {
 
 const STILL_RUNNING = "another delivery of this event was still running at the deadline";
 
-/** The outcome of a fault outside the attempt itself: of a look-up, say. */
+/** The outcome of a fault outside the attempt itself, such as in a look-up. */
 export function faultOutcome(error: unknown): Failed {
   return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
 }
@@ -114,7 +114,7 @@ export class ConcurrencyLimit {
     return this.#active;
   }
 
-  /** Why none is admitted now; undefined while there is a place. */
+  /** Why none is admitted now; undefined while the limit is not reached. */
   overload(): Failed | undefined {
     return this.#active < this.#max ? undefined : this.#full;
   }

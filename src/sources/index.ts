@@ -90,6 +90,7 @@ export {
 } from "./schemes/scheme.ts";
 export type { ClaimSecret, SecretClaim } from "./schemes/secret-owners.ts";
 export { signHmacRequest } from "./schemes/sign-hmac.ts";
+export { isTenantUnknown } from "./schemes/tenant-scheme.ts";
 export {
   createBasicScheme,
   createTokenScheme,

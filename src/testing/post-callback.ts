@@ -3,7 +3,7 @@ import { signHmac } from "../sources/index.ts";
 export interface CallbackResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** The answer's JSON; `{ text }` where it is none. */
+  /** The response's JSON; `{ text }` where it is none. */
   readonly body: Record<string, unknown>;
 }
 

@@ -6,7 +6,7 @@ import { withHandlersFrames } from "../store/index.ts";
 import type { LogLine } from "./captured-log.ts";
 import { type CallbackResponse, postCallback, postSigned } from "./post-callback.ts";
 
-/** An event as a test writes it down; what is left out is made up. */
+/** An event as a test gives it; what is left out has a default. */
 export interface TestEvent {
   readonly event_type: string;
   readonly data?: object;
@@ -15,14 +15,14 @@ export interface TestEvent {
   readonly timestamp?: number;
 }
 
-/** A callback of one of the `sources`, as a test writes it down; what is left out is made up. */
+/** A callback of one of the `sources`, as a test gives it; what is left out is that of the sample. */
 export interface TestCallback {
   /** The source's name. */
   readonly source: string;
   readonly type: string;
   /** What the handler gets as `data`, over the sample of the platform's shape. */
   readonly data?: object;
-  /** As it stands in the platform's place for it. */
+  /** The event's id, as the platform would send it. */
   readonly id?: string;
   /** Seconds since the Unix epoch; the clock's time when left out. */
   readonly timestamp?: number;
@@ -41,8 +41,8 @@ export interface Sent<Event> extends CallbackResponse {
   /** The event as it was sent: send it again for a redelivery. */
   readonly event: Required<Event>;
   /**
-   * The error behind a 5xx answer, masked, with the handler's lines of its stack; undefined for other answers. The answer
-   * itself says no more than "internal error".
+   * The error behind a 5xx response, masked, with the handler's lines of its stack; undefined for other responses. The
+   * response itself says no more than "internal error".
    */
   readonly failure: string | undefined;
 }
@@ -150,11 +150,11 @@ function reportFailure(
 ): string | undefined {
   const failure = failureOf(answer, lines);
   if (failure !== undefined && printFailures)
-    process.stderr.write(`${type} was answered ${answer.status}: ${failure}\n`);
+    process.stderr.write(`${type} returned ${answer.status}: ${failure}\n`);
   return failure;
 }
 
-/** Its log line is written in the turn of the answer. */
+/** Its log line is written in the turn of the response. */
 function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLine[]): string | undefined {
   if (status < 500) return undefined;
   const requestId = headers.get("x-request-id");

@@ -26,7 +26,7 @@ export interface TestReceiverOptions extends ConfigFile {
   readonly databaseUrl?: string | undefined;
   /** Where the clock begins: the time of the start when left out. */
   readonly now?: Date;
-  /** Whether `send` prints the error of a 5xx answer on standard error; true when left out. */
+  /** Whether `send` prints the error of a 5xx response on standard error; true when left out. */
   readonly printFailures?: boolean;
 }
 

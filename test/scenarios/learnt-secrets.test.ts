@@ -234,7 +234,9 @@ describe("sources that learn", () => {
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         });
         expect(ended).toMatchObject({ code: 0, stderr: "" });
-        expect(ended.stdout).toMatch(/^tasks takes one secret until \S+Z; no earlier one verifies any more\./);
+        expect(ended.stdout).toMatch(
+          /^tasks takes one secret until \S+Z; no earlier one verifies any more\./,
+        );
         expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
       },
       learning,

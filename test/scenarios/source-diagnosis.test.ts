@@ -70,7 +70,7 @@ describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialec
         expect(await find("acme.example")).toMatchObject({
           code: "unknown",
           remedy: expect.stringContaining(
-            "Compare the secret that the function `secret` returned for acme.example with the one that Shopify shows",
+            "Compare the secret that the source's function returned for acme.example with the one that Shopify shows",
           ),
         });
         expect(await find("made-up.example")).toMatchObject({

@@ -1,8 +1,8 @@
-import { isRefused, PLATFORM, type Refused } from "../../src/domain/index.ts";
+import { isRefused, type Refused } from "../../src/domain/index.ts";
 import { createPlatformContract, type EventContent } from "../../src/sources/index.ts";
 import { POSTED } from "./posted.ts";
 
-const contract = createPlatformContract(PLATFORM, {
+const contract = createPlatformContract({
   eventTypeFrom: "either",
   rejectTypeMismatch: false,
   typeMismatch: () => {},

@@ -82,7 +82,7 @@ describe("a test receiver that answers 5xx", () => {
       }
       expect(printed.mock.calls).toHaveLength(1);
       expect(printed.mock.calls[0]?.[0]).toMatch(
-        /^parcel_shipped was answered 500: Error: no such table: nowhere\n {4}at /,
+        /^parcel_shipped returned 500: Error: no such table: nowhere\n {4}at /,
       );
       expect(printed.mock.calls[0]?.[0]).toMatch(lineOf("an unknown table"));
     } finally {

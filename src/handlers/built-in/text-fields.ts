@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /**
  * A text that both databases store: PostgreSQL refuses NUL, and a lone surrogate would come back as another
- * character. Refusing it here is a 400; at the database it would be a 500 that is redelivered for days.
+ * character. Refusing it here returns 400; at the database it would return 500, and be redelivered for days.
  */
 export const storableText = z
   .string()

@@ -18,7 +18,10 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the contract has one. */
+  /**
+   * SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the
+   * contract has one.
+   */
   readonly bodySha256: string;
   /** The second key where the id is not signed: SHA-256 of what was signed, lowercase hex. The body's when left out. */
   readonly signedSha256?: string | undefined;
@@ -27,7 +30,7 @@ export interface EventContent {
 }
 
 /**
- * The answer to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
+ * The response to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
  * fails for a while, so that the platform asks again.
  */
 export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformResponse | Refused>;
@@ -40,7 +43,7 @@ export type ReadCallback =
   /** No event: the platform asks whether this address is ours, or whether it is alive. */
   | { readonly kind: "handshake"; readonly respond: () => HandshakeResponse };
 
-/** How a source's callbacks are read and answered, once its scheme has verified them. */
+/** How a source's callbacks are read and responded to, once its scheme has verified them. */
 export interface Contract {
   /** POST, and where the platform asks with them, GET and HEAD. */
   readonly methods: readonly string[];
@@ -58,8 +61,8 @@ export interface Contract {
    */
   readonly isWanted?: (event: Pick<EventContent, "json">, eventType: string) => boolean;
   /**
-   * Called before the signature is verified: a challenge that is unsigned by the platform's design. It changes nothing, but for a
-   * secret that the environment's `learn` accepts.
+   * Called before the signature is verified: a challenge that is unsigned by the platform's design. It changes nothing,
+   * but for a secret that the environment's `learn` accepts.
    * @returns undefined for a request that has to be verified
    */
   readonly challenge?: (request: SignedRequest) => HandshakeResponse | undefined;

@@ -5,7 +5,7 @@ import { compileText, type TextLocation, type TextPlace } from "./locate.ts";
 import type { Readable } from "./reading.ts";
 import { fixedResponse } from "./responses.ts";
 
-/** What is answered to a handshake. A text that is sent back is bounded, and never HTML. */
+/** What a handshake gets as its response. A text that is sent back is bounded, and never HTML. */
 export type HandshakeReply =
   /** The text at a place, as text/plain (Meta, Dropbox, Twitch, Microsoft Graph); made by a function for Braintree. */
   | { readonly kind: "text"; readonly at: TextPlace }
@@ -15,7 +15,7 @@ export type HandshakeReply =
   | { readonly kind: "header"; readonly name: string }
   /** A secret that the platform chose: kept, and sent back in a header where one is named (Asana; Notion without). */
   | { readonly kind: "learn"; readonly at: string; readonly header?: string }
-  /** A fixed answer (Trello's HEAD, Discord's PING). */
+  /** A fixed response (Trello's HEAD, Discord's PING). */
   | { readonly kind: "status"; readonly status: number; readonly body?: JsonObject }
   /** Made for each request, where it must be encrypted or signed (DingTalk). It must not throw. */
   | { readonly kind: "make"; readonly make: () => PlatformResponse }
@@ -38,15 +38,15 @@ export type ReplyValue =
 export interface HandshakeEnvironment {
   readonly origin: () => string;
   /**
-   * Keeps a secret that the platform chose, durably, before the answer. Anybody can send one: it returns false where a
-   * secret is known already and the operator has not asked for another.
+   * Keeps a secret that the platform chose, durably, before the response. Any client can send one: it returns false
+   * where a secret is known already and the operator has not asked for another.
    */
   readonly learn?: (secret: string) => boolean | Promise<boolean>;
   /** Requests an address that passed the pin, without following a redirect; throws where the platform should ask again. */
   readonly visit?: (url: string) => Promise<void>;
 }
 
-/** Answers a request that is this handshake. */
+/** Makes the response to a request that is this handshake. */
 type Reply = (reading: Readable) => HandshakeResponse;
 
 const MAX_TEXT_BYTES = 1_024;

@@ -32,7 +32,7 @@ export interface Handshake {
 export interface CompiledHandshake {
   readonly isSigned: boolean;
   readonly method: string;
-  /** @returns what answers it; undefined where the request is not this handshake */
+  /** @returns a function that makes the response; undefined where the request is not this handshake */
   match(request: SignedRequest, reading?: CallbackReading): AnswerHandshake | undefined;
 }
 

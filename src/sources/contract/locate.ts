@@ -17,8 +17,8 @@ export interface Location {
 }
 
 /**
- * Where a text stands: a place, a template with places in braces (`{body.type}.{body.action}`), or `=text` for that text
- * itself. In a template the parts' own texts are not escaped: choose a separator that they cannot hold. A function is
+ * Where a text stands: a place, a template with places in braces (`{body.type}.{body.action}`), or `=text` for that
+ * text itself. In a template the parts' own texts are not escaped: choose a separator that they cannot hold. A function is
  * for what no place can say; it must not throw.
  */
 export type TextPlace = string | ((from: Readable) => string | undefined);

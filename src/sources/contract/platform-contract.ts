@@ -1,4 +1,11 @@
-import { type EventKey, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import {
+  type EventKey,
+  isRefused,
+  type JsonObject,
+  PLATFORM,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import type { Contract, ReadCallback } from "./contract.ts";
 import { idFault } from "./event-id.ts";
@@ -13,17 +20,17 @@ export interface PlatformRules {
 }
 
 /** The contract of the specification's own platform: SPEC 2.1, 4.1 and 6. Its responses are the common ones. */
-export function createPlatformContract(source: string, rules: PlatformRules): Contract {
+export function createPlatformContract(rules: PlatformRules): Contract {
   return {
     methods: ["POST"],
     unhandled: "refuse",
     isIdSigned: true,
     hasSignedTime: true,
-    read: (request) => readEvent(request, source, rules),
+    read: (request) => readEvent(request, rules),
   };
 }
 
-function readEvent(request: SignedRequest, source: string, rules: PlatformRules): ReadCallback | Refused {
+function readEvent(request: SignedRequest, rules: PlatformRules): ReadCallback | Refused {
   const { body } = request;
   const parsed = parseEvent(body);
   if (isRefused(parsed)) return parsed;
@@ -31,7 +38,7 @@ function readEvent(request: SignedRequest, source: string, rules: PlatformRules)
   const fault = idFault(json.event_id);
   if (fault !== undefined) return refused("event_id_invalid", { message: `event_id: ${fault}` });
   const eventId = json.event_id as string;
-  const typeOf = () => chooseType(request, json, { source, eventId }, rules);
+  const typeOf = () => chooseType(request, json, { source: PLATFORM, eventId }, rules);
   return { kind: "event", event: { eventId, typeOf, json, body, bodySha256: sha256Hex(body), isJson: true } };
 }
 

@@ -103,7 +103,7 @@ function placesIn(place: TextPlace): string[] {
   return place.includes("{") ? place.split(/[{}]/).filter((_, index) => index % 2 === 1) : [place];
 }
 
-/** Into the parts of a template that the type has not taken. Where no place can hold it, the id makes the body unique. */
+/** Into the parts of a template that the type has not taken. An id that no place can hold makes the body unique. */
 function setId(
   draft: SampleDraft,
   places: readonly TextPlace[],

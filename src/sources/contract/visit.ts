@@ -6,7 +6,7 @@ const MAX_BYTES = 65_536;
 /**
  * Requests an address that a platform asks us to visit; its contract has pinned the host. No redirect is followed: it
  * would lead past the pin.
- * @throws where the answer is no 2xx, or does not come in time
+ * @throws Error where the response is no 2xx, or does not arrive in time
  */
 export async function visitAddress(url: string, timeLimitMs = TIME_LIMIT_MS): Promise<void> {
   const target = new URL(url);

@@ -15,7 +15,7 @@ import { type Content, createDigester } from "../schemes/keyed-digest.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import { compileContent } from "../schemes/signed-content.ts";
-import { tenantIn } from "../schemes/tenant-scheme.ts";
+import { isTenantUnknown, tenantIn } from "../schemes/tenant-scheme.ts";
 import {
   anotherSecret,
   confirmedFindings,
@@ -99,7 +99,7 @@ export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
     const found = CODES[code];
     if (found === undefined) return undefined;
     const tenant = tenantIn(request);
-    if ("isTenantUnknown" in refusal) return unknownTenant(found, tenant, title);
+    if (isTenantUnknown(refusal)) return unknownTenant(found, refusal.tenantOption, tenant, title);
     const remedies = remediesOf(source, tenant);
     if (code.startsWith("signature_") && bySignature !== undefined) return bySignature(request, remedies);
     const said = found === "timestamp" ? "The timestamp was refused" : `${title} was not recognized`;
@@ -109,8 +109,8 @@ export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
   };
 }
 
-function unknownTenant(code: DiagnosisCode, tenant: string, title: string): Diagnosis {
-  const message = `The function \`secret\` returned none for ${tenant}.`;
+function unknownTenant(code: DiagnosisCode, option: string, tenant: string, title: string): Diagnosis {
+  const message = `The function \`${option}\` returned none for ${tenant}.`;
   const remedy = `If ${tenant} is a tenant of yours, let the function return what ${title} shows for it. Otherwise ignore this.`;
   // A stranger can name any tenant.
   return diagnosisOf([{ code, message }], false, { [code]: remedy });
@@ -120,9 +120,7 @@ function unknownTenant(code: DiagnosisCode, tenant: string, title: string): Diag
 function remediesOf(source: DiagnosedSource, tenant: string): Remedies {
   const { title, hmac, secrets, secretName, name, isOwn } = source;
   const isOfTenant = tenant !== "" && secrets().length === 0;
-  const secret = isOfTenant
-    ? `the secret that the function \`secret\` returned for ${tenant}`
-    : secretName(0);
+  const secret = isOfTenant ? `the secret that the source's function returned for ${tenant}` : secretName(0);
   const compare = `Compare ${secret} with the one that ${title} shows for this address, and this environment.`;
   const headers = [hmac?.signature.header ?? []].flat().join(", ");
   const where = headers === "" ? "its signature" : `\`${headers}\``;

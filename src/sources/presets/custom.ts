@@ -8,9 +8,9 @@ import { refuseFunction } from "./tenants.ts";
 /** A sender whose way to sign no other source describes. */
 export interface CustomSourceOptions extends SourceSettings, OwnContract {
   /**
-   * Whether a callback is authentic: `true`, `false`, or the index of the secret that fits (0 is the
-   * current one, -1 none). Compare with `timingSafeEqual` of `node:crypto`. An error, a rejection, another value or more
-   * than 3 s returns 500.
+   * Whether a callback is authentic: `true`, `false`, or the index of the secret that fits (0 is the current one, -1
+   * none). Compare with `timingSafeEqual` of `node:crypto`. An error, a rejection, another value or more than 3 s
+   * returns 500.
    */
   readonly verify: VerifyCallback;
   /** What `verify` knows and no log may show. */

@@ -87,7 +87,7 @@ function keyParts(
       const { name, warn, claimSecret } = environment;
       const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
       const own = { name, warn, claimSecret, signsPath };
-      return createTenantScheme({ ...own, secretsOf, make: ofTenant, materialOf });
+      return createTenantScheme({ ...own, secretsOf, option: "keys", make: ofTenant, materialOf });
     };
     return { ...common, secrets: [], hasTenantSecrets: true, scheme };
   }

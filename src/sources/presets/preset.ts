@@ -269,6 +269,7 @@ export function secretParts(
         warn: environment.warn,
         claimSecret: environment.claimSecret,
         secretsOf: ofTenants,
+        option,
         make: (secrets) => make(secrets, environment),
         mismatch,
         signsPath,

@@ -15,7 +15,7 @@ export interface GitHubReconcileOptions extends ReconcileOptions {
   readonly organization?: string;
   /** The webhook's number: the end of the address of its settings page. */
   readonly hook: number;
-  /** `failed` (the default): those that GitHub saw fail. `all`: also those that we answered with success. */
+  /** `failed` (the default): those that GitHub saw fail. `all`: also those that got success. */
   readonly deliveries?: "failed" | "all";
 }
 

@@ -22,7 +22,7 @@ export function squareEvents(options: ReconcileOptions): Reconciliation {
       do {
         const after = cursor === undefined ? undefined : { cursor };
         const { json } = await call({ path: "/v2/events", body: { query, limit: 100, ...after } }, context);
-        // A window without events has an answer without the array.
+        // For a window without events the response leaves the array out.
         const isEmpty = property(json, "events") === undefined && property(json, "errors") === undefined;
         const events = (isEmpty ? [] : eventsOf(json, "events")).map((event) => ({
           id: textProperty(event, "event_id") ?? "",

@@ -15,7 +15,7 @@ const FAILURE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** Up to here the last keys serve at once while new ones are fetched; past it, a key that was withdrawn might. */
 const AGEING_MS = 3_600_000;
-/** How long they serve while the address does not answer. */
+/** How long they serve while the address does not respond. */
 const STALE_MS = 86_400_000;
 const TIMEOUT_MS = 3_000;
 
@@ -253,7 +253,7 @@ export interface KeyRequest {
 /**
  * One request for keys: bounded in time and size, without redirects.
  * @returns undefined where there is no such key
- * @throws Error for every status but 200 and those of absence, and where nothing answers
+ * @throws Error for every status but 200 and those of absence, and where nothing responds
  */
 export async function requestKeys(
   url: string,

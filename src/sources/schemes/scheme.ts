@@ -91,7 +91,7 @@ export function allOf(schemes: readonly Scheme[]): Scheme {
   });
 }
 
-/** One scheme is enough. When none accepts, the answer is of the one whose credential was there. */
+/** One scheme is enough. When none accepts, the refusal is that of the first whose credential was there. */
 export function anyOf(schemes: readonly Scheme[]): Scheme {
   return combined(schemes, async (request) => {
     const others: (Refused | Failed)[] = [];

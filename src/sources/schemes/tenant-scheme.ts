@@ -39,6 +39,8 @@ export interface TenantSchemeOptions<Secret> {
   /** The source's name. */
   readonly name: string;
   readonly secretsOf: TenantSecrets<Secret>;
+  /** The option that holds that function. Default: `secret`. */
+  readonly option?: string | undefined;
   readonly make: (secrets: readonly Secret[]) => Scheme;
   /** Where the signature covers the path, one secret may be of several tenants: no callback fits two of them. */
   readonly signsPath: boolean;
@@ -60,13 +62,13 @@ export interface TenantSchemeOptions<Secret> {
  * lost it: a recorded callback would run once for each of them.
  */
 export function createTenantScheme<Secret = string>(options: TenantSchemeOptions<Secret>): Scheme {
-  const { name, make, signsPath, mismatch = "signature_mismatch", warn } = options;
+  const { name, make, signsPath, option = "secret", mismatch = "signature_mismatch", warn } = options;
   async function load(id: string): Promise<Tenant | undefined> {
     const { secrets, fingerprints } = await secretsOfTenant(id, options);
     return secrets.length === 0 ? undefined : { secrets, fingerprints, scheme: make(secrets) };
   }
   const tenants = new FetchedKeys(load, {
-    name: `the function \`secret\` of ${name}`,
+    name: `the function \`${option}\` of ${name}`,
     mostKnown: MOST_TENANTS,
     mostUnknown: MOST_UNKNOWN,
     mostFetches: MOST_LOOKUPS,
@@ -101,15 +103,20 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     return verdict;
   }
 
+  function unknownTenant(request: SignedRequest): UnknownTenant {
+    const detail = `the function \`${option}\` returned none for ${tenantIn(request)}`;
+    return { ...refused(mismatch, { detail }), tenantOption: option };
+  }
+
   async function verify(request: SignedRequest): Promise<VerificationResult> {
     const id = JSON.stringify(request.params ?? {});
     const body = request.bodyReservation;
     const tenant = await tenants.get(id, body);
-    if (tenant === undefined) return unknownTenant(request, mismatch);
+    if (tenant === undefined) return unknownTenant(request);
     const verdict = await tenant.scheme.verify(request);
     if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(tenant, verdict, request);
     const renewed = await tenants.renewed(id, body);
-    if (renewed === undefined) return unknownTenant(request, mismatch);
+    if (renewed === undefined) return unknownTenant(request);
     if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return verdict;
     return ofOne(renewed, await renewed.scheme.verify(request), request);
   }
@@ -151,14 +158,14 @@ async function secretsOfTenant<Secret>(
 const textOf = (given: unknown) => (typeof given === "string" ? given : undefined);
 const fingerprint = (material: string | Uint8Array) => createHash("sha256").update(material).digest("base64");
 
-/** Refused because the function gave no secret for the tenant of the path. */
+/** Refused because a function gave no secret for the tenant of the path. */
 export interface UnknownTenant extends Refused {
-  readonly isTenantUnknown: true;
+  /** The option that holds the function. */
+  readonly tenantOption: string;
 }
 
-function unknownTenant(request: SignedRequest, mismatch: SecretMismatch): UnknownTenant {
-  const detail = `the function \`secret\` returned none for ${tenantIn(request)}`;
-  return { ...refused(mismatch, { detail }), isTenantUnknown: true };
+export function isTenantUnknown(refusal: Refused): refusal is UnknownTenant {
+  return "tenantOption" in refusal;
 }
 
 /** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */

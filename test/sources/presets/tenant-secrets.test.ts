@@ -87,6 +87,20 @@ describe("the secrets of tenants", () => {
     expect(await verify("bolt")).toMatchObject({ code: "signature_mismatch" });
   });
 
+  it("the refusal of an unknown tenant names the option that holds the function", async () => {
+    const request = { ...signedWithoutKeyId("any"), params: { shop: "acme" } };
+    const sources = {
+      keys: presets.messageSignatures({ ...PATH, ...PLACES, keys: () => undefined }),
+      publicKey: presets.telnyx({ ...PATH, publicKey: () => undefined }),
+      secret: presets.stripe({ ...PATH, secret: () => undefined }),
+    };
+    for (const [option, source] of Object.entries(sources))
+      expect(await opened(source).scheme.verify(request)).toHaveProperty(
+        "detail",
+        `the function \`${option}\` returned none for acme`,
+      );
+  });
+
   it("a tenant's new token is found at its first use", async () => {
     let secret = "the token of before";
     const { scheme } = opened(presets.token({ ...PATH, ...PLACES, header: "X-Token", secret: () => secret }));
