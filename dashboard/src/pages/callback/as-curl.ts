@@ -33,7 +33,8 @@ export function curlUnavailableReason(
     return "It cannot be copied as curl: it stands for callbacks that are not logged one by one.";
   if (method === "") return "It cannot be copied as curl: it was no HTTP request that could be read.";
   if (source === "oauth") return "It cannot be copied as curl: the code of an OAuth redirect works once.";
-  if (source === null) return "It cannot be copied as curl: it was turned away before its body was taken.";
+  if (source === null || body === "")
+    return "It cannot be copied as curl: it has no body, or was turned away before its body was taken.";
   if (isPlaceholder(body))
     return "It cannot be copied as curl: the log keeps the length and the hash of this body, and not all of it.";
   const { authentication } = sources.find((one) => one.source === source) ?? { authentication: [] };
