@@ -98,7 +98,14 @@ export {
 } from "./schemes/token.ts";
 export { type TokenPlace, tokenInBody } from "./schemes/token-place.ts";
 export { type ChainTrust, readCertificates, verifyChain } from "./schemes/x5c-chain.ts";
-export { SampleError, type SignedSample, type SignedSampleRequest, signSample } from "./sign-sample.ts";
+export {
+  SampleError,
+  type SampleSignature,
+  type SignedSample,
+  type SignedSampleRequest,
+  signedAs,
+  signSample,
+} from "./sign-sample.ts";
 export type {
   PlatformFacts,
   SourceDefinition,

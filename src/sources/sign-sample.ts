@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { isRefused, type JsonObject } from "../domain/index.ts";
 import type { SampleRequest } from "./contract/sample.ts";
 import type { SourceDefinition } from "./source-definition.ts";
@@ -33,20 +33,20 @@ export interface SignedSample {
 
 /**
  * A sample of a callback with an event of the type, in the platform's shape and signed as the platform signs.
- * @throws SampleError where only the platform can make one
+ * @throws SampleError where none can be made
  */
 export function signSample(definition: SourceDefinition, request: SignedSampleRequest): SignedSample {
-  const { sign, facts } = definition;
-  if (sign === undefined)
+  const { sign = () => ({}), signBody = (body) => body, facts } = definition;
+  if (definition.sign === undefined && definition.signBody === undefined)
     throw new SampleError(
-      `${request.source}: only ${facts.title} can sign its callbacks; have it send a test event (${facts.docs})`,
+      `${request.source}: no callback of ${facts.title} can be signed here; have it send a test event (${facts.docs})`,
     );
   const { now, time = now, url, origin, raw, headers: given = {} } = request;
   const target = `${url.pathname}${url.search}`;
   const sample = orSampleError(request.source, () =>
     definition.sample({ ...request, newId: newId(), now: time }),
   );
-  const body = raw ?? sample.body;
+  const body = orSampleError(request.source, () => signBody(raw ?? sample.body, now, false));
   const unsigned = withHeaders(sample.headers, given);
   const signature = orSampleError(request.source, () =>
     sign({ body, headers: unsigned, method: "POST", target, origin, now }),
@@ -57,6 +57,34 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
     body,
     event: raw === undefined ? eventIn(definition, request, { headers, body, target }) : undefined,
   };
+}
+
+/** How a sample is signed: as the platform would, with a wrong signature or token, or not at all. */
+export type SampleSignature = "right" | "wrong" | "none";
+
+/** The source, whose samples are signed in this way from here on. */
+export function signedAs(definition: SourceDefinition, signature: SampleSignature): SourceDefinition {
+  const { sign, signBody } = definition;
+  if (signature === "right") return definition;
+  const isWrong = signature === "wrong";
+  return {
+    ...definition,
+    ...(sign !== undefined && { sign: (request) => (isWrong ? signWrong(sign, request) : {}) }),
+    ...(signBody !== undefined && {
+      signBody: (body, now) => (isWrong ? signBody(body, now, true) : body),
+    }),
+  };
+}
+
+type Sign = NonNullable<SourceDefinition["sign"]>;
+
+/** The signature of another body; in the place of a token, which is the same for every body, a random one. */
+function signWrong(sign: Sign, request: Parameters<Sign>[0]): Record<string, string> {
+  const right = sign(request);
+  const wrong = sign({ ...request, body: Buffer.concat([request.body, Buffer.from(" ")]) });
+  if (Object.entries(right).some(([name, value]) => wrong[name] !== value)) return wrong;
+  const names = Object.keys(right);
+  return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString("base64url")]));
 }
 
 /** Like the ids of many platforms: no character in it separates the parts of a template. */

@@ -109,8 +109,13 @@ export interface SourceDefinition {
   readonly credential?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
-  /** The headers with which the platform would sign this request; left out where only the platform can. */
+  /** The headers with which the platform would sign this request; left out where they cannot be made here. */
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
+  /**
+   * The body with the signature that the platform would put into it, or a wrong one; as it is where it can hold none.
+   * @throws TypeError for what the platform could not have sent
+   */
+  readonly signBody?: (body: Uint8Array, now: Date, isWrong: boolean) => Uint8Array;
   /** How events are found that never arrived; left out where that was not asked for, or the platform lists none. */
   readonly reconcile?: Reconciliation;
   /** A sample of a callback in the platform's shape, unsigned. @throws TypeError where none can be made */

@@ -8,9 +8,9 @@ import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const ENV = {
-  SOURCES: "stripe,mailgun",
+  SOURCES: "stripe,twilio-events",
   STRIPE_SECRET: "whsec_of-the-tests",
-  MAILGUN_SECRET: "of-the-tests",
+  TWILIO_EVENTS_SECRET: "of-the-tests",
 };
 
 function withSend(
@@ -70,11 +70,11 @@ it("send --source takes data from a file, and prints the event with --json", () 
 
 it.each([
   [
-    ["--source", "mailgun", "delivered"],
-    "mailgun: only Mailgun can sign its callbacks; have it send a test",
+    ["--source", "twilio-events", "delivered"],
+    "twilio-events: no callback of Twilio Event Streams can be signed here; have it send a test",
     1,
   ],
-  [["--source", "strip", "invoice.paid"], "no source here; there are stripe, mailgun", 2],
+  [["--source", "strip", "invoice.paid"], "no source here; there are stripe, twilio-events", 2],
   [["--source", "stripe", "invoice.paid", "--data", "[]"], "expected a JSON object, or a file with one", 2],
 ])("send %j is refused with a reason", (args, reason, expected) =>
   withSend(async (send) => {

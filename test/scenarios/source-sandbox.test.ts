@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { adyen, github, gitlab, stripe } from "../../src/sources/presets/index.ts";
+import { adyen, braintree, github, gitlab, stripe } from "../../src/sources/presets/index.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 
@@ -18,6 +18,7 @@ describe("the sandbox of sources", () => {
     code: github({ secret }),
     inbox: gitlab({ secret }),
     bank: adyen({ secret: "a".repeat(64) }),
+    cards: braintree({ keys: { publicKey: "p", privateKey: secret } }),
   };
   const withSources = (run: (receiver: TestReceiver) => Promise<void>) =>
     withReceiver("sqlite", run, { sources, handlers, env: { RATE_LIMIT_CALLBACK: "off" } });
@@ -31,6 +32,7 @@ describe("the sandbox of sources", () => {
         { source: "code", title: "GitHub", types: [] },
         { source: "inbox", types: [] },
         { source: "bank", types: [] },
+        { source: "cards", types: [] },
       ]);
     }));
 
@@ -62,6 +64,8 @@ describe("the sandbox of sources", () => {
     ["billing", "invoice.paid", "none"],
     ["inbox", "Push Hook", "wrong"],
     ["inbox", "Push Hook", "none"],
+    ["bank", "AUTHORISATION", "wrong"],
+    ["bank", "AUTHORISATION", "none"],
   ] as const)("a callback of %s of the type %s that is signed %s is refused", (source, type, sign) =>
     withSources(async (receiver) => {
       const { sandbox } = clientOf(receiver);
@@ -72,11 +76,14 @@ describe("the sandbox of sources", () => {
     }),
   );
 
-  it("a source whose callbacks only the platform can sign returns 409 with the reason", () =>
+  it("a source whose callbacks cannot be signed here returns 409 with the reason", () =>
     withSources(async (receiver) => {
-      const answer = await receiver.admin("/api/v1/sandbox/sources/bank/samples/AUTHORISATION");
+      const answer = await receiver.admin("/api/v1/sandbox/sources/cards/samples/check");
       conforms("/api/v1/sandbox/sources/{source}/samples/{type}", "get", answer);
-      expect(answer).toMatchObject({ status: 409, body: { error: expect.stringContaining("only Adyen") } });
+      expect(answer).toMatchObject({
+        status: 409,
+        body: { error: expect.stringContaining("no callback of Braintree") },
+      });
     }));
 
   it("an unknown source returns 404", () =>

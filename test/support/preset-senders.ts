@@ -147,7 +147,7 @@ async function fusionauthBytes(place: number, body: Uint8Array): Promise<SignedR
 
 const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Those of which only the platform can make a callback, by the samples of its documentation. */
+/** Those whose callbacks are made here by the samples of their documentation. */
 const OTHERS = {
   adyen: partly(
     "adyen",

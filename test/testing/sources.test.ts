@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineConfig, defineHandler } from "../../src/index.ts";
-import { braintree, github, square, stripe } from "../../src/sources/presets/index.ts";
+import { adyen, braintree, github, square, stripe } from "../../src/sources/presets/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 
 const SECRET = "whsec_of-the-tests";
@@ -60,7 +60,23 @@ describe("a test receiver with sources", () => {
     expect(await receiver.records()).toMatchObject([{ source: "github", event_type: "push" }]);
   });
 
-  it("refuses to send for a source that it does not have, or whose platform alone can sign", async () => {
+  it("signs inside the body where the platform does, and forges that signature too", async () => {
+    const payments = defineHandler({
+      source: "cards",
+      type: "AUTHORISATION",
+      data: z.looseObject({ merchantReference: z.string() }),
+      handle: ({ event }) => ({ paid: event.data.merchantReference }),
+    });
+    const sources = { cards: adyen({ secret: "ab".repeat(32) }) };
+    await using receiver = await startTestReceiver({ sources, handlers: [payments] });
+    const authorised = { source: "cards", type: "AUTHORISATION", data: { merchantReference: "order-7" } };
+    expect((await receiver.sendForged(authorised)).status).toBe(401);
+    const { status, event } = await receiver.send(authorised);
+    expect(status).toBe(200);
+    expect(await receiver.records()).toMatchObject([{ event_id: `${event.id}.AUTHORISATION.true` }]);
+  });
+
+  it("refuses to send for a source that it does not have, or whose callbacks it cannot sign", async () => {
     const sources = {
       code: github({ secret: SECRET }),
       cards: braintree({ keys: { publicKey: "p", privateKey: SECRET } }),
@@ -68,7 +84,7 @@ describe("a test receiver with sources", () => {
     await using receiver = await startTestReceiver({ sources });
     await expect(receiver.send(callback)).rejects.toThrow('no source "billing": code, cards');
     await expect(receiver.send({ source: "cards", type: "check" })).rejects.toThrow(
-      "only Braintree can sign",
+      "no callback of Braintree can be signed here",
     );
   });
 });

@@ -31,7 +31,7 @@ export interface SampleCallback {
 /**
  * Makes samples of callbacks that the contract reads as events: the preset's own sample, or no more than the contract's
  * places. The caller checks that the event has the type: no place may be able to hold it.
- * @returns a function that throws a TypeError for a body that only the platform can make
+ * @returns a function that throws a TypeError for a body that cannot be made here
  */
 export function createSample(
   contract: ContractData,

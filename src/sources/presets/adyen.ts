@@ -1,5 +1,6 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import { createAdyenItemsScheme } from "../schemes/adyen.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
+import { createAdyenItemsScheme, signAdyenItems } from "../schemes/adyen.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -22,6 +23,28 @@ const CONTRACT: ContractData = {
   responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
 };
 
+const sample: OwnSample = (type, id, now) => ({
+  body: {
+    live: "false",
+    notificationItems: [
+      {
+        NotificationRequestItem: {
+          additionalData: {},
+          amount: { currency: "EUR", value: 1_000 },
+          eventCode: type,
+          eventDate: now.toISOString(),
+          merchantAccountCode: "SampleMerchant",
+          merchantReference: "sample-order-1",
+          paymentMethod: "visa",
+          pspReference: id,
+          reason: "",
+          success: "true",
+        },
+      },
+    ],
+  },
+});
+
 /**
  * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
  * `originalReference`, `merchantAccountCode`, `merchantReference`, amount, `eventCode` and `success`; the key is in hex.
@@ -35,5 +58,7 @@ export const adyen = secretPreset({
   facts: FACTS,
   signs: "HMAC-SHA256 over fields of each item, in the body",
   contract: CONTRACT,
+  sample,
+  signBody: signAdyenItems,
   scheme: (secrets) => createAdyenItemsScheme({ secrets }),
 });

@@ -1,5 +1,6 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import { createDropboxSignScheme, DROPBOX_SIGN_BODY } from "../schemes/dropbox-sign.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
+import { createDropboxSignScheme, DROPBOX_SIGN_BODY, signDropboxSign } from "../schemes/dropbox-sign.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -37,6 +38,18 @@ const CONTRACT: ContractData = {
   responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
 };
 
+const sample: OwnSample = (type, id, now) => ({
+  body: {
+    event: {
+      event_time: String(Math.floor(now.getTime() / 1_000)),
+      event_type: type,
+      event_hash: "0".repeat(64),
+      event_metadata: { related_signature_id: id },
+    },
+    signature_request: { signature_request_id: id, title: "A sample", test_mode: true },
+  },
+});
+
 /**
  * Dropbox Sign (HelloSign): `event_hash` in the body, an HMAC-SHA256 over `event_time` and `event_type`; the key is the
  * primary API key. **Nothing else is signed**: a reader of one callback can send another request's id under its hash, so
@@ -51,5 +64,7 @@ export const dropboxSign = secretPreset({
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
   contract: CONTRACT,
   credential: "`event_hash` in its body",
+  sample,
+  signBody: signDropboxSign,
   scheme: createDropboxSignScheme,
 });

@@ -1,5 +1,5 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import { createMailgunScheme } from "../schemes/mailgun.ts";
+import { createMailgunScheme, signMailgun } from "../schemes/mailgun.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -32,5 +32,6 @@ export const mailgun = secretPreset({
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
   contract: CONTRACT,
   credential: "the `signature` of its body",
+  signBody: signMailgun,
   scheme: createMailgunScheme,
 });

@@ -51,7 +51,7 @@ export interface LearningOptions extends SourceSettings {
 
 interface SourceParts
   extends TenantProof,
-    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "reconcile" | "credential"> {
+    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "signBody" | "reconcile" | "credential"> {
   readonly settings: SourceSettings;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
@@ -73,7 +73,18 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  * @throws TypeError that names the option that is wrong, here and not at the start: the stack names the configuration's line
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
-  const { preset, facts, secrets, scheme, hmac, sign, reconcile, credential, isUsable = () => true } = parts;
+  const {
+    preset,
+    facts,
+    secrets,
+    scheme,
+    hmac,
+    sign,
+    signBody,
+    reconcile,
+    credential,
+    isUsable = () => true,
+  } = parts;
   const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled, path } = settings;
@@ -102,6 +113,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     },
     ...(hmac !== undefined && { hmac }),
     ...(sign !== undefined && { sign }),
+    ...(signBody !== undefined && { signBody }),
     ...(reconcile !== undefined && { reconcile }),
     sample: createSample(contract, parts.sample),
     ...(credential !== undefined && { credential }),

@@ -1,6 +1,10 @@
+import { randomBytes } from "node:crypto";
+import { isRefused, type JsonObject } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
+import { parseObject } from "../contract/parse-body.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import type { Scheme } from "../schemes/scheme.ts";
+import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceEnvironment } from "../source-definition.ts";
 import { describe, type Preset } from "./describe.ts";
@@ -26,15 +30,17 @@ export interface SecretPreset<Options> {
   readonly own?: readonly string[];
   /** @throws TypeError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
-  /** The headers that a callback is sent with, where they need nothing but the secret. */
-  readonly headers?: (secret: string, options: Options) => Record<string, string>;
+  /** The headers with which the platform would sign a request. */
+  readonly headers?: (request: HmacRequest & { secret: string }, options: Options) => Record<string, string>;
+  /** The body with its signature, for a platform that signs inside it. @throws TypeError for what it could not have sent */
+  readonly signBody?: (body: JsonObject, secret: string, now: Date) => JsonObject;
 }
 
 /** @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong */
 export function secretPreset<Options extends PresetOptions = PresetOptions>(
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { preset, facts, contract, sample, credential, mismatch, signsPath, own = [], headers } = data;
+  const { preset, facts, contract, sample, credential, mismatch, signsPath, own = [] } = data;
   function create(options: Options): SourceDefinition {
     assertKnown(preset, options, ["secret", ...own, ...SETTING_NAMES]);
     const use = { settings: options, mismatch, signsPath };
@@ -50,9 +56,28 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
       contract,
       sample,
       ...(credential !== undefined && { credential }),
-      ...(headers !== undefined && current !== undefined && { sign: () => headers(current, options) }),
+      ...(current !== undefined && signing(data, current, options)),
     });
   }
   create.describe = describe(data);
   return create;
+}
+
+/** How samples are signed; a platform signs in headers or inside the body. */
+function signing<Options>(
+  { headers, signBody }: SecretPreset<Options>,
+  secret: string,
+  options: Options,
+): Pick<SourceDefinition, "sign" | "signBody"> {
+  if (headers !== undefined) return { sign: (request) => headers({ ...request, secret }, options) };
+  if (signBody === undefined) return {};
+  return {
+    signBody(body, now, isWrong) {
+      const parsed = parseObject(body);
+      if (isRefused(parsed)) return body;
+      // In hex, so that it can be the key of every platform.
+      const key = isWrong ? randomBytes(32).toString("hex") : secret;
+      return Buffer.from(JSON.stringify(signBody(parsed.object, key, now)));
+    },
+  };
 }

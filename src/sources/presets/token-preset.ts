@@ -43,7 +43,7 @@ export function tokenPreset({ header, ...data }: UnsignedPreset & { readonly hea
     shown: `a fixed token in \`${header}\``,
     name: `the header ${header}`,
     scheme: (tokens) => createTokenScheme({ tokens, header, prefix: "" }),
-    headers: (token) => ({ [header]: token }),
+    headers: ({ secret }) => ({ [header]: secret }),
   });
 }
 
@@ -63,7 +63,7 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
       assertText(data.preset, "user", user, "oncehook");
       return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
     },
-    headers(password, { user = "oncehook" }) {
+    headers({ secret: password }, { user = "oncehook" }) {
       return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
     },
   });

@@ -2,7 +2,8 @@ import type { Outcome } from "../../domain/index.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import { fixedResponse } from "../contract/responses.ts";
-import { createTwilioScheme } from "../schemes/twilio.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
+import { createTwilioScheme, signTwilio } from "../schemes/twilio.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -29,6 +30,28 @@ const CONTRACT: ContractData = {
   responses: { success: respond, duplicate: respond, ignored: respond },
 };
 
+/** The fields in which Twilio tells what happened, by the first part of a type. */
+const STATUS_FIELDS = new Map([
+  ["recording", "RecordingStatus"],
+  ["message", "MessageStatus"],
+  ["call", "CallStatus"],
+]);
+
+const sample: OwnSample = (type, id) => {
+  const [kind = "", ...status] = type.split(".");
+  const field = STATUS_FIELDS.get(kind);
+  return {
+    headers: { "Content-Type": "application/x-www-form-urlencoded", "I-Twilio-Idempotency-Token": id },
+    body: {
+      AccountSid: "AC00000000000000000000000000000000",
+      ApiVersion: "2010-04-01",
+      From: "+15005550006",
+      To: "+15005550001",
+      ...(field === undefined ? { EventType: type } : { [field]: status.join(".") }),
+    },
+  };
+};
+
 /**
  * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form, or over the
  * address with the hash of a JSON body in it. Source: twilio-node `src/webhooks/webhooks.ts`;
@@ -47,6 +70,8 @@ export const twilio = secretPreset({
   facts: FACTS,
   signs: "HMAC-SHA1 over the address and the sorted fields of the body",
   contract: CONTRACT,
+  sample,
+  headers: signTwilio,
   signsPath: true,
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import {
   isJsonObject,
   isRefused,
@@ -59,6 +59,25 @@ export function createAdyenItemsScheme({ secrets }: AdyenItemsOptions): Scheme {
       return { verified: [...indexes].map((index): Credential => ({ method: "hmac", index })) };
     },
   };
+}
+
+/** The body with the signature of each of its items. @throws TypeError for an item that Adyen could not have signed */
+export function signAdyenItems(body: JsonObject, secret: string): JsonObject {
+  const { notificationItems } = body;
+  if (!Array.isArray(notificationItems)) return body;
+  const [key = Buffer.of()] = keysOf([secret], "hex");
+  const signed = notificationItems.map((element) => {
+    const item = isJsonObject(element) ? element.NotificationRequestItem : undefined;
+    if (!isJsonObject(element) || !isJsonObject(item)) return element;
+    const { amount, additionalData } = item;
+    const content = signedContent(item, isJsonObject(amount) ? amount : {});
+    if (isRefused(content)) throw new TypeError(content.detail);
+    const hmacSignature = createHmac("sha256", key).update(content).digest("base64");
+    const more = isJsonObject(additionalData) ? additionalData : {};
+    const NotificationRequestItem = { ...item, additionalData: { ...more, hmacSignature } };
+    return { ...element, NotificationRequestItem };
+  });
+  return { ...body, notificationItems: signed };
 }
 
 interface SignedItem {

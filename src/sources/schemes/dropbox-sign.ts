@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import {
   isJsonObject,
   isRefused,
+  type JsonObject,
   type JsonValue,
   ownValue,
   type Refused,
@@ -51,6 +52,20 @@ export function createDropboxSignScheme(secrets: readonly string[]): Scheme {
       });
     },
   };
+}
+
+/** The body with its `event_hash`. @throws TypeError for an event without the time and type that it is made of */
+export function signDropboxSign(body: JsonObject, secret: string): JsonObject {
+  const event = isJsonObject(body.event) ? body.event : {};
+  const { event_time: time, event_type: type } = event;
+  if (typeof time !== "string" || !TIME.test(time) || typeof type !== "string" || !TYPE.test(type))
+    throw new TypeError(
+      "`event`: expected `event_time`, a text of ten digits, and `event_type`, lowercase letters and underscores",
+    );
+  const hash = createHmac("sha256", secret)
+    .update(time + type)
+    .digest("hex");
+  return { ...body, event: { ...event, event_hash: hash } };
 }
 
 function readEvent(body: JsonValue): { readonly signed: string; readonly hash: Buffer } | Refused {

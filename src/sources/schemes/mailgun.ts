@@ -46,6 +46,18 @@ export function createMailgunScheme(secrets: readonly string[]): Scheme {
   };
 }
 
+/** The body with its `signature`, for the token that stands in it. @throws TypeError for one that Mailgun refuses */
+export function signMailgun(body: JsonObject, secret: string, now: Date): JsonObject {
+  const token = isJsonObject(body.signature) ? textOf(body.signature, "token", TOKEN) : undefined;
+  if (token === undefined)
+    throw new TypeError("`signature.token`: expected 16 to 128 characters, the event's id");
+  const timestamp = String(Math.floor(now.getTime() / 1_000));
+  const signature = createHmac("sha256", secret)
+    .update(timestamp + token)
+    .digest("hex");
+  return { ...body, signature: { timestamp, token, signature } };
+}
+
 function readSignature(body: JsonObject): MailgunSignature | Refused {
   const found = Object.hasOwn(body, "signature") ? body.signature : undefined;
   if (found === undefined) return missing("`signature`: missing from the body");

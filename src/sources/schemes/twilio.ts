@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "node:querystring";
 import { isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
 import { isForm, parseForm } from "../contract/form.ts";
@@ -10,6 +10,7 @@ import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
 import type { Scheme, SignedRequest } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
+import type { HmacRequest } from "./sign-hmac.ts";
 
 export interface TwilioOptions {
   /** The account's auth tokens, the current one first. */
@@ -58,6 +59,24 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
       const detail = `\`${HEADER}\`: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);
     },
+  };
+}
+
+/** The header with which Twilio would sign a form. @throws TypeError for a body that it would not send */
+export function signTwilio({
+  secret,
+  origin = "",
+  target = "/",
+  headers = {},
+  body,
+}: HmacRequest): Record<string, string> {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
+  const fields = signedFields({ method: "POST", target, headers: Object.fromEntries(given), body });
+  if (typeof fields !== "string") throw new TypeError(fields.detail);
+  return {
+    [HEADER]: createHmac("sha1", secret)
+      .update(origin + target + fields)
+      .digest("base64"),
   };
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/domain/index.ts";
-import { SampleError, type SourceDefinition, signSample } from "../../../src/sources/index.ts";
+import { SampleError, type SourceDefinition, signedAs, signSample } from "../../../src/sources/index.ts";
 import { braintree, hmac, meta, PRESETS, tiktokShop, whatsapp } from "../../../src/sources/presets/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { SECRET } from "../../support/documented-preset.ts";
-import { PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
+import { openPreset, PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
 
 const TARGET = "/base/api/source/callback";
 
@@ -55,33 +55,31 @@ const TYPES: Readonly<Record<string, string>> = {
   airtable: "notification",
   asana: "task.changed",
   "customer-io": "email.sent",
+  "dropbox-sign": "signature_request_signed",
   gocardless: "payments.confirmed",
   x: "tweet_create_events",
   xero: "INVOICE.UPDATE",
 };
-/** Their signature stands in the body, or is made with a private key, a token or an address of theirs. */
-const ONLY_THEIRS = [
-  "adyen",
+/** Their signature is made with a private key, a token in the body, or an address of theirs. */
+const UNSIGNABLE = [
   "discord",
-  "dropbox-sign",
   "figma",
   "fusionauth",
-  "mailgun",
   "microsoft-graph",
   "monday",
   "sendgrid",
   "sharepoint",
   "telnyx",
-  "twilio",
   "twilio-events",
   "wise",
 ];
 /** Contentful's has 64 letters. */
 const LONG_SECRET = "c2VjcmV0".repeat(8);
-const SECRETS: Readonly<Record<string, string>> = { "adyen-platform": "ab".repeat(32) };
+const HEX = "ab".repeat(32);
+const SECRETS: Readonly<Record<string, string>> = { adyen: HEX, "adyen-platform": HEX };
 
 const presets = Object.entries(PRESETS)
-  .filter(([name]) => !ONLY_THEIRS.includes(name))
+  .filter(([name]) => !UNSIGNABLE.includes(name))
   .map(([name, preset]) => [name, preset({ secret: SECRETS[name] ?? LONG_SECRET })] as const);
 const verifyToken = "a verify token";
 const more: [string, SourceDefinition, string][] = [
@@ -114,7 +112,7 @@ describe("a sample of a callback", () => {
     "a sample of a callback of %s has the same bytes for the same id and time",
     (name, definition) => {
       const [one, other] = [1, 2].map(() =>
-        sampleOf(definition, TYPES[name] ?? "thing.happened", { id: "id_1" }),
+        sampleOf(definition, TYPES[name] ?? "thing.happened", { id: "id_of_a_sample_1" }),
       );
       expect(one?.body).toEqual(other?.body);
       expect(one?.event?.event_id).toBe(other?.event?.event_id);
@@ -149,6 +147,40 @@ describe("a sample of a callback", () => {
     const { event, body } = sampleOf(PRESETS.pagerduty({ secret: SECRET }), "incident.triggered", { data });
     expect(event?.data).toMatchObject(data);
     expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({ event: data });
+  });
+
+  it.each([
+    ["adyen", "AUTHORISATION", HEX],
+    ["mailgun", "delivered", SECRET],
+    ["dropbox-sign", "signature_request_signed", SECRET],
+    ["twilio", "message.sent", SECRET],
+    ["stripe", "invoice.paid", SECRET],
+    ["slack", "app_mention", SECRET],
+  ] as const)("a sample of %s that is signed wrong or not at all is refused", async (name, type, secret) => {
+    const definition = PRESETS[name]({ secret });
+    const { scheme } = openPreset(definition, { now: PRESET_NOW });
+    for (const signature of ["wrong", "none"] as const) {
+      const { body, headers } = sampleOf(signedAs(definition, signature), type);
+      const verified = await scheme.verify(requestOf(body, { target: TARGET, headers }));
+      expect(verified).toMatchObject({ kind: "refused" });
+    }
+  });
+
+  it("other bytes are signed inside them, where the platform signs inside the body", async () => {
+    const adyen = PRESETS.adyen({ secret: HEX });
+    const { body } = sampleOf(adyen, "AUTHORISATION");
+    const edited = Buffer.from(Buffer.from(body).toString().replace("AUTHORISATION", "REFUND"));
+    const [event] = await eventsIn(adyen, sampleOf(adyen, "any", { raw: edited }));
+    expect(event?.typeOf()).toBe("REFUND");
+    const raw = Buffer.from("no json");
+    expect(sampleOf(adyen, "any", { raw }).body).toEqual(raw);
+  });
+
+  it("a sample of Twilio's status callback is a form, in Twilio's fields", async () => {
+    const sample = sampleOf(PRESETS.twilio({ secret: SECRET }), "message.delivered");
+    const form = new URLSearchParams(Buffer.from(sample.body).toString());
+    expect(form.get("MessageStatus")).toBe("delivered");
+    expect(sample.event).toMatchObject({ event_type: "message.delivered" });
   });
 
   it("a sample of a slash command is a form", async () => {
@@ -214,17 +246,19 @@ describe("a sample of a callback", () => {
   });
 
   it.each([
-    ["only Mailgun can sign its callbacks", PRESETS.mailgun({ secret: SECRET }), "delivered"],
     [
-      "only Braintree can sign its callbacks",
+      "no callback of Braintree can be signed here",
       braintree({ keys: { publicKey: "p", privateKey: SECRET } }),
       "check",
     ],
+    ["`signature.token`: expected 16 to 128", PRESETS.mailgun({ secret: SECRET }), "delivered", "short"],
+    ["`eventCode`: holds a colon", PRESETS.adyen({ secret: HEX }), "a:b"],
+    ["lowercase letters and underscores", PRESETS["dropbox-sign"]({ secret: SECRET }), "a.b"],
     ['Airtable has no type "other"', PRESETS.airtable({ secret: SECRET }), "other"],
     ["name the type of an event", PRESETS.intercom({ secret: SECRET }), "ping"],
     ['event of the type "nodot" can be made', PRESETS.asana({ secret: SECRET }), "nodot"],
-  ])("a sample that cannot be made has an error that states why: %s", (reason, definition, type) => {
-    const attempt = () => sampleOf(definition, type);
+  ])("a sample that cannot be made has an error that states why: %s", (reason, definition, type, id = "") => {
+    const attempt = () => sampleOf(definition, type, id === "" ? {} : { id });
     expect(attempt).toThrow(SampleError);
     expect(attempt).toThrow(reason);
   });
