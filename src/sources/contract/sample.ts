@@ -31,10 +31,12 @@ export interface SampleCallback {
 /**
  * Makes samples of callbacks that the contract reads as events: the preset's own sample, or no more than the contract's
  * places. The caller checks that the event has the type: no place may be able to hold it.
+ * @param isIdSigned where it is not, the bytes are a second key, and each sample has bytes of its own
  * @returns a function that throws a TypeError for a body that cannot be made here
  */
 export function createSample(
   contract: ContractData,
+  isIdSigned: boolean,
   own?: OwnSample,
 ): (request: SampleRequest) => SampleCallback {
   const type = [contract.type].flat();
@@ -48,6 +50,7 @@ export function createSample(
     const taken = new Set(type.flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
+    if (!isIdSigned) setOwnBytes(draft, givenId ?? newId);
     return encoded(draft, contract);
   };
 }
@@ -118,6 +121,10 @@ function setId(
     if (set.length > 0) return;
   }
   if (draft.value("body.id") === undefined) draft.set("body.id", id);
+}
+
+function setOwnBytes(draft: SampleDraft, id: string): void {
+  if (!JSON.stringify(draft.body).includes(id)) draft.set("body.sample", id);
 }
 
 function setTime(draft: SampleDraft, eventTime: ContractData["eventTime"], now: Date): void {

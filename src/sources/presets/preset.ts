@@ -95,7 +95,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   assertTenantsApart(parts, settings);
   const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
   named(preset, () => scheme(NOWHERE));
-  const { hasSignedTime } = named(preset, () => createEventContract(contract, NOWHERE));
+  const { hasSignedTime, isIdSigned } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
   return {
     preset,
@@ -115,7 +115,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(sign !== undefined && { sign }),
     ...(signBody !== undefined && { signBody }),
     ...(reconcile !== undefined && { reconcile }),
-    sample: createSample(contract, parts.sample),
+    sample: createSample(contract, isIdSigned, parts.sample),
     ...(credential !== undefined && { credential }),
   };
 }
