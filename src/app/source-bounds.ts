@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { createAllowList, type SourceBounds } from "../http/index.ts";
-import type { ConfiguredSource } from "./configured-sources.ts";
+import { answerWarnings, type ConfiguredSource, retentionWarnings } from "./configured-sources.ts";
 
 /**
  * What holds for the addresses of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it:
@@ -24,8 +24,20 @@ export function sourceBounds(
   return new Map(bounds);
 }
 
+/** What the start and `doctor` say of the settings of sources. @returns a sentence for each */
+export function sourceWarnings(
+  config: Pick<Config, "maxUnverifiedBytes" | "retention">,
+  configured: readonly ConfiguredSource[],
+): string[] {
+  return [
+    ...bodyLimitWarnings(config, configured),
+    ...answerWarnings(configured),
+    ...retentionWarnings(config, configured),
+  ];
+}
+
 /** Sources whose largest bodies MAX_UNVERIFIED_BYTES keeps out. @returns a sentence for each */
-export function bodyLimitWarnings(
+function bodyLimitWarnings(
   { maxUnverifiedBytes }: Pick<Config, "maxUnverifiedBytes">,
   configured: readonly ConfiguredSource[],
 ): string[] {

@@ -2,10 +2,9 @@ import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
-import { answerWarnings, retentionWarnings } from "./configured-sources.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
-import { bodyLimitWarnings } from "./source-bounds.ts";
+import { sourceWarnings } from "./source-bounds.ts";
 
 export async function logStartupWarnings(
   config: Config,
@@ -24,11 +23,7 @@ export async function logStartupWarnings(
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
-  const ofSources = [
-    ...bodyLimitWarnings(config, configured),
-    ...answerWarnings(configured),
-    ...retentionWarnings(config, configured),
-  ];
+  const ofSources = sourceWarnings(config, configured);
   for (const warning of [...config.warnings, ...found, ...ofSources, ...stuck]) log.warn({}, warning);
 }
 

@@ -76,7 +76,7 @@ export class RequestSequence {
     if (outcome !== undefined) {
       // A browser gets its 503 in a page.
       const render = outcome.kind === "failed" ? route?.render : undefined;
-      this.#responder.respond(request, { outcome }, { ...knownOf(route), ...(render && { render }) });
+      this.#responder.respond(request, { outcome }, { source: route?.source, render });
     } else if (request.method === "GET") this.#handle(request, route);
     else this.#receive(request, route);
   }
@@ -105,7 +105,7 @@ export class RequestSequence {
     // Where it did not arrive in time, the response stands on the socket already.
     const code = isRefused(fault) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
     const outcome = code === undefined ? fault : refused(code);
-    this.#responder.respond(request, { outcome }, knownOf(route));
+    this.#responder.respond(request, { outcome }, { source: route?.source });
   }
 
   #guard(request: RequestContext, step: () => void): void {
@@ -124,11 +124,6 @@ export class RequestSequence {
     request.bodyReservation?.release();
     this.#responder.respond(request, { outcome: failed("internal", error) });
   }
-}
-
-/** A request that does not reach its route is one of its source all the same. */
-function knownOf({ source }: Partial<Route> = {}): Pick<Route, "source"> {
-  return source === undefined ? {} : { source };
 }
 
 /** Why the request is not admitted, before its body. A promise where a rate limit has to be counted, or it has to wait. */

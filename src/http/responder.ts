@@ -16,8 +16,8 @@ export type Render = (
 export type KnownSource = Pick<Source, "name"> & Partial<Source>;
 
 interface RespondOptions {
-  readonly source?: KnownSource;
-  readonly render?: Render;
+  readonly source?: KnownSource | undefined;
+  readonly render?: Render | undefined;
 }
 
 /** Steps (g) and (h) of SPEC 1.7: log, and respond. Every request on the public listener ends here. */

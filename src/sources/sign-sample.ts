@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isRefused, type JsonObject } from "../domain/index.ts";
 import type { SampleRequest } from "./contract/sample.ts";
+import { distinctHeaders } from "./schemes/scheme.ts";
 import type { SourceDefinition } from "./source-definition.ts";
 
 /** Why no sample of a source's callback can be made here; the message says what to do. */
@@ -123,8 +124,7 @@ function eventIn(
     clock: { now: () => now },
     origin: () => origin,
   });
-  const distinct = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
-  const read = contract.read({ method: "POST", target, headers: Object.fromEntries(distinct), body });
+  const read = contract.read({ method: "POST", target, headers: distinctHeaders(headers), body });
   const { title } = definition.facts;
   if (isRefused(read))
     throw new SampleError(

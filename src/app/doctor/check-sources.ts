@@ -1,13 +1,6 @@
 import { type Config, ConfigError, secretVariables } from "../../config/index.ts";
-import {
-  answerMode,
-  answerWarnings,
-  type ConfiguredSource,
-  configuredSources,
-  retentionWarnings,
-  sourceUrl,
-} from "../configured-sources.ts";
-import { bodyLimitWarnings } from "../source-bounds.ts";
+import { answerMode, type ConfiguredSource, configuredSources, sourceUrl } from "../configured-sources.ts";
+import { sourceWarnings } from "../source-bounds.ts";
 import { type Finding, failure, ok, warning } from "./check-secrets.ts";
 
 const ABOUT = "sources";
@@ -21,12 +14,7 @@ export async function checkSources(config: Config): Promise<Finding[]> {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) => failure(ABOUT, problem));
   }
-  const warnings = [
-    ...bodyLimitWarnings(config, configured),
-    ...answerWarnings(configured),
-    ...retentionWarnings(config, configured),
-    ...rateWarnings(config, configured),
-  ];
+  const warnings = [...sourceWarnings(config, configured), ...rateWarnings(config, configured)];
   return [
     ...configured.map((source) => ok(ABOUT, describe(source, config))),
     ...warnings.map((text) => warning(ABOUT, text)),

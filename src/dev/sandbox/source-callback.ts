@@ -11,8 +11,7 @@ export type SourceCallback = Pick<SignedSampleRequest, "source" | "type" | "now"
 
 /** The body of a callback in the platform's shape, with a new id, unsigned. @throws SampleError where none can be made */
 export function sourceSample(definition: SourceDefinition, callback: SourceCallback): string {
-  const unsigned = definition.signBody === undefined ? definition : signedAs(definition, "none");
-  return Buffer.from(signSample(unsigned, callback).body).toString();
+  return Buffer.from(signSample(signedAs(definition, "none"), callback).body).toString();
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import { createDropboxSignScheme, DROPBOX_SIGN_BODY, signDropboxSign } from "../schemes/dropbox-sign.ts";
+import { formatTimestamp } from "../schemes/timestamp.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -41,7 +42,7 @@ const CONTRACT: ContractData = {
 const sample: OwnSample = (type, id, now) => ({
   body: {
     event: {
-      event_time: String(Math.floor(now.getTime() / 1_000)),
+      event_time: formatTimestamp(now, "seconds"),
       event_type: type,
       event_hash: "0".repeat(64),
       event_metadata: { related_signature_id: id },

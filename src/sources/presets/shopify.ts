@@ -50,7 +50,6 @@ export const shopify = hmacPreset({
       "X-Shopify-API-Version": "2026-04",
       "X-Shopify-Triggered-At": now.toISOString(),
     },
-    // Ids are not signed: without a difference in the bytes another one would be a duplicate.
     body: { id: 1, admin_graphql_api_id: `gid://shopify/Sample/${id}`, updated_at: now.toISOString() },
   }),
 });

@@ -43,7 +43,6 @@ const sample: OwnSample = (type, id) => {
   return {
     headers: { "Content-Type": "application/x-www-form-urlencoded", "I-Twilio-Idempotency-Token": id },
     body: {
-      // The fields alone are signed: without one of its own a second sample would be a copy of the first.
       [kind === "message" ? "MessageSid" : "CallSid"]: id,
       AccountSid: "AC00000000000000000000000000000000",
       ApiVersion: "2010-04-01",

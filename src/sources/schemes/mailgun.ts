@@ -3,6 +3,7 @@ import { isJsonObject, isRefused, type JsonObject, type Refused, refused } from 
 import { parseObject } from "../contract/parse-body.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
+import { formatTimestamp } from "./timestamp.ts";
 
 /** What Mailgun puts beside the event, in the body's `signature`. */
 interface MailgunSignature {
@@ -51,7 +52,7 @@ export function signMailgun(body: JsonObject, secret: string, now: Date): JsonOb
   const token = isJsonObject(body.signature) ? textOf(body.signature, "token", TOKEN) : undefined;
   if (token === undefined)
     throw new TypeError("`signature.token`: expected 16 to 128 characters, the event's id");
-  const timestamp = String(Math.floor(now.getTime() / 1_000));
+  const timestamp = formatTimestamp(now, "seconds");
   const signature = createHmac("sha256", secret)
     .update(timestamp + token)
     .digest("hex");

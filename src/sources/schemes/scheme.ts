@@ -3,6 +3,11 @@ import { type Failed, isRefused, type Refused, refused } from "../../domain/inde
 /** Each header's values apart, names in lower case: `headersDistinct` of `node:http`. */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
+/** Headers that are made here, one value each, as they would arrive. */
+export function distinctHeaders(headers: Readonly<Record<string, string>>): DistinctHeaders {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]));
+}
+
 /** The values of a path's parameters by their names: `{ shop: "acme" }` of `/hooks/:shop`. */
 export type PathParameters = Readonly<Record<string, string>>;
 

@@ -2,6 +2,7 @@ import { isRefused } from "../../domain/index.ts";
 import type { HmacData, MacEncoding } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
+import { distinctHeaders } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 import { compileContent } from "./signed-content.ts";
 import { formatTimestamp } from "./timestamp.ts";
@@ -26,15 +27,14 @@ export interface HmacRequest {
  */
 export function signHmacRequest(data: HmacData, request: HmacRequest): Record<string, string> {
   const { algorithm = "sha256", timestamp: rule, signature } = data;
-  const { origin, now, body, method = "POST", target = "/" } = request;
-  const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value]]);
+  const { origin, now, body, headers = {}, method = "POST", target = "/" } = request;
   const content = compileContent(data.signed, {
     origin: origin === undefined ? undefined : () => origin,
     refuse: refusalsOf({}),
     parts: data.parts,
   });
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);
-  const bytes = content.read?.({ method, target, headers: Object.fromEntries(given), body }, time) ?? body;
+  const bytes = content.read?.({ method, target, headers: distinctHeaders(headers), body }, time) ?? body;
   if (isRefused(bytes)) throw new TypeError(bytes.detail);
   const [key = Buffer.of()] = keysOf([request.secret], data.key);
   const encoded = encode(createDigester(algorithm, key)(bytes), signature.encoding);

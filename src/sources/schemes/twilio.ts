@@ -8,7 +8,7 @@ import { decodeExactly } from "./encoding.ts";
 import type { HmacData } from "./hmac-data.ts";
 import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
-import type { Scheme, SignedRequest } from "./scheme.ts";
+import { distinctHeaders, type Scheme, type SignedRequest } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 import type { HmacRequest } from "./sign-hmac.ts";
 
@@ -70,8 +70,7 @@ export function signTwilio({
   headers = {},
   body,
 }: HmacRequest): Record<string, string> {
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]);
-  const fields = signedFields({ method: "POST", target, headers: Object.fromEntries(given), body });
+  const fields = signedFields({ method: "POST", target, headers: distinctHeaders(headers), body });
   if (typeof fields !== "string") throw new TypeError(fields.detail);
   return {
     [HEADER]: createHmac("sha1", secret)
