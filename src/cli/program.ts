@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
-import { completionCommand } from "./completion.ts";
 import {
   backupCommand,
   copyCommand,
@@ -55,7 +54,6 @@ export function createProgram(): Command {
     copyCommand(),
     doctorCommand(),
     demoCommand(),
-    completionCommand(),
   ])
     program.addCommand(withSettings(command, program));
   return program;

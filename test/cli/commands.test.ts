@@ -49,7 +49,6 @@ describe("the command line", () => {
     "copy",
     "doctor",
     "demo",
-    "completion",
   ])("the command line explains %s with --help", (command) =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run([command, "--help"]);
