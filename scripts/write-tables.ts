@@ -5,6 +5,7 @@ import { describeVariables } from "../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 import { platformTables } from "./platform-rows.ts";
 import { row } from "./row.ts";
+import { scalingFigures } from "./scaling-figures.ts";
 
 writeSections("docs/configuration.md", configurationTables());
 writeSections("docs/platforms.md", platformTables());
@@ -23,7 +24,17 @@ writeTable(
   ),
 );
 
+writeBetween("docs/scaling.md", scalingFigures(readFileSync("docs/performance.md", "utf8")));
+
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
+
+/** Keeps the page outside of its two marks. */
+function writeBetween(file: string, text: string): void {
+  const page = readFileSync(file, "utf8");
+  const [begin, end] = ["<!-- figures: written by npm run tables -->\n", "\n<!-- end of figures -->"];
+  const [before = "", rest = ""] = page.split(begin);
+  writeFileSync(file, `${before}${begin}\n${text}\n${rest.slice(rest.indexOf(end))}`);
+}
 
 /** Keeps what stands above the first section. */
 function writeSections(file: string, sections: string): void {

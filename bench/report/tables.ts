@@ -27,7 +27,8 @@ const COLUMNS: readonly Column[] = [
 export function report(results: Results): string {
   const summaries = summarise(results.measurements);
   const parts = [facts(results)];
-  for (const { name, title } of results.cases) {
+  // Two runs that were joined may both have measured a case.
+  for (const [name, title] of new Map(results.cases.map(({ name, title }) => [name, title]))) {
     const ofCase = summaries.filter((summary) => summary.case === name);
     if (ofCase.length > 0) parts.push(`### ${title} (\`${name}\`)`, caseTable(ofCase, summaries));
   }
