@@ -46,16 +46,15 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
         return refuse("signature_malformed", "the request's target has a character that cannot be sent");
       const fields = signedFields(request);
       if (typeof fields !== "string") return fields;
-      const url = origin() + request.target;
-      const contents = spellings(url).map((one) => Buffer.from(one + fields));
+      const contents = spellings(origin() + request.target).map((one) => Buffer.from(one + fields));
       const [claimed = Buffer.of()] = claims.digests;
-      const index = digesters.findIndex((digest) => {
+      for (const [index, digest] of digesters.entries()) {
         const matches = contents.map((content) => timingSafeEqual(digest(content), claimed));
-        return matches.includes(true);
-      });
-      // Names and values stand in a row: the same signature fits other forms.
-      if (index >= 0)
-        return { verified: [{ method: "hmac", index }], signedSha256: sha256Hex(Buffer.from(url + fields)) };
+        const signed = contents[matches.indexOf(true)];
+        // The signature fits other forms and other spellings of the address; all of them share the text it was made of.
+        if (signed !== undefined)
+          return { verified: [{ method: "hmac", index }], signedSha256: sha256Hex(signed) };
+      }
       const detail = `\`${HEADER}\`: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);
     },

@@ -55,6 +55,21 @@ describe("a callback of Twilio", () => {
     expect(scheme.verify(posted({ text, body }))).toHaveProperty("verified");
   });
 
+  it("Twilio's signature has one key in every spelling of the address that it fits", () => {
+    const query = (text: string) => `/api/twilio/callback${text}`;
+    const body = "CallSid=CA1&CallStatus=completed";
+    const text = `${ADDRESS}?order=1CallSidCA1CallStatuscompleted`;
+    const keys = ["?order=1", "?order=%31", "?&order=1", "?%6frder=1", "?order=1&", "?order=1&&", "?&&order=%31"].map(
+      (target) => {
+        const result = scheme.verify(posted({ text, body, target: query(target) }));
+        if (result instanceof Promise || !("verified" in result)) return "refused";
+        return result.signedSha256;
+      },
+    );
+    expect(new Set(keys)).toEqual(new Set([keys[0]]));
+    expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
   it.each([
     ["another host", "https://evil.example/api/twilio/callback"],
     ["plain HTTP", "http://hooks.example.com/api/twilio/callback"],
