@@ -87,8 +87,8 @@ function isDuplicateTable(error: unknown): boolean {
   );
 }
 
-/** Handlers of one type that have names own their migrations under these. */
-function ownerOf({ type, name }: Handler): string {
+/** Handlers of one type that have names own their migrations under these. A `#` in the type is not the one before a name. */
+function ownerOf({ type, name = type.includes("#") ? "" : undefined }: Handler): string {
   return keySourceOf({ source: type, name });
 }
 

@@ -1,13 +1,15 @@
-/** Event types stand in a header and in metric labels, so they keep to one plain word. */
-const TYPE = /^(?:[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}|[A-Za-z0-9][A-Za-z0-9._:/-]{0,126}[._:/-]\*|\*)$/;
+/** As platforms name types: `invoice.paid`, `/deploy`, `v2.core.account[requirements].updated`, `EC2 Instance Launch`. */
+const TYPE = /^(?! )[^*\p{Cc}\p{Cs}]{1,255}(?<! )$/u;
+/** A `*` after a letter would select other words that begin alike. */
+const PATTERN = /^(?:(?! )[^*\p{Cc}\p{Cs}]{0,253}[^*\p{Cc}\p{Cs}\p{L}\p{N}])?\*$/u;
 
 /** What `isTypePattern` accepts, for messages. */
 export const TYPE_PATTERN_EXPECTED =
-  'expected up to 128 letters, digits or . _ : / -, a pattern such as "invoice.*", or "*"';
+  'expected a type as the platform sends it, of up to 255 characters, a pattern such as "invoice.*", or "*"';
 
 /** Whether a text is an event type, or a pattern of types: `invoice.*` or `*`. */
 export function isTypePattern(text: unknown): text is string {
-  return typeof text === "string" && TYPE.test(text);
+  return typeof text === "string" && (TYPE.test(text) || PATTERN.test(text));
 }
 
 export function fitsTypePattern(pattern: string, type: string): boolean {

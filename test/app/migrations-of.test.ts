@@ -20,6 +20,18 @@ describe("the migrations of the handlers and of the configuration file", () => {
     ]);
   });
 
+  it("a type with a number sign has migrations apart from those of a named handler", () => {
+    const tables = [migration("parcels")];
+    const named = defineHandler({
+      ...{ type: "transfers", name: "audit", data: z.object({}), handle: () => ({}) },
+      migrations: [migration("parcels")],
+    });
+    expect(listed([handler("transfers#audit", tables), named]).map(([, owners]) => owners)).toEqual([
+      ["transfers#audit#"],
+      ["transfers#audit"],
+    ]);
+  });
+
   it("migrations are one where several handlers list the same object", () => {
     const shared = migration("parcels");
     const two = [handler("shipped", [shared], ["v1"]), handler("shipped", [{ ...shared }], ["v2"])];

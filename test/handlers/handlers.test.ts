@@ -20,8 +20,24 @@ describe("defineHandler", () => {
   });
 
   it.each([
-    [{ ...valid, type: "" }, '`type`: got "", expected up to 128 letters'],
-    [{ ...valid, type: "with space" }, "`type`: got"],
+    "v2.core.account[configuration.merchant].capability_status_updated",
+    "transfers#state-change",
+    "/deploy",
+    "EC2 Instance State-change Notification",
+    "arn:aws:sns:eu-central-1:123456789012:orders",
+    "v2.core.account[*",
+    "transfers#*",
+    "*",
+  ])("a handler can name the type %s", (type) => {
+    expect(defineHandler({ ...valid, source: "acme", type }).type).toBe(type);
+  });
+
+  it.each([
+    [{ ...valid, type: "" }, '`type`: got "", expected a type as the platform sends it'],
+    [{ ...valid, type: "shipped " }, "`type`: got"],
+    [{ ...valid, type: "ship*" }, "`type`: got"],
+    [{ ...valid, type: "a*b" }, "`type`: got"],
+    [{ ...valid, type: "a\nb" }, "`type`: got"],
     [{ ...valid, versions: [] }, "`versions`: got [], expected a list of v1 and v2"],
     [{ ...valid, versions: ["v3"] }, '`versions`: got ["v3"]'],
     [{ ...valid, data: {} }, "`data`: expected a Standard Schema"],

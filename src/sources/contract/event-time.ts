@@ -4,14 +4,21 @@ import type { Readable } from "./reading.ts";
 
 export interface EventTimeData {
   readonly at: string;
-  /** `seconds` may have a fraction; `iso` is RFC 3339 with its offset. */
+  /**
+   * `seconds` may have a fraction; `iso` is RFC 3339, in UTC where it has no offset. A text of the other kind is read as
+   * well, and a number too large for its unit as the next smaller one: platforms write both in one place.
+   */
   readonly unit: "seconds" | "milliseconds" | "iso";
   /** Default: whether its place lies in the body, or an item of it. One that is not signed is not read. */
   readonly isSigned?: boolean;
 }
 
-const NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:([Zz])|([+-]\d\d):?(\d\d))$/;
+const NUMBER = /^\d{1,19}(?:\.\d{1,9})?$/;
+/** Seconds and their fraction may be missing; PayPal, Discord and Xero leave out some of it. */
+const ISO =
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(?:([+-]\d\d):?(\d\d)?|[Zz]|UTC|GMT)?$/;
+/** As milliseconds it is in 2001; fewer seconds are far ahead or right, such as a year 9999 for "never". */
+const MILLISECONDS_FROM = 1e12;
 /** How far a platform's clock may be ahead. */
 const MAX_AHEAD_SECONDS = 300;
 
@@ -32,15 +39,18 @@ export function compileEventTime(data: EventTimeData | undefined, clock: Clock):
   };
 }
 
+/** NaN for what is no time. */
 function secondsOf(value: JsonValue | undefined, unit: EventTimeData["unit"]): number {
-  if (unit === "iso") return typeof value === "string" ? secondsOfDate(value) : Number.NaN;
-  const number = typeof value === "string" && NUMBER.test(value) ? Number(value) : value;
-  if (typeof number !== "number") return Number.NaN;
-  return unit === "milliseconds" ? number / 1000 : number;
+  if (typeof value === "string" && !NUMBER.test(value)) return secondsOfDate(value);
+  if (typeof value !== "number" && typeof value !== "string") return Number.NaN;
+  let seconds = Number(value) / (unit === "milliseconds" ? 1000 : 1);
+  while (seconds >= MILLISECONDS_FROM) seconds /= 1000;
+  return seconds;
 }
 
+/** A text without an offset is in UTC: the zone of this machine says nothing of the platform's. */
 function secondsOfDate(text: string): number {
-  const [, day, time, utc, hours, minutes] = RFC_3339.exec(text) ?? [];
-  if (day === undefined) return Number.NaN;
-  return Date.parse(`${day}T${time}${utc === undefined ? `${hours}:${minutes}` : "Z"}`) / 1000;
+  const [match, day, time, hours, minutes = "00"] = ISO.exec(text) ?? [];
+  if (match === undefined) return Number.NaN;
+  return Date.parse(`${day}T${time}${hours === undefined ? "Z" : `${hours}:${minutes}`}`) / 1000;
 }
