@@ -94,8 +94,8 @@ export const FAULTS = {
     issuer_mismatch:
       "`iss` of an OAuth redirect is not `OAUTH_ISSUER`, or is missing although the platform promises it (RFC 9207).",
   }),
-  ...faults(400, "the body is not valid UTF-8 without a byte order mark", {
-    body_not_utf8: "The body holds invalid UTF-8 or begins with a byte order mark.",
+  ...faults(400, "the body is not valid UTF-8", {
+    body_not_utf8: "The body holds invalid UTF-8.",
   }),
   ...faults(400, "the body is not valid JSON", { body_not_json: "The body does not parse as JSON." }),
   ...faults(400, "the body is nested more than 64 levels deep", {

@@ -171,6 +171,10 @@ function admitToRoute(
   throttle: OverloadThrottle,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   if (route === undefined) return refused("not_found");
+  if (route.meant !== undefined)
+    return refused("not_found", {
+      message: `not found: the address is ${route.meant}, without another slash`,
+    });
   // A code stands in these addresses, and must not travel on with a link.
   if (route.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
   if (!route.methods.includes(method))

@@ -34,6 +34,8 @@ export interface Route {
   readonly isAllowed?: (address: string) => boolean;
   /** The path as it was configured, where it has parameters. */
   readonly pattern?: string;
+  /** The right path, where a callback came to one with other slashes; such a callback gets 404. */
+  readonly meant?: string;
   readonly handle: RouteHandler;
 }
 
@@ -53,6 +55,14 @@ export class Routes {
   }
 
   find(path: string): FoundRoute {
+    const found = this.#match(path);
+    if (found.route !== undefined) return found;
+    const meant = path.replaceAll(/\/+(?=\/|$)/g, "");
+    const { route } = this.#match(meant);
+    return route?.isCallback === true ? { route: { ...route, meant } } : found;
+  }
+
+  #match(path: string): FoundRoute {
     const route = this.#exact.get(path);
     if (route !== undefined || this.#patterns.length === 0) return { route };
     for (const { pattern, found } of this.#patterns) {

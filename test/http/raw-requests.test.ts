@@ -86,6 +86,18 @@ describe("requests as they come over the wire", () => {
     }),
   );
 
+  it.each(["/api/platform/callback/", "//api//platform/callback"])(
+    "a callback to %s returns 404 with the registered path, and is logged under its source",
+    (path) =>
+      withReceiver("sqlite", async (receiver) => {
+        const { status, body } = await receiver.send(payment(), { path });
+        const error = "not found: the address is /api/platform/callback, without another slash";
+        expect([status, body]).toEqual([404, { error }]);
+        await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 404")) === 1);
+        expect(receiver.lines.at(-1)).toMatchObject({ source: "platform", outcome: "not_found" });
+      }),
+  );
+
   it("get an error as JSON for an address that cannot be decoded", () =>
     withReceiver("sqlite", async (receiver) => {
       const response = await rawExchange(

@@ -103,6 +103,15 @@ describe("a message of Amazon SNS", () => {
       expect(asked).toEqual(["/sns.pem"]);
     }));
 
+  it("a message of raw delivery is refused, and the refusal names the setting", async () => {
+    const scheme = createSnsScheme({ topics: [TOPIC], clock: { now: () => NOW } });
+    const raw = { ...POSTED, headers: { "x-amz-sns-rawdelivery": ["true"] }, body: Buffer.from("order 1") };
+    expect(await scheme.verify(raw)).toMatchObject({
+      code: "signature_missing",
+      detail: expect.stringContaining("raw message delivery is on"),
+    });
+  });
+
   it("a message of SNS is refused after a change in any signed field", () =>
     withSns(async ({ post, origin }) => {
       const SigningCertURL = `${origin}/sns.pem`;

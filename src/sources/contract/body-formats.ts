@@ -12,9 +12,9 @@ import {
   refused,
 } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
-import { isForm, malformedBody, parseForm } from "./form.ts";
+import { isForm, malformedBody, parseForm, parseQuery } from "./form.ts";
 import { parseMultipart } from "./multipart.ts";
-import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
+import { MAX_NESTING, parseJsonBody, withoutByteOrderMark } from "./parse-body.ts";
 
 /** What the bytes of a body are, once they are verified. */
 export type BodyFormat =
@@ -24,7 +24,7 @@ export type BodyFormat =
   | "form"
   /** Either of both, by its first byte: what is signed says how it is read, and not a header that is not signed. */
   | "json-or-form"
-  /** multipart/form-data: its text fields as an object of texts. */
+  /** multipart/form-data: its text fields as an object of texts, a file as `{ filename, base64 }`. */
   | "multipart"
   /** A compact JWS (RFC 7515 §3.1) whose payload is JSON. The scheme has verified it. */
   | "jws"
@@ -32,8 +32,8 @@ export type BodyFormat =
   | "text"
   /** Not read: the event stands in the headers. */
   | "none"
-  /** A field of a form whose text is JSON. */
-  | { readonly form: string }
+  /** A field of a form whose text is JSON; with `orJson` that JSON itself too, by the first byte. */
+  | { readonly form: string; readonly orJson?: true }
   | { readonly multipart: string };
 
 /** A text inside the body that holds JSON itself, or another text, which takes its place. */
@@ -54,6 +54,8 @@ export interface BodyData {
    * anything into it, and the event is authentic all the same.
    */
   readonly decode?: readonly InnerText[];
+  /** A callback without a body is its query, as Twilio calls by GET; it must be signed, or the docs say that it is not. */
+  readonly emptyBody?: "query";
   /** Whether the platform compresses bodies (`Content-Encoding: gzip`). */
   readonly gzip?: true;
   /** How the plain body comes out of an encrypted one, last of all steps. It must not throw. */
@@ -79,12 +81,14 @@ const COMPACT_JWS = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** How a source's bodies become JSON. @throws TypeError for an invalid place, when the source is created */
-export function createBodyDecoder({ body = "json", decode = [], gzip, decrypt }: BodyData): DecodeBody {
+export function createBodyDecoder({ body = "json", decode = [], ...data }: BodyData): DecodeBody {
+  const { emptyBody, gzip, decrypt } = data;
   const inner = decode.map(({ at, as }) => ({ path: innerPath(at), as }));
   return (request) => {
+    if (emptyBody === "query" && request.body.length === 0) return { value: parseQuery(request.target) };
     const bytes = gzip === true ? inflated(request) : { bytes: request.body };
     if (isRefused(bytes)) return bytes;
-    const decoded = decodeAs(formatOf(body, request), bytes.bytes, request);
+    const decoded = decodeAs(formatOf(body, request), withoutByteOrderMark(bytes.bytes), request);
     if (isRefused(decoded)) return decoded;
     for (const { path, as } of inner) {
       const fault = decodeInner(decoded.value, path, as);
@@ -94,7 +98,7 @@ export function createBodyDecoder({ body = "json", decode = [], gzip, decrypt }:
   };
 }
 
-export type DecodeBody = (request: Pick<SignedRequest, "headers" | "body">) => Decoded;
+export type DecodeBody = (request: Pick<SignedRequest, "headers" | "body" | "target">) => Decoded;
 
 function formatOf(
   body: NonNullable<BodyData["body"]>,
@@ -116,7 +120,7 @@ function decodeAs(
   bytes: Uint8Array,
   { headers }: Pick<SignedRequest, "headers">,
 ): Decoded {
-  if (typeof format === "object") {
+  if (typeof format === "object" && !("orJson" in format && !isForm(bytes))) {
     const [field, fields] =
       "form" in format
         ? [format.form, parseForm(bytes)]
@@ -127,7 +131,7 @@ function decodeAs(
       ? parseText(text)
       : malformedBody(`form: expected one field \`${field}\``);
   }
-  switch (format) {
+  switch (typeof format === "object" ? "json" : format) {
     case "json":
       return parseJsonBody(bytes, { keepsDigits: true, maxNesting: MAX_BODY_NESTING });
     case "form":

@@ -50,6 +50,8 @@ export interface ContractData extends BodyData {
   readonly bytesScope?: TextPlace | readonly TextPlace[];
   /** Default ignore. */
   readonly unhandled?: "refuse" | "ignore";
+  /** Those by which events come beside POST. */
+  readonly methods?: readonly "GET"[];
   /** A callback of several events. One event that is invalid refuses the callback, so that none is lost unseen. */
   readonly batch?: BatchData;
   readonly handshakes?: readonly Handshake[];
@@ -95,7 +97,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   }
 
   return {
-    methods: [...new Set(["POST", ...compiled.map(({ method }) => method)])],
+    methods: [...new Set(["POST", ...(data.methods ?? []), ...compiled.map(({ method }) => method)])],
     unhandled,
     isIdSigned: data.isIdSigned ?? id.isSigned,
     hasSignedTime: data.hasSignedTime ?? false,

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type JsonObject, type JsonValue, type Refused, refused } from "../../domain/index.ts";
+import { isRefused, type JsonObject, type JsonValue, type Refused, refused } from "../../domain/index.ts";
 
 const MAX_FIELDS = 1_000;
 /** All that a form's serializer leaves unescaped (URL Standard), and no JSON object, array or text begins with. */
@@ -27,6 +27,13 @@ export function parseForm(form: Uint8Array): { readonly value: JsonObject } | Re
     start = end + 1;
   }
   return { value: fields.object };
+}
+
+/** The parameters of a request's target. One that is no form has none. */
+export function parseQuery(target: string): JsonObject {
+  const start = target.indexOf("?");
+  const fields = parseForm(Buffer.from(start === -1 ? "" : target.slice(start + 1), "latin1"));
+  return isRefused(fields) ? {} : fields.value;
 }
 
 function addPair(fields: FieldCollector, pair: Buffer): Refused | undefined {
@@ -74,7 +81,7 @@ export class FieldCollector {
   readonly object: JsonObject = {};
   #count = 0;
 
-  add(name: string, value: string): Refused | undefined {
+  add(name: string, value: JsonValue): Refused | undefined {
     if (name === "__proto__") return refused("body_forbidden_key");
     this.#count += 1;
     if (this.#count > MAX_FIELDS) return malformedBody(`form: more than ${MAX_FIELDS} fields`);

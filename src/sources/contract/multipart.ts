@@ -7,12 +7,12 @@ const MEDIA_TYPE = "multipart/form-data";
 const BOUNDARY = /[;\s]boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))(?:[\s;]|$)/i;
 const MAX_HEADER_BYTES = 4_096;
 const NAME = /; *name="([^"\\]*)"/i;
-const FILE = /; *filename\*?=/i;
+const FILE = /; *filename\*?=(?:"([^"]*)"|([^;]*))/i;
 const PLAIN_ENCODINGS = ["7bit", "8bit", "binary"];
 
 /**
- * The text fields of a form (RFC 7578). A file is refused, since an event has none. A text before the first boundary is
- * refused too: the header is not signed, and with another boundary a value's own text would be fields.
+ * The fields of a form (RFC 7578); a file is `{ filename, base64 }`. A text before the first boundary is refused: the
+ * header is not signed, and with another boundary a value's own text would be fields.
  * @param contentType the request's header, which names the boundary
  */
 export function parseMultipart(
@@ -46,27 +46,30 @@ export function parseMultipart(
 function addPart(fields: FieldCollector, part: Buffer): Refused | undefined {
   const end = part.subarray(0, MAX_HEADER_BYTES).indexOf("\r\n\r\n");
   if (end === -1) return malformedBody("multipart: a part without an end of its headers");
-  const name = fieldName(part.subarray(0, end));
-  if (isRefused(name)) return name;
+  const field = fieldOf(part.subarray(0, end));
+  if (isRefused(field)) return field;
+  const { name, filename } = field;
   const value = part.subarray(end + 4);
+  if (filename !== undefined) return fields.add(name, { filename, base64: value.toString("base64") });
   return isUtf8(value) ? fields.add(name, value.toString("utf8")) : refused("body_not_utf8");
 }
 
-function fieldName(head: Buffer): string | Refused {
+function fieldOf(head: Buffer): { readonly name: string; readonly filename?: string } | Refused {
   if (!isUtf8(head)) return refused("body_not_utf8");
-  let name: string | undefined;
+  let field: Exclude<ReturnType<typeof fieldOf>, Refused> | undefined;
   for (const line of head.toString("utf8").split("\r\n")) {
     const colon = line.indexOf(":");
     const header = line.slice(0, Math.max(colon, 0)).toLowerCase();
     const value = line.slice(colon + 1);
     if (header === "content-disposition") {
-      if (FILE.test(value)) return malformedBody("multipart: a file; expected text fields alone");
-      name = NAME.exec(value)?.[1];
+      const name = NAME.exec(value)?.[1];
+      const file = FILE.exec(value);
+      if (name !== undefined) field = { name, ...(file !== null && { filename: file[1] ?? file[2] ?? "" }) };
     }
     const isEncoded = !PLAIN_ENCODINGS.includes(value.trim().toLowerCase());
     if (header === "content-transfer-encoding" && isEncoded) {
       return malformedBody("multipart: a part with a transfer encoding");
     }
   }
-  return name ?? malformedBody("multipart: a part without a name");
+  return field ?? malformedBody("multipart: a part without a name");
 }

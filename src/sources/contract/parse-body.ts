@@ -31,19 +31,24 @@ export function parseJsonBody(
   body: Uint8Array,
   { keepsDigits = false, plainNumbers = [], maxNesting = MAX_NESTING }: ParseOptions = {},
 ): { readonly value: JsonValue } | Refused {
-  const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  if (hasByteOrderMark || !isUtf8(body)) return refused("body_not_utf8");
-  const found = scanJson(body, maxNesting);
+  const json = withoutByteOrderMark(body);
+  if (!isUtf8(json)) return refused("body_not_utf8");
+  const found = scanJson(json, maxNesting);
   if (found === "too deep") return refused("body_too_deep");
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
   try {
     const value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
-    const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(body) : undefined;
+    const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(json) : undefined;
     return { value: exact === undefined ? value : withNumbersOf(value, parse(exact), plainNumbers) };
   } catch {
     return refused(parseJson(text) !== undefined ? "body_forbidden_key" : "body_not_json");
   }
+}
+
+/** A reader may skip the mark (RFC 8259 §8.1); what is verified has it. */
+export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /** The texts of the envelope: a number there is refused, and its digits must not make a text of it. */

@@ -1,7 +1,7 @@
 import { isRefused, type JsonValue } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import type { DecodeBody, Decoded } from "./body-formats.ts";
-import { parseForm } from "./form.ts";
+import { parseQuery } from "./form.ts";
 import { sha256Hex } from "./parse-body.ts";
 
 /** What places are read from. Undefined for what is not there. */
@@ -56,7 +56,7 @@ export class CallbackReading implements Readable {
   }
 
   query(name: string): JsonValue | undefined {
-    this.#query ??= queryOf(this.#request.target);
+    this.#query ??= parseQuery(this.#request.target);
     return Object.hasOwn(this.#query, name) ? this.#query[name] : undefined;
   }
 
@@ -111,11 +111,4 @@ export class ItemReading implements Readable {
   url(): string {
     return this.#callback.url();
   }
-}
-
-/** A query that is no form has no parameters: a location that needs one says that it is missing. */
-function queryOf(target: string): Readonly<Record<string, JsonValue>> {
-  const start = target.indexOf("?");
-  const fields = start === -1 ? { value: {} } : parseForm(Buffer.from(target.slice(start + 1), "latin1"));
-  return isRefused(fields) ? {} : fields.value;
 }

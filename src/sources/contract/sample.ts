@@ -146,6 +146,7 @@ const FORM = "application/x-www-form-urlencoded";
 function formatOf(body: NonNullable<ContractData["body"]>, draft: SampleDraft): BodyFormat {
   const type = draft.header("content-type") ?? "application/json";
   if (body === "json-or-form") return type === FORM ? "form" : "json";
+  if (typeof body === "object" && "orJson" in body && type !== FORM) return "json";
   if (typeof body === "string" || !("byContentType" in body)) return body;
   return body.byContentType[type] ?? body.byContentType["*"] ?? "json";
 }

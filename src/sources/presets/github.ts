@@ -69,6 +69,8 @@ export const github = hmacPreset<GitHubOptions>({
     signed: "{body}",
   },
   contract: {
+    // A webhook's default content type is a form whose `payload` is the JSON.
+    body: { form: "payload", orJson: true },
     id: "header.X-GitHub-Delivery",
     type: "header.X-GitHub-Event",
     headers: ["X-GitHub-Event", "X-GitHub-Hook-ID"],

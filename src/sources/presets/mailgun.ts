@@ -1,5 +1,5 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import { createMailgunScheme, signMailgun } from "../schemes/mailgun.ts";
+import { createMailgunScheme, MAILGUN_BODY, signMailgun } from "../schemes/mailgun.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
@@ -8,22 +8,25 @@ const FACTS: PlatformFacts = {
   docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
   proof: "verifies",
   retryHours: 8,
+  maxBodyBytes: 25_000_000,
 };
 
 const CONTRACT: ContractData = {
-  id: "body.signature.token",
-  type: "body.event-data.event",
+  body: MAILGUN_BODY,
+  id: ["body.signature.token", "body.token"],
+  type: ["body.event-data.event", "body.event", "=inbound"],
   eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
-  data: "body.event-data",
+  data: ["body.event-data", "body"],
   responses: { statuses: { 400: 406 } },
 };
 
 /**
  * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body; the key is the webhook signing
  * key. The event itself is not signed: fetch it again before you act on it. The token is the event's id, so that none
- * is accepted twice. For a subaccount the primary account's key verifies too. 200 alone is success; 406 ends the
+ * is accepted twice. A mail that a route forwards is a form, with files where it has attachments, and the signature's
+ * fields are among its own; its type is `inbound`. For a subaccount the primary account's key verifies too. 200 alone is success; 406 ends the
  * retries, and takes the place of every 400. Source: mailgun-php `src/Api/Webhook.php`, whose vector is the proof;
- * Mailgun, "Securing webhooks" and "Automatic retries".
+ * Mailgun, "Securing webhooks", "Automatic retries" and "Receiving messages via HTTP" (25 MB).
  * @throws TypeError that names the option that is wrong
  */
 export const mailgun = secretPreset({

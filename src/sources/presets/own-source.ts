@@ -19,6 +19,8 @@ const COMMON = {
   responses: true,
   body: true,
   decode: true,
+  emptyBody: true,
+  methods: true,
   gzip: true,
   decrypt: true,
   encrypt: true,

@@ -16,6 +16,8 @@ const FACTS: PlatformFacts = {
 
 const CONTRACT: ContractData = {
   body: "json-or-form",
+  emptyBody: "query",
+  methods: ["GET"],
   id: ["header.I-Twilio-Idempotency-Token", "sha256"],
   type: [
     "body.EventType",
@@ -55,7 +57,7 @@ const sample: OwnSample = (type, id) => {
 
 /**
  * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form, or over the
- * address with the hash of a JSON body in it. Source: twilio-node `src/webhooks/webhooks.ts`;
+ * address with the hash of a JSON body in it; by GET the fields stand in the address. Source: twilio-node `src/webhooks/webhooks.ts`;
  * twilio.com/docs/usage/webhooks/webhooks-security. The secret is the account's auth token.
  *
  * Nothing that is signed names a callback: a call that gathers digits sends one `CallSid` and `CallStatus` several

@@ -7,7 +7,7 @@ const EMPTY = { body: "" } as const;
  * time and type name one. The "intent to receive" sends callbacks without events, some of them signed wrongly: 200 for
  * the right ones, 401 for the others. No response may have a body.
  * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is the
- * vector of calcinai/xero-php. The events' times have no offset; the envelope has the time of receipt.
+ * vector of calcinai/xero-php.
  */
 export const xero = hmacPreset({
   preset: "xero",
@@ -23,6 +23,7 @@ export const xero = hmacPreset({
   contract: {
     id: "{item.resourceId}.{item.eventDateUtc}.{item.eventType}",
     type: "{item.eventCategory}.{item.eventType}",
+    eventTime: { at: "item.eventDateUtc", unit: "iso" },
     batch: { at: "body.events" },
     responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY, refused: EMPTY, failed: EMPTY },
   },

@@ -4,7 +4,7 @@ import { type CertificateKeys, type CertificateOptions, certificateKeys } from "
 import { decodeExactly } from "./encoding.ts";
 import { type AddressPin, KeysUnavailable } from "./fetched-keys.ts";
 import { isSignedBy } from "./public-keys.ts";
-import { missingCredential, type Scheme } from "./scheme.ts";
+import { type MissingCredential, missingCredential, type Scheme } from "./scheme.ts";
 import { ageFault } from "./timestamp.ts";
 
 export interface SnsOptions {
@@ -44,6 +44,12 @@ const SIGNED: ReadonlyMap<unknown, readonly string[]> = new Map([
 const ALGORITHMS = { "1": "rsa-sha1", "2": "rsa-sha256" } as const;
 const LINE_BREAK = /[\r\n]/;
 
+const RAW: MissingCredential = {
+  ...missingCredential("signature_missing"),
+  detail:
+    "`x-amz-sns-rawdelivery`: raw message delivery is on, and SNS signs none of it; switch it off for this subscription",
+};
+
 interface SnsMessage {
   readonly content: Uint8Array;
   readonly signature: Buffer;
@@ -65,7 +71,8 @@ export function createSnsScheme(options: SnsOptions): Scheme {
   return {
     challenge: 'Signature realm="callbacks", algorithm="rsa"',
     isCostly: true,
-    async verify({ body, bodyReservation }) {
+    async verify({ headers, body, bodyReservation }) {
+      if (headers["x-amz-sns-rawdelivery"] !== undefined) return RAW;
       if (body.length === 0) return missingCredential("signature_missing");
       const message = readMessage(body, topics);
       if ("kind" in message) return message;

@@ -1,9 +1,26 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
-import { isJsonObject, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
-import { parseObject } from "../contract/parse-body.ts";
+import {
+  isJsonObject,
+  isRefused,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
+import { type BodyData, createBodyDecoder } from "../contract/body-formats.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 import { formatTimestamp } from "./timestamp.ts";
+
+/** A webhook is JSON; a route forwards a mail as a form, and as a multipart one where it has attachments. */
+export const MAILGUN_BODY: NonNullable<BodyData["body"]> = {
+  byContentType: {
+    "multipart/form-data": "multipart",
+    "application/x-www-form-urlencoded": "form",
+    "*": "json",
+  },
+};
 
 /** What Mailgun puts beside the event, in the body's `signature`. */
 interface MailgunSignature {
@@ -27,13 +44,14 @@ const DIGEST = /^[0-9a-f]{64}$/;
  */
 export function createMailgunScheme(secrets: readonly string[]): Scheme {
   const keys = keysOf(secrets).map((key) => createSecretKey(key));
+  const decode = createBodyDecoder({ body: MAILGUN_BODY });
   return {
     challenge: 'Signature realm="callbacks", algorithm="hmac-sha256", in="body"',
-    verify({ body }) {
-      if (body.length === 0) return missing("the body is empty");
-      const parsed = parseObject(body);
-      if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
-      const claimed = readSignature(parsed.object);
+    verify(request) {
+      if (request.body.length === 0) return missing("the body is empty");
+      const decoded = decode(request);
+      if (isRefused(decoded)) return malformed(`the body: ${decoded.code}`);
+      const claimed = readSignature(decoded.value);
       if (isRefused(claimed)) return claimed;
       const index = keys.findIndex((key) => {
         const right = createHmac("sha256", key).update(claimed.signed).digest();
@@ -59,9 +77,11 @@ export function signMailgun(body: JsonObject, secret: string, now: Date): JsonOb
   return { ...body, signature: { timestamp, token, signature } };
 }
 
-function readSignature(body: JsonObject): MailgunSignature | Refused {
-  const found = Object.hasOwn(body, "signature") ? body.signature : undefined;
-  if (found === undefined) return missing("`signature`: missing from the body");
+function readSignature(body: JsonValue): MailgunSignature | Refused {
+  const signature = ownValue(body, "signature");
+  if (signature === undefined) return missing("`signature`: missing from the body");
+  // In a form its fields are among the event's.
+  const found = typeof signature === "string" ? body : signature;
   if (!isJsonObject(found)) return malformed("`signature`: expected an object");
   const timestamp = textOf(found, "timestamp", TIMESTAMP);
   const token = textOf(found, "token", TOKEN);

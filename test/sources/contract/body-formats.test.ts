@@ -108,8 +108,15 @@ describe("a multipart form", () => {
     expect(decode({ body: { multipart: "json" } }, body, multipart)).toEqual({ value: { a: 1 } });
   });
 
+  it("a file of a multipart form is its name and its bytes in base64", () => {
+    const head = 'Content-Disposition: form-data; name="attachment-1"; filename="a b.pdf"';
+    const file = `------x y\r\n${head}\r\nContent-Type: application/pdf\r\n\r\n\x00\r\n`;
+    expect(decode({ body: "multipart" }, part("b", "1") + file + END, multipart)).toEqual({
+      value: { b: "1", "attachment-1": { filename: "a b.pdf", base64: "AA==" } },
+    });
+  });
+
   it.each([
-    ["a file", '------x y\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\n1\r\n', END],
     ["no end", part("a", "1"), ""],
     ["no name", "------x y\r\nContent-Disposition: form-data\r\n\r\n1\r\n", END],
     ["no headers", "------x y\r\nvalue\r\n", END],
@@ -201,6 +208,29 @@ describe("a text inside JSON", () => {
 });
 
 describe("a body", () => {
+  it.each([
+    ["json", '{"a":"1"}', {}],
+    ["form", "a=1", {}],
+    ["json-or-form", "a=1", {}],
+    ["json-or-form", '{"a":"1"}', {}],
+    ["multipart", part("a", "1") + END, multipart],
+  ] as const)("a body as %s is read after its byte order mark", (body, text, headers) => {
+    expect(decode({ body }, `\u{feff}${text}`, headers)).toEqual({ value: { a: "1" } });
+  });
+
+  it("a body that is JSON or a form with a field of JSON is read by its first byte", () => {
+    const data: BodyData = { body: { form: "payload", orJson: true } };
+    expect(decode(data, '{"a":1}')).toEqual({ value: { a: 1 } });
+    expect(decode(data, "payload=%7B%22a%22%3A1%7D")).toEqual({ value: { a: 1 } });
+  });
+
+  it("an empty body is its query where the contract says so", () => {
+    const data: BodyData = { body: "json", emptyBody: "query" };
+    const read = (body: string) => createBodyDecoder(data)(requestOf(body, { target: "/a?x=1&y=%20" }));
+    expect(read("")).toEqual({ value: { x: "1", y: " " } });
+    expect(read('{"a":1}')).toEqual({ value: { a: 1 } });
+  });
+
   it("a body that is a compact JWS becomes its payload", () => {
     expect(decode({ body: "jws" }, jws({ data: "x" }))).toEqual({ value: { data: "x" } });
   });

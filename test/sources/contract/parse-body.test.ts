@@ -95,6 +95,11 @@ describe("JSON of any kind", () => {
     expect(parseJsonBody(bytes('[{"id":1},"two"]'))).toEqual({ value: [{ id: 1 }, "two"] });
   });
 
+  it("a byte order mark is skipped, and the numbers after it keep their digits", () => {
+    const marked = bytes("\u{feff}[12345678901234567890]");
+    expect(parseJsonBody(marked, { keepsDigits: true })).toEqual({ value: ["12345678901234567890"] });
+  });
+
   it("a long number in an array keeps its digits where that is asked for", () => {
     expect(parseJsonBody(bytes("[12345678901234567890]"), { keepsDigits: true })).toEqual({
       value: ["12345678901234567890"],
@@ -103,7 +108,6 @@ describe("JSON of any kind", () => {
 
   it.each([
     ["body_not_utf8", Buffer.from([0x5b, 0xff, 0x5d])],
-    ["body_not_utf8", Buffer.from("\u{feff}[]")],
     ["body_not_json", bytes("[1,]")],
     ["body_forbidden_key", bytes('[{"__proto__":1}]')],
     ["body_too_deep", bytes("[".repeat(65) + "]".repeat(65))],

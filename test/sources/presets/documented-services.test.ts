@@ -8,6 +8,7 @@ import {
   docusign,
   elevenlabs,
   gemini,
+  github,
   jira,
   linkedin,
   nylas,
@@ -273,6 +274,46 @@ describe("a signed time", () => {
     const now = new Date(PRESET_NOW.getTime() + hours * 3_600_000);
     const { scheme } = openPreset(documented.preset, { now });
     expect(await scheme.verify(requestIn(documented))).toHaveProperty("verified");
+  });
+});
+
+describe("Jira's webhooks", () => {
+  const read = (body: string, query = "") => {
+    const headers = {
+      "X-Hub-Signature": `sha256=${hmac(body)}`,
+      "X-Atlassian-Webhook-Identifier": "975a1f0e",
+    };
+    const request = requestOf(body, { headers, target: `/api/jira/callback${query}` });
+    return verifiedEvents(jira({ secret: SECRET }), request);
+  };
+
+  it("a transition of Jira, which has no webhookEvent, is of the type transition", async () => {
+    const body = { transition: { workflowId: 2, transitionName: "Close" }, issue: { key: "ENG-482" } };
+    expect((await read(JSON.stringify(body)))[0]?.json).toMatchObject({
+      event_type: "transition",
+      data: body,
+    });
+  });
+
+  it("a webhook of Jira that excludes the body has the query as its data", async () => {
+    expect((await read("", "?issue=ENG-482"))[0]?.json).toMatchObject({
+      event_type: "callback",
+      data: { issue: "ENG-482" },
+    });
+  });
+});
+
+describe("GitHub's webhooks", () => {
+  it("a webhook of GitHub's default content type has the JSON of its payload", async () => {
+    const body = new URLSearchParams({ payload: '{"action":"opened","number":1}' }).toString();
+    const headers = {
+      "Content-Type": "application/x-www-form-urlencoded",
+      "X-Hub-Signature-256": `sha256=${hmac(body)}`,
+      "X-GitHub-Delivery": "72d3162e",
+      "X-GitHub-Event": "pull_request",
+    };
+    const [event] = await verifiedEvents(github({ secret: SECRET }), requestOf(body, { headers }));
+    expect(event?.json).toMatchObject({ event_type: "pull_request", data: { action: "opened", number: 1 } });
   });
 });
 

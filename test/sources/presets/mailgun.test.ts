@@ -32,6 +32,39 @@ describe("a callback of Mailgun", () => {
     expect(openPreset(mailgun({ secret: KEY })).contract.isIdSigned).toBe(true);
   });
 
+  it("a mail that a route of Mailgun forwards is read as a form and as a multipart one, with its files", async () => {
+    const { signature } = signatureBy(KEY) as { signature: string };
+    const mail = {
+      recipient: "a@example.com",
+      subject: "Ünicode",
+      timestamp: TIMESTAMP,
+      token: TOKEN,
+      signature,
+    };
+    const form = new URLSearchParams(mail).toString();
+    const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
+    const multipart = new FormData();
+    for (const [name, value] of Object.entries(mail)) multipart.append(name, value);
+    multipart.append("attachment-1", new Blob(["bytes"]), "invoice.pdf");
+    const encoded = new Response(multipart);
+    const type = { "Content-Type": encoded.headers.get("content-type") as string };
+    for (const request of [
+      requestOf(form, { headers: urlencoded }),
+      requestOf(new Uint8Array(await encoded.arrayBuffer()), { headers: type }),
+    ]) {
+      const [event] = await verifiedEvents(mailgun({ secret: KEY }), request);
+      expect(event?.json).toMatchObject({
+        event_id: TOKEN,
+        event_type: "inbound",
+        data: { subject: "Ünicode" },
+      });
+    }
+    const forged = requestOf(form.replace(TOKEN, `${TOKEN}0`), { headers: urlencoded });
+    expect(await openPreset(mailgun({ secret: KEY })).scheme.verify(forged)).toMatchObject({
+      code: "signature_mismatch",
+    });
+  });
+
   it("a callback of Mailgun of a subaccount is authentic by the primary account's key", async () => {
     const { signature } = signatureBy(PARENT);
     const body = { signature: signatureBy(KEY, { "parent-signature": signature as string }) };
@@ -78,7 +111,7 @@ describe("a callback of Mailgun", () => {
     });
     expect(await verify(text)).toMatchObject({ verified: [{ index: 0 }] });
     for (const digits of [token, `${token}.00000000001`])
-      expect(await verify(text.replace(`"${token}"`, digits))).toMatchObject({ code: "signature_malformed" });
+      expect(await verify(text.replace(`"${token}"`, digits))).toMatchObject({ kind: "refused" });
     expect(await verify(text.replace(`"${TIMESTAMP}"`, TIMESTAMP))).toMatchObject({
       code: "signature_malformed",
     });

@@ -59,13 +59,19 @@ describe("a callback of Twilio", () => {
     const query = (text: string) => `/api/twilio/callback${text}`;
     const body = "CallSid=CA1&CallStatus=completed";
     const text = `${ADDRESS}?order=1CallSidCA1CallStatuscompleted`;
-    const keys = ["?order=1", "?order=%31", "?&order=1", "?%6frder=1", "?order=1&", "?order=1&&", "?&&order=%31"].map(
-      (target) => {
-        const result = scheme.verify(posted({ text, body, target: query(target) }));
-        if (result instanceof Promise || !("verified" in result)) return "refused";
-        return result.signedSha256;
-      },
-    );
+    const keys = [
+      "?order=1",
+      "?order=%31",
+      "?&order=1",
+      "?%6frder=1",
+      "?order=1&",
+      "?order=1&&",
+      "?&&order=%31",
+    ].map((target) => {
+      const result = scheme.verify(posted({ text, body, target: query(target) }));
+      if (result instanceof Promise || !("verified" in result)) return "refused";
+      return result.signedSha256;
+    });
     expect(new Set(keys)).toEqual(new Set([keys[0]]));
     expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -141,6 +147,21 @@ describe("a callback of Twilio", () => {
     const read = contract.read(requestOf(body, { headers: { "Content-Type": FORM } }));
     if (isRefused(read) || read.kind !== "event") throw new Error("no event");
     expect(read.event.typeOf()).toBe(type);
+  });
+
+  it("a callback of Twilio by GET is signed over its address, whose query is its event", () => {
+    expect(contract.methods).toEqual(["POST", "GET"]);
+    const target = "/api/twilio/callback?CallSid=CA1&CallStatus=ringing&From=%2B15005550006";
+    const headers = { "X-Twilio-Signature": sign(`https://hooks.example.com${target}`) };
+    const request = requestOf("", { method: "GET", target, headers });
+    const result = scheme.verify(request);
+    if (result instanceof Promise || !("verified" in result)) throw new Error("refused");
+    expect(contract.read(request, result.signedSha256)).toMatchObject({
+      event: {
+        eventId: result.signedSha256,
+        json: { event_type: "call.ringing", data: { CallSid: "CA1", From: "+15005550006" } },
+      },
+    });
   });
 
   it("a callback of Twilio is responded to with TwiML, that of the handler where it returns some", () => {
