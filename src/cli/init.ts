@@ -27,6 +27,8 @@ function indented(lines: readonly string[]): string {
 
 interface Manifest {
   readonly type?: string;
+  /** There is no package.json yet. */
+  readonly isAbsent?: true;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly scripts?: Readonly<Record<string, string>>;
@@ -40,17 +42,17 @@ const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weig
  */
 function nextSteps(folder: string): string[] {
   const place = relative(process.cwd(), folder);
-  const { type, scripts = {}, dependencies = {}, devDependencies = {} } = manifestIn(folder);
+  const manifest = manifestIn(folder);
+  const { scripts = {}, dependencies = {}, devDependencies = {} } = manifest;
   const has = (name: string) => dependencies[name] !== undefined || devDependencies[name] !== undefined;
   // The one that init wrote has all of it.
   const isOwn = scripts.start === START;
   return [
     ...(place === "" ? [] : [`cd ${shellWord(place)}`]),
-    ...(type === "module" ? [] : ["npm pkg set type=module"]),
     ...installSteps(folder, has("zod") ? "" : " zod"),
     ...(isOwn || has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
     ...(scripts.start === undefined ? [`npm pkg set scripts.start=${shellWord(START)}`] : []),
-    isOwn ? "npm test" : RUN_TESTS,
+    isOwn ? "npm test" : RUN_TESTS.replace(".test.ts", `.test${extensionFor(manifest)}`),
     isOwn || scripts.start === undefined ? "npm start" : "node_modules/.bin/oncehook serve",
     `${SAMPLE}    # in another terminal`,
   ];
@@ -65,10 +67,24 @@ function installSteps(folder: string, zod: string): string[] {
   return [`npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
 }
 
+/**
+ * `type=module` would break the other files of a CommonJS project. Node runs `.mts` as an ES module in either.
+ * Without a package.json, init writes one of an ES module.
+ */
+function extensionFor({ type, isAbsent }: Manifest): ".ts" | ".mts" {
+  return type === "module" || isAbsent === true ? ".ts" : ".mts";
+}
+
+function withExtension(file: ProjectFile, extension: ".ts" | ".mts"): ProjectFile {
+  if (!MODULES.includes(file.path)) return file;
+  const text = file.text.replace(/(?<=from "\.[^"]*)\.ts(?=")/g, extension);
+  return { path: file.path.replace(/\.ts$/, extension), text };
+}
+
 /** The package.json of the folder. @throws UserError where it is none */
 function manifestIn(folder: string): Manifest {
   const file = join(folder, "package.json");
-  if (!existsSync(file)) return {};
+  if (!existsSync(file)) return { isAbsent: true };
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
@@ -88,16 +104,20 @@ function isInstalled(folder: string): boolean {
  * @throws UserError that names those
  */
 async function scaffold(folder: string) {
-  const own = await Promise.all(OWN.map(template));
-  const inTheWay = await present(folder, [...new Set([...OWN, ...CONFIG_FILE_NAMES])]);
+  const extension = extensionFor(manifestIn(folder));
+  const own = (await Promise.all(OWN.map(template))).map((file) => withExtension(file, extension));
+  const paths = own.map(({ path }) => path);
+  const inTheWay = await present(folder, [...new Set([...paths, ...CONFIG_FILE_NAMES])]);
   if (inTheWay.length > 0)
     throw new UserError(
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
   const shared = [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
-  const paths = shared.map(({ path }) => path);
-  const kept = await present(folder, paths);
+  const kept = await present(
+    folder,
+    shared.map(({ path }) => path),
+  );
   // Read before anything is written: what cannot be read must not be found out half way.
   const ignore = await ignoreFile(folder);
   const files = [...own, ...shared.filter(({ path }) => !kept.includes(path))];
@@ -146,13 +166,8 @@ interface ProjectFile {
 }
 
 const TEMPLATES = join(PACKAGE_FOLDER, "templates", "init");
-const OWN = [
-  "oncehook.config.ts",
-  "handlers/parcel-shipped.ts",
-  "test/parcel-shipped.test.ts",
-  ".env.example",
-  ".env.test",
-] as const;
+const MODULES = ["oncehook.config.ts", "handlers/parcel-shipped.ts", "test/parcel-shipped.test.ts"];
+const OWN = [...MODULES, ".env.example", ".env.test"];
 
 /** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
 const START = "exec oncehook serve";

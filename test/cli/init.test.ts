@@ -167,7 +167,7 @@ describe("oncehook init", () => {
       const { code, stdout } = await init(folder);
       expect(code).toBe(0);
       expect(stdout).toContain("Yours, and left as it was: package.json, tsconfig.json\n");
-      expect(stdout).toContain("  npm pkg set type=module\n");
+      expect(stdout).not.toContain("type=module");
       expect(stdout).toMatch(/npm install \S+\.tgz zod\n/);
       expect(stdout).toContain("  npm install --save-dev --allow-scripts=node node@24\n");
       expect(stdout).toContain("  npm pkg set scripts.start='exec oncehook serve'\n");
@@ -176,6 +176,38 @@ describe("oncehook init", () => {
         "tsconfig.json": "{}",
       });
     }));
+
+  it.each(["{}", '{"type":"commonjs"}'])(
+    "init writes ES modules into a CommonJS project (%s), whose receiver starts",
+    { tags: "full" },
+    (manifest) =>
+      inFolder(
+        async (folder) => {
+          await writeFile(join(folder, "package.json"), manifest);
+          await writeFile(join(folder, "server.js"), 'console.log(typeof require("node:fs").readFileSync);');
+          const { code, stdout } = await init(folder);
+          expect(code).toBe(0);
+          expect(stdout).toContain("  oncehook.config.mts\n  handlers/parcel-shipped.mts\n");
+          await mkdir(join(folder, "node_modules"));
+          await symlink(process.cwd(), join(folder, "node_modules", "oncehook"));
+          expect(await runNode(["server.js"], folder)).toMatchObject({ code: 0 });
+          await withDatabase("sqlite", async (target) => {
+            const server = await startServer(target, {}, folder);
+            const data = { parcel_id: "p1", weight_grams: 250 };
+            const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data };
+            expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
+          });
+          const [, command = ""] = /^ {2}(node .* --test .*)$/m.exec(stdout) ?? [];
+          const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+          const tests = promisify(execFile)("sh", ["-c", command], {
+            cwd: folder,
+            env: { ...env, NODE_OPTIONS: "--conditions=oncehook-source" },
+          });
+          expect((await tests).stdout).toMatch(/pass 3\n.+fail 0/);
+        },
+        join(process.cwd(), "test"),
+      ),
+  );
 
   it("init adds missing lines to .gitignore, after the existing ones", () =>
     inFolder(async (folder) => {
