@@ -76,18 +76,20 @@ const NEVER_SHARED = {
 /** SPEC 1.6: environments share neither addresses nor secrets. Returns what two of them share, without its value. */
 export function compareEnvironments(files: readonly EnvironmentFile[]): string[] {
   return Object.entries(NEVER_SHARED).flatMap(([kind, names]) => {
-    const seen = new Map<string, { file: string; variable: string }>();
-    return files.flatMap(({ name: file, values }) =>
-      names.flatMap((variable) => {
+    const seen = new Map<string, { file: string; variable: string; environment: string }>();
+    return files.flatMap(({ name: file, values }) => {
+      // Two files of one environment, such as .env.production and .env.production-eu, may share all they have.
+      const environment = values.APP_ENV ?? file;
+      return names.flatMap((variable) => {
         const value = values[variable]?.replace(/\/+$/, "");
         if (value === undefined || value === "") return [];
         const other = seen.get(value);
-        if (other === undefined) seen.set(value, { file, variable });
-        if (other === undefined || other.file === file) return [];
+        if (other === undefined) seen.set(value, { file, variable, environment });
+        if (other === undefined || other.environment === environment) return [];
         const both = `${variable} equals ${other.variable}`;
         return [`${file} and ${other.file} share one ${kind}: ${both}; give each its own`];
-      }),
-    );
+      });
+    });
   });
 }
 

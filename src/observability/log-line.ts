@@ -41,8 +41,8 @@ function fieldsOf(
     `"outcome":${quoted(row.outcome)},"status":${row.responseStatus},"duration_ms":${duration},`;
   if (isShort) return `${start}"url":${quoted(row.url.slice(0, LONGEST_SHORT_URL))},"shortened":true`;
   return (
-    `${start}"url":${quoted(row.url)},"headers":${row.requestHeaders},"body":${jsonOf(row.requestBody, isJson)},` +
-    `"response":${jsonOf(row.responseBody, true)},"error":${quoted(row.error)}`
+    `${start}"url":${quoted(row.url)},"headers":${row.requestHeaders},${bodyField("body", row.requestBody, isJson)},` +
+    `${bodyField("response", row.responseBody, true)},"error":${quoted(row.error)}`
   );
 }
 
@@ -56,9 +56,12 @@ function quoted(text: string | null): string {
 
 const LINE_BREAKS = /[\r\n]+/g;
 
-/** An object in JSON stands as it is, save for line breaks, which stand between its values alone; another text in quotes. */
-function jsonOf(body: string, isJson?: boolean): string {
+/**
+ * An object in JSON stands as it is, save for line breaks, which stand only between its values. Any other text has a field of
+ * its own, such as `body_text`: a log store gives each field one type.
+ */
+function bodyField(name: "body" | "response", body: string, isJson?: boolean): string {
   const isObject = body.startsWith("{") && (isJson ?? parseJson(body) !== undefined);
-  if (!isObject) return quoted(body);
-  return body.includes("\n") || body.includes("\r") ? body.replace(LINE_BREAKS, " ") : body;
+  if (!isObject) return `"${name}_text":${quoted(body)}`;
+  return `"${name}":${body.includes("\n") || body.includes("\r") ? body.replace(LINE_BREAKS, " ") : body}`;
 }

@@ -104,17 +104,29 @@ describe("a promise that nobody awaits", () => {
     }));
 });
 
+/** Skips the test where this machine can have no such disk. */
+async function withFaultyDisk(
+  context: { skip(note?: string): never },
+  use: (disk: FaultyDisk) => Promise<void>,
+): Promise<void> {
+  let disk: FaultyDisk;
+  try {
+    disk = new FaultyDisk();
+  } catch (error) {
+    if (error instanceof NotRun) return context.skip(error.message);
+    throw error;
+  }
+  try {
+    await use(disk);
+  } finally {
+    disk.destroy();
+  }
+}
+
 describe("a disk that does not flush", () => {
-  it("a failed flush ends the process before it acknowledges anything more, and the next process continues", async (context) => {
-    let disk: FaultyDisk;
-    try {
-      disk = new FaultyDisk();
-    } catch (error) {
-      if (error instanceof NotRun) return context.skip(error.message);
-      throw error;
-    }
-    try {
-      await withServer(async (server, log, target) => {
+  it("a failed flush ends the process before it acknowledges anything more, and the next process continues", (context) =>
+    withFaultyDisk(context, (disk) =>
+      withServer(async (server, log, target) => {
         expect((await server.send(posting("e1"))).status).toBe(200);
         disk.begin("does not flush");
         // A write of the receiver's own may meet the disk first: then the process has ended before it could answer.
@@ -132,9 +144,21 @@ describe("a disk that does not flush", () => {
           next.child.kill("SIGTERM");
           await next.ended;
         }
-      }, disk.env);
-    } finally {
-      disk.destroy();
-    }
-  });
+      }, disk.env),
+    ));
+});
+
+describe("a disk that is full", () => {
+  it("a full disk makes a receiver on SQLite not ready, without any callback, until there is room again", (context) =>
+    withFaultyDisk(context, (disk) =>
+      withServer(async (server) => {
+        const status = () => fetch(`${server.adminUrl}/readyz`).then((response) => response.status);
+        expect(await status()).toBe(200);
+        disk.begin("is full");
+        await until(async () => (await status()) === 503);
+        disk.end();
+        await until(async () => (await status()) === 200);
+        expect((await server.send(posting("e1"))).status).toBe(200);
+      }, disk.env),
+    ));
 });

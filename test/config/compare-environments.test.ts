@@ -24,6 +24,17 @@ describe("comparing environments", () => {
     ]);
   });
 
+  it("Two files of one environment may share their secrets, and a third environment may not", () => {
+    const shared = compareEnvironments([
+      file(".env.production", { APP_ENV: "production", SIGNING_SECRET: "one" }),
+      file(".env.production-eu", { APP_ENV: "production", SIGNING_SECRET: "one" }),
+      file(".env.test", { APP_ENV: "test", SIGNING_SECRET: "one" }),
+    ]);
+    expect(shared).toEqual([
+      ".env.test and .env.production share one secret: SIGNING_SECRET equals SIGNING_SECRET; give each its own",
+    ]);
+  });
+
   it("environments that share nothing have no problem", () => {
     expect(
       compareEnvironments([

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -87,7 +88,9 @@ async function copy(value: string, { context, stage }: Sources, workdir: string)
   const folder = value.includes("--from=") ? stage : context;
   const words = value.split(" ").filter((word) => !word.startsWith("--"));
   const to = words.pop() ?? "";
-  for (const from of words) {
+  for (const from of words.flatMap((word) =>
+    word.includes("*") ? globSync(word, { cwd: folder }) : [word],
+  )) {
     const target = to.endsWith("/") ? join(workdir, to, basename(from)) : join(workdir, to);
     await cp(join(folder, from), target, { recursive: true, verbatimSymlinks: true });
   }

@@ -338,7 +338,7 @@ describe("refused callbacks", () => {
     await turns();
     await vi.advanceTimersByTimeAsync(1_000);
     const lines = logger.lines.filter(({ message }) => message === "callback").map(({ fields }) => fields);
-    expect(lines.map(({ body, shortened }) => [typeof body, shortened])).toEqual([
+    expect(lines.map(({ body_text, shortened }) => [typeof body_text, shortened])).toEqual([
       ["string", undefined],
       ["string", undefined],
       ["undefined", true],
@@ -351,7 +351,7 @@ describe("refused callbacks", () => {
     expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 3, reason: "output_bound" });
     refuse({ requestBody });
     await turns();
-    expect(logger.lines.at(-1)?.fields).toMatchObject({ body: requestBody });
+    expect(logger.lines.at(-1)?.fields).toMatchObject({ body_text: requestBody });
   });
 
   it("hold no more than 16 MiB of bodies until they are logged, and count the others", async () => {
@@ -422,14 +422,20 @@ describe("the line of a callback", () => {
   });
 
   it.each([
-    ["JSON of several lines", '{\n  "a": 1\n}', { a: 1 }],
-    ["a text", "a b", "a b"],
-    ["what begins like JSON", '{"a":1}\n{"level":50}', '{"a":1}\n{"level":50}'],
-    ["what would end the line's object", '{"a":1},"level":50,"b":{}', '{"a":1},"level":50,"b":{}'],
-  ])("a callback is one line whatever its body is: %s", (_, requestBody, body) => {
+    ["JSON of several lines", '{\n  "a": 1\n}', { body: { a: 1 } }],
+    ["a text", "a b", { body_text: "a b" }],
+    ["a list", "[1]", { body_text: "[1]" }],
+    ["what begins like JSON", '{"a":1}\n{"level":50}', { body_text: '{"a":1}\n{"level":50}' }],
+    [
+      "what would end the line's object",
+      '{"a":1},"level":50,"b":{}',
+      { body_text: '{"a":1},"level":50,"b":{}' },
+    ],
+  ])("a callback is one line whatever its body is: %s", (_, requestBody, logged) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ requestBody }));
-    expect(logger.lines.map(({ fields }) => fields.body)).toEqual([body]);
+    const [{ body, body_text }] = logger.lines.map(({ fields }) => fields) as [Record<string, unknown>];
+    expect({ body, body_text }).toEqual({ body: undefined, body_text: undefined, ...logged });
   });
 
   it.each([
