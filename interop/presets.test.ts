@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isRefused } from "../src/domain/index.ts";
+import { createMask } from "../src/observability/index.ts";
 import type {
   Contract,
   SignedRequest,
@@ -136,6 +137,20 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
       proof.signsBody === false || proof.isSignedInBody ? { ...bare, body: Buffer.from("{}") } : bare,
     );
     expect(result).toMatchObject({ kind: "refused" });
+  });
+
+  it("a callback as its log entry shows it is not authentic", async () => {
+    const { credentialPlaces } = await proof.source([proof.secrets[0]]);
+    const { headers = [], fields = [] } = credentialPlaces;
+    const mask = createMask({ headers, keys: fields });
+    const sent = await proof.callback(eventOf(proof));
+    const shown = {
+      ...(sent.method !== undefined && { method: sent.method }),
+      query: mask.url(sent.query ?? ""),
+      headers: mask.headers(sent.headers),
+      body: Buffer.from(mask.body(sent.body)),
+    };
+    expect(await verified(proof, shown)).toMatchObject({ kind: "refused" });
   });
 
   it.runIf(proof.toleranceSeconds !== null)("a callback older than the tolerance is refused", async () => {

@@ -4,6 +4,7 @@ export type { Finding } from "./doctor/check-secrets.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
 export { migrate } from "./handlers.ts";
 export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";
+export { maskOf } from "./masks.ts";
 export { type ReconcileReport, reconcileOnce } from "./reconcile.ts";
 export { maxAttemptMs } from "./services.ts";
 export {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import { type Config, ConfigError } from "../config/index.ts";
 import type { Log } from "../domain/index.ts";
-import { createMask } from "../observability/index.ts";
+import type { Mask } from "../observability/index.ts";
 import {
   type Channel,
   createAllowedAddresses,
@@ -16,7 +16,7 @@ import {
 } from "../outbox/index.ts";
 
 /** The configured channels; the log alone where there is none. @throws ConfigError for a file that cannot be used */
-export async function notificationChannels(config: Config, log: Log): Promise<Channel[]> {
+export async function notificationChannels(config: Config, log: Log, mask: Mask): Promise<Channel[]> {
   const { webhook, email, allowAddresses } = config.notifications;
   const addresses = createAllowedAddresses(allowAddresses);
   const ca = await trustedCertificates(config);
@@ -26,7 +26,7 @@ export async function notificationChannels(config: Config, log: Log): Promise<Ch
     ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
   ];
   if (channels.length > 0) return channels;
-  return [logChannel(log, createMask({ ...config.mask, secretValues: config.secretValues }).json)];
+  return [logChannel(log, mask.json)];
 }
 
 export function configuredChannelNames({ notifications: { webhook, email } }: Config): string[] {

@@ -33,7 +33,7 @@ export function publicListener(
   { platform, tokenCheck, captureBuffer }: PublicParts,
   services: Services,
 ): Listener {
-  const { receiver, source, mask, metrics, callbackLog } = services;
+  const { receiver, source, maskFor, metrics, callbackLog } = services;
   const sourcePaths = services.configured.map(({ name, definition }) => ({
     source: name,
     path: definition.settings.path,
@@ -67,7 +67,7 @@ export function publicListener(
     receiver,
     oauth,
     admission: gateRules(config, store, clock, log),
-    mask,
+    maskFor,
     metrics,
     callbackLog,
     diagnoser: createDiagnoser({

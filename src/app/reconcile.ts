@@ -10,7 +10,7 @@ import {
 } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { createMask, type Mask } from "../observability/index.ts";
+import type { Mask } from "../observability/index.ts";
 import {
   earliestTime,
   type ReconcileCounts,
@@ -23,6 +23,7 @@ import {
 import { MaintenanceError, type Migration, type Store } from "../store/index.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { maskOf } from "./masks.ts";
 import { connectStore } from "./open-store.ts";
 import type { Services } from "./services.ts";
 
@@ -156,7 +157,7 @@ export async function reconcileOnce(
   try {
     const events: ReconciledEvent[] = [];
     const entries: CallbackLogEntry[] = [];
-    const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+    const mask = maskOf(config, { configured });
     const onEvent = (event: ReconciledEvent) => {
       if (!["missing", "accepted", "failed"].includes(event.outcome)) return;
       const { callback: _, ...shown } = event;

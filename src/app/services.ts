@@ -7,7 +7,6 @@ import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/ind
 import type { OnResponse } from "../http/index.ts";
 import {
   createCallbackLog,
-  createMask,
   createMetrics,
   createRollupCounts,
   type Logger,
@@ -36,6 +35,7 @@ import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts"
 import { createSecretClaims, type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 import type { LearntSecrets } from "./learnt-secrets.ts";
+import { masksOf } from "./masks.ts";
 import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
 
@@ -65,10 +65,9 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [], learntSecrets } = dependencies;
+  const { namedSecrets = [], learntSecrets, configuredSources: configured = [] } = dependencies;
   const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
-  const secretValues = [...config.secretValues, ...ofOthers];
-  const mask = createMask({ ...config.mask, secretValues });
+  const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = metricsOf(dependencies, concurrency);
   const callbackLog = createCallbackLog({
@@ -81,7 +80,7 @@ export function createServices(dependencies: Dependencies) {
   });
   const describe = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
-  const { configuredSources: configured = [], origin = () => config.baseUrl } = dependencies;
+  const { origin = () => config.baseUrl } = dependencies;
   const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
@@ -119,6 +118,7 @@ export function createServices(dependencies: Dependencies) {
     learntSecrets,
     receiver,
     mask,
+    maskFor,
     metrics,
     callbackLog,
     diagnosisSecrets: namedSecrets,

@@ -8,13 +8,13 @@ import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange, type TlsPair } from "../http/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
-import { createMask, type Logger, withTraceIds } from "../observability/index.ts";
+import { type Logger, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
-import { configuredSources } from "./configured-sources.ts";
+import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import {
   configuredSecrets,
   createCredentialUseRecorder,
@@ -27,6 +27,7 @@ import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { LearntSecrets } from "./learnt-secrets.ts";
 import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
+import { maskOf } from "./masks.ts";
 import { configuredChannelNames, notificationChannels } from "./notification-channels.ts";
 import { openStore } from "./open-store.ts";
 import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
@@ -96,7 +97,7 @@ export async function startInspectableReceiver(
 
 async function startSteps(config: Config, options: StartOptions, undo: UndoStep[]) {
   const { clock = systemClock } = options;
-  const { logger, tracer } = await startTracing(config, options.logger, undo);
+  const { configured, mask, logger, tracer } = await startLogging(config, options.logger, undo);
   const origins = { public: "", admin: "" };
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
   const platform = configuredAuthorizationServer(config, () => origins.admin);
@@ -109,13 +110,13 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const tls = await tlsPair(config);
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);
-  const channels = await notificationChannels(config, logger);
+  const channels = await notificationChannels(config, logger, mask);
   const migrations = migrationsOf(registry, options.migrations ?? []);
   const store = await openOwnStore(config, migrations, clock, logger, undo);
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
   const parts = { config, store, registry, encryptor, scheme };
-  const { secrets, ...ofSources } = await openSources(config, origins, {
+  const { secrets, ...ofSources } = await openSources(config, configured, origins, {
     store,
     encryptor,
     clock,
@@ -190,10 +191,10 @@ async function openCaptureBuffer(
 /** The sources beside the platform, with the secrets that some of them have learnt. */
 async function openSources(
   config: Config,
+  configured: readonly ConfiguredSource[],
   origins: { readonly public: string },
   parts: Omit<ConstructorParameters<typeof LearntSecrets>[0], "fingerprint"> & { readonly store: Store },
 ) {
-  const configured = await configuredSources(config);
   const fingerprint = secretFingerprint(config);
   const learntSecrets = new LearntSecrets({
     ...parts,
@@ -266,10 +267,12 @@ async function adminListener(
   });
 }
 
-async function startTracing(config: Config, logger: Logger, undo: UndoStep[]) {
-  if (config.tracing === null) return { tracer: undefined, logger };
+/** Comes before the database: a source that cannot be made leaves no empty file behind. */
+async function startLogging(config: Config, logger: Logger, undo: UndoStep[]) {
+  const configured = await configuredSources(config);
+  const mask = maskOf(config, { configured });
+  if (config.tracing === null) return { configured, mask, tracer: undefined, logger };
   const { openTracing } = await import("../observability/tracing/opentelemetry/index.ts");
-  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const tracing = await openTracing(config.tracing, {
     log: logger,
     environment: config.environment,
@@ -277,5 +280,5 @@ async function startTracing(config: Config, logger: Logger, undo: UndoStep[]) {
     isRejection: isRejected,
   });
   undo.push(() => tracing.close());
-  return { tracer: tracing.tracer, logger: withTraceIds(logger, tracing.activeIds) };
+  return { configured, mask, tracer: tracing.tracer, logger: withTraceIds(logger, tracing.activeIds) };
 }

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
-import { configuredSources, type RunningReceiver, sourceUrl, start } from "../app/index.ts";
+import { configuredSources, maskOf, type RunningReceiver, sourceUrl, start } from "../app/index.ts";
 import { withTimeout } from "../domain/index.ts";
-import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
+import { closeLogger, createLogger, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import {
   type ConfigurationOptions,
@@ -27,7 +27,7 @@ export function serveCommand(): Command {
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {
   const { config, handlers, migrations } = loaded;
-  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const mask = maskOf(config, { configured: await configuredSources(config) });
   const logger = createLogger({ level: config.logLevel, mask });
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal during the start is handled too.

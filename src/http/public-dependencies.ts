@@ -45,7 +45,8 @@ export interface PublicDependencies {
     readonly successUrl: string;
   };
   readonly admission: AdmissionSettings;
-  readonly mask: Mask;
+  /** @param source null for a request that came to none */
+  readonly maskFor: (source: string | null | undefined) => Mask;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
   readonly diagnoser: Diagnoser;

@@ -7,12 +7,16 @@ import type { CallbackResponse } from "./responses.ts";
 
 /** Step (g) of SPEC 1.7 where the entry did not commit with the event. */
 export function createRequestLog({
-  mask,
+  maskFor,
   callbackLog,
   diagnoser,
-}: Pick<PublicDependencies, "mask" | "callbackLog" | "diagnoser">) {
-  function dropped({ address, url }: RequestContext, outcome: Outcome): DroppedCallback {
-    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => mask.url(url) };
+}: Pick<PublicDependencies, "maskFor" | "callbackLog" | "diagnoser">) {
+  function dropped(
+    { address, url }: RequestContext,
+    outcome: Outcome,
+    source: string | null = null,
+  ): DroppedCallback {
+    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => maskFor(source).url(url) };
   }
 
   return {
@@ -34,20 +38,20 @@ export function createRequestLog({
       }
       const ended = { source, result, response, processingMs };
       if (outcome.kind === "success" || eventId !== undefined || isVerified === true) {
-        const row = logEntryOf(request, ended, mask);
+        const row = logEntryOf(request, ended, maskFor(source));
         callbackLog.writeLine(row, { trace, isJson });
         callbackLog.addEntry(row);
         return;
       }
       // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
-      const short = dropped(request, outcome);
+      const short = dropped(request, outcome, source);
       if (!callbackLog.admitRefused(short)) return;
       callbackLog.addRefused({
         ...short,
         body: request.body,
         trace,
         diagnosis: diagnoser.start(request, outcome, source),
-        entry: (sha256) => logEntryOf(request, { ...ended, sha256 }, mask),
+        entry: (sha256) => logEntryOf(request, { ...ended, sha256 }, maskFor(source)),
       });
     },
   };

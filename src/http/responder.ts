@@ -24,7 +24,7 @@ interface RespondOptions {
 export type Responder = ReturnType<typeof createResponder>;
 
 export function createResponder(deps: PublicDependencies) {
-  const { mask, callbackLog, onResponse } = deps;
+  const { maskFor, callbackLog, onResponse } = deps;
   const log = createRequestLog(deps);
   const { challenge } = deps.source.scheme;
 
@@ -49,7 +49,7 @@ export function createResponder(deps: PublicDependencies) {
       source: string,
     ): CallbackLogEntry {
       const processingMs = performance.now() - request.startedAt;
-      return logEntryOf(request, { source, result, response, processingMs }, mask);
+      return logEntryOf(request, { source, result, response, processingMs }, maskFor(source));
     },
     /** An event of a batch, or one of several handlers: the callback itself gets one response, and a log entry of its own. */
     logItem(request: RequestContext, result: CallbackResult, known: RespondOptions): void {

@@ -5,7 +5,7 @@ import type { SampleCallback, SampleRequest } from "./contract/sample.ts";
 import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
-import type { Scheme } from "./schemes/scheme.ts";
+import type { CredentialPlaces, Scheme } from "./schemes/scheme.ts";
 import type { ClaimSecret } from "./schemes/secret-owners.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 
@@ -106,7 +106,9 @@ export interface SourceDefinition {
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
   /** What proves a callback, such as `the header Stripe-Signature`. */
-  readonly credential?: string;
+  readonly credential: string;
+  /** The names at which a credential stands, of callbacks and of handshakes: logs mask them. */
+  readonly credentialPlaces: CredentialPlaces;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where they cannot be made here. */

@@ -1,12 +1,13 @@
+import { type ConfiguredSource, maskOf } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { createLogger, createMask } from "../observability/index.ts";
+import { createLogger } from "../observability/index.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** A log that stays in memory, masked as the real one is. */
-export function capturedLog(config: Config) {
+export function capturedLog(config: Config, configured: readonly ConfiguredSource[] = []) {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const mask = maskOf(config, { configured });
   return { logger: createLogger({ level: config.logLevel, mask, destination }), lines };
 }

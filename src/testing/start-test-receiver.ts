@@ -84,7 +84,7 @@ async function startOn(
   sources: readonly ConfiguredSource[],
 ): Promise<TestReceiver> {
   keepCallSites();
-  const { logger, lines } = capturedLog(config);
+  const { logger, lines } = capturedLog(config, sources);
   const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
   const running: InspectableReceiver = await startInspectableReceiver(config, {
     handlers: handlers as readonly Handler[],

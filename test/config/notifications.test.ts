@@ -69,7 +69,11 @@ describe("NOTIFY_CA_FILE", () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const file = join(folder, "ca.pem");
     await writeFile(file, content);
-    const channels = notificationChannels(loadConfig({ ...WEBHOOK, NOTIFY_CA_FILE: file }), recordedLog());
+    const channels = notificationChannels(
+      loadConfig({ ...WEBHOOK, NOTIFY_CA_FILE: file }),
+      recordedLog(),
+      createMask({}),
+    );
     await expect(channels).rejects.toMatchObject({
       name: "ConfigError",
       problems: [expect.stringContaining(`NOTIFY_CA_FILE: got ${JSON.stringify(file)}, which ${why}`)],
@@ -85,6 +89,7 @@ describe("NOTIFY_CA_FILE", () => {
     const channels = await notificationChannels(
       loadConfig({ ...WEBHOOK, NOTIFY_CA_FILE: file }),
       recordedLog(),
+      createMask({}),
     );
     expect(channels).toHaveLength(1);
     await channels[0]?.close?.();

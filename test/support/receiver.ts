@@ -1,4 +1,4 @@
-import { type RunningReceiver, start } from "../../src/app/index.ts";
+import { configuredSources, type RunningReceiver, start } from "../../src/app/index.ts";
 import { type Config, loadConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
@@ -74,7 +74,7 @@ export function testConfig(
 export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
   const { sources = {} } = options;
   const config = testConfig(target, options.env, { sources });
-  const { logger, lines } = capturedLog(config);
+  const { logger, lines } = capturedLog(config, await configuredSources(config));
   const { env: _env, sources: _sources, ...parts } = options;
   // Tests that want a round of retries run one; the loop itself looks up rarely.
   const running = await start(config, {

@@ -4,7 +4,7 @@ import { createJsonMask } from "./json-mask.ts";
 import { MaskBudget } from "./mask-limits.ts";
 import { createParameterMask } from "./parameter-mask.ts";
 import { createSecretPatterns, MASKED } from "./secret-patterns.ts";
-import { sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
+import { mayBeCredential, sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
 import { createPairMask, createTextMask, type TextMask } from "./text-mask.ts";
 
 export interface MaskOptions {
@@ -13,6 +13,8 @@ export interface MaskOptions {
   readonly keys?: readonly string[];
   /** The service's own secrets, masked wherever they turn up; those under 8 characters are passed over. */
   readonly secretValues?: readonly string[];
+  /** Shows no header but those that never hold a credential, and no parameter of an address. Default: false. */
+  readonly onlyHarmless?: boolean;
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -27,13 +29,19 @@ export type Mask = ReturnType<typeof createMask>;
  * Takes secrets out of what is logged or stored for people to read (SPEC 1.8). Masking twice changes nothing. Whatever comes, the
  * work is bounded: what a body of 64 KiB costs at the most.
  */
-export function createMask({ headers = [], keys = [], secretValues = [] }: MaskOptions) {
+export function createMask({
+  headers = [],
+  keys = [],
+  secretValues = [],
+  onlyHarmless = false,
+}: MaskOptions) {
   const isSecretKey = sensitiveKeys(keys);
   const patterns = createSecretPatterns(secretValues);
   const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
   const jsonText = createJsonMask(isSecretKey, patterns, pairs);
   const { parameters, url } = createParameterMask(isSecretKey, patterns, text);
+  const strictUrl = onlyHarmless ? createParameterMask(() => true, patterns, text).url : url;
   const body = createBodyMask(jsonText, parameters, text, patterns);
   const json = (value: JsonValue): JsonValue => {
     let given: string;
@@ -48,9 +56,9 @@ export function createMask({ headers = [], keys = [], secretValues = [] }: MaskO
   };
   return {
     /** Names as given, each value at most 1,024 characters long, 8,192 characters in all. */
-    headers: createHeadersMask(sensitiveHeaders(headers), text),
+    headers: createHeadersMask(onlyHarmless ? mayBeCredential : sensitiveHeaders(headers), text),
     /** An absolute URL, a request target, or whatever else came in its place; at most about 2,048 characters. */
-    url: rememberingClean(url),
+    url: rememberingClean(strictUrl),
     /** A value that is too large is shown in part, as that of a body. */
     json,
     /** Error messages and stacks, cut to 16,384 characters or as many as are asked for. */

@@ -62,6 +62,15 @@ const LONGEST_REMEMBERED = 64;
 /** No platform has a name as long; a stranger's is not worth the budget, and its value is not shown. */
 const LONGEST_NAME = 512;
 
+/** Of a request's transport; proxies and clients write these, and no platform proves anything by them. */
+const HARMLESS = words(`
+  host connection content-type content-length content-encoding transfer-encoding accept accept-encoding accept-language
+  user-agent date via forwarded x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-port x-real-ip x-request-id
+  traceparent expect`);
+
+/** Whether a header, in lower case, may be what a function of the configuration reads. */
+export const mayBeCredential = (name: string): boolean => !HARMLESS.has(name);
+
 /** Tells header names whose values are secrets. Names are in lower case. */
 export function sensitiveHeaders(configured: readonly string[]): (name: string) => boolean {
   const names = new Set(configured.map((name) => name.toLowerCase()));

@@ -47,7 +47,7 @@ export function createSample(
     if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
     if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
     setTime(draft, contract.eventTime, now);
-    const taken = new Set(type.flatMap(placesIn));
+    const taken = new Set([...type, contract.eventTime?.at ?? ""].flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
     if (!isIdSigned) setOwnBytes(draft, givenId ?? newId);
@@ -106,7 +106,7 @@ function placesIn(place: TextPlace): string[] {
   return place.includes("{") ? place.split(/[{}]/).filter((_, index) => index % 2 === 1) : [place];
 }
 
-/** Into the parts of a template that the type has not taken. An id that no place can hold makes the body unique. */
+/** Into the parts of a template that neither the type nor the time has taken. An id that no place can hold makes the body unique. */
 function setId(
   draft: SampleDraft,
   places: readonly TextPlace[],

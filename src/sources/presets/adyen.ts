@@ -59,6 +59,7 @@ export const adyen = secretPreset({
   signs: "HMAC-SHA256 over fields of each item, in the body",
   contract: CONTRACT,
   sample,
+  credential: { fields: ["hmacSignature"] },
   signBody: signAdyenItems,
   scheme: (secrets) => createAdyenItemsScheme({ secrets }),
 });

@@ -76,6 +76,7 @@ export function alipay(options: AlipayOptions): SourceDefinition {
       createFormSignatureScheme({ keys, plain: PLAIN }),
     ),
     secrets: [],
+    credential: { fields: ["sign"] },
     contract: CONTRACT,
   });
 }

@@ -61,6 +61,7 @@ export function antom(options: AntomOptions): SourceDefinition {
       createPublicKeyScheme(SCHEME, { keys, clock }),
     ),
     secrets: [],
+    credential: { headers: ["Signature"] },
     contract: CONTRACT,
   });
 }

@@ -71,6 +71,7 @@ export function appleAppStore(options: AppleAppStoreOptions): SourceDefinition {
     facts: app.environment === "Sandbox" ? { ...FACTS, retryHours: 0 } : FACTS,
     settings: options,
     secrets: [],
+    credential: { fields: ["signedPayload"] },
     scheme: ({ clock }) =>
       createJwtScheme({
         algorithm: "ES256",

@@ -71,6 +71,7 @@ export function awsSns(options: AwsSnsOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [],
+    credential: { fields: ["Signature"] },
     scheme: ({ clock }) =>
       createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
     contract: { ...CONTRACT, type },

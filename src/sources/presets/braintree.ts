@@ -59,7 +59,7 @@ export function braintree(options: BraintreeOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: keys.map(({ privateKey }) => privateKey),
-    credential: "the form's field bt_signature",
+    credential: { fields: ["bt_signature"] },
     scheme: () => createBraintreeScheme(keys),
     contract: contractOf(current),
   });

@@ -70,6 +70,7 @@ export function dingtalk(options: DingTalkOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [...tokens, ...aesTexts],
+    credential: { fields: ["signature", "msg_signature"] },
     scheme: () => createScheme(tokens),
     contract: contractOf(keys, respond),
   });

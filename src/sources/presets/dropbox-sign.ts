@@ -16,7 +16,8 @@ const FACTS: PlatformFacts = {
   unsigned: "all but the event's time and type",
 };
 
-const EVENT = "{body.event.event_hash}";
+/** All that the hash is made of: with the hash itself in logs, a reader could make an authentic callback. */
+const EVENT = "{body.event.event_time}.{body.event.event_type}";
 
 const CONTRACT: ContractData = {
   body: DROPBOX_SIGN_BODY,
@@ -64,7 +65,7 @@ export const dropboxSign = secretPreset({
   facts: FACTS,
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
   contract: CONTRACT,
-  credential: "`event_hash` in its body",
+  credential: { fields: ["event_hash"] },
   sample,
   signBody: signDropboxSign,
   scheme: createDropboxSignScheme,

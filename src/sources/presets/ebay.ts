@@ -77,6 +77,7 @@ export function ebay(options: EbayOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],
+    credential: { headers: ["X-EBAY-SIGNATURE"] },
     scheme: () =>
       createEbayScheme({
         fetchKey: async (id) => credentials && fetchEbayKey(id, credentials),

@@ -53,7 +53,7 @@ export function fusionauth(options: FusionAuthOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets,
-    credential: "the header X-FusionAuth-Signature-JWT",
+    credential: { headers: ["X-FusionAuth-Signature-JWT"] },
     scheme: ({ clock }) =>
       createJwtScheme({
         algorithm: isShared ? "HS256" : algorithm,

@@ -70,6 +70,7 @@ export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [],
+    credential: { headers: ["Authorization"] },
     scheme: (environment) =>
       createAddressedScheme(
         {

@@ -64,6 +64,7 @@ export function lark(options: LarkOptions): SourceDefinition {
     return defineSource({
       ...common,
       secrets: tokens,
+      credential: { fields: ["token"] },
       scheme: () => createBodyTokenScheme({ tokens, read: tokensOf, name: "the Verification Token" }),
       contract: contractOf({}, [challenge({ isSigned: true })]),
     });
@@ -84,6 +85,7 @@ export function lark(options: LarkOptions): SourceDefinition {
   return defineSource({
     ...common,
     secrets: [...secrets, ...(tokens ?? [])],
+    credential: { headers: [SCHEME.signature.header].flat() },
     scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
     contract: contractOf(encryption, handshakes),
     sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),

@@ -47,6 +47,7 @@ export function livekit(options: LivekitOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets,
+    credential: { headers: ["Authorization"] },
     scheme: ({ clock }) =>
       createJwtScheme({
         algorithm: "HS256",

@@ -34,7 +34,7 @@ export const mailgun = secretPreset({
   facts: FACTS,
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
   contract: CONTRACT,
-  credential: "the `signature` of its body",
+  credential: { fields: ["signature"] },
   signBody: signMailgun,
   scheme: createMailgunScheme,
 });

@@ -64,6 +64,7 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
     facts: { title: "HTTP Message Signatures", docs: "docs/sources.md", proof: "own" },
     settings: options,
     ...keyParts(options, make),
+    credential: { headers: ["Signature"] },
     contract: { ...contractOf(options, OWN), signs: signedPlaces(required) },
   });
 }

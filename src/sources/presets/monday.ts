@@ -71,6 +71,7 @@ export function monday(options: MondayOptions): SourceDefinition {
       (secrets, environment) =>
         createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
     ),
+    credential: { headers: ["Authorization"] },
     contract: CONTRACT,
   });
 }

@@ -50,6 +50,7 @@ export function paypal(options: PayPalOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [],
+    credential: { headers: ["PayPal-Transmission-Sig"] },
     scheme: ({ clock }) =>
       createPayPalScheme({
         webhookIds,

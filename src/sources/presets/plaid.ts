@@ -68,6 +68,7 @@ export function plaid(options: PlaidOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets,
+    credential: { headers: ["Plaid-Verification"] },
     scheme: ({ clock }) =>
       createJwtScheme({
         algorithm: "ES256",

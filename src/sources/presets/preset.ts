@@ -8,7 +8,7 @@ import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliati
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
-import type { Scheme } from "../schemes/scheme.ts";
+import { type CredentialPlaces, namesAt, type Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
@@ -51,8 +51,10 @@ export interface LearningOptions extends SourceSettings {
 
 interface SourceParts
   extends TenantProof,
-    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "signBody" | "reconcile" | "credential"> {
+    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
   readonly settings: SourceSettings;
+  /** Where the scheme reads what proves a callback. */
+  readonly credential: CredentialPlaces;
   /** The texts that no log may show; those that verify come first, the current one at the head. */
   readonly secrets: readonly string[];
   /** @throws TypeError for a secret or a key that cannot be used */
@@ -103,6 +105,8 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     settings,
     secrets,
     hasSignedTime,
+    credential: credentialPhrase(credential),
+    credentialPlaces: withHandshakes(credential, contract),
     createScheme: scheme,
     ...(learns(contract) && { learns: true }),
     ...(hasTenantSecrets && { hasTenantSecrets }),
@@ -116,7 +120,6 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(signBody !== undefined && { signBody }),
     ...(reconcile !== undefined && { reconcile }),
     sample: createSample(contract, isIdSigned, parts.sample),
-    ...(credential !== undefined && { credential }),
   };
 }
 
@@ -132,6 +135,25 @@ function named<T>(preset: string, make: () => T): T {
 
 function learns({ handshakes = [] }: ContractData): boolean {
   return handshakes.some(({ reply }) => reply.kind === "learn");
+}
+
+function credentialPhrase({ headers = [], fields = [], areUnknown }: CredentialPlaces): string {
+  if (areUnknown) return "a function of the configuration";
+  if (headers.length > 0) return `the header ${headers.join(" or ")}`;
+  return fields.length > 0 ? `\`${fields.join("` or `")}\` in its body` : "its body";
+}
+
+/** A verify token, and a secret that a handshake brings, prove as much as a signature. */
+function withHandshakes(
+  { headers = [], fields = [], ...others }: CredentialPlaces,
+  { handshakes = [] }: ContractData,
+): CredentialPlaces {
+  const places = handshakes.flatMap(({ verifyToken, reply }) => [
+    ...(verifyToken === undefined ? [] : [verifyToken.at]),
+    ...(reply.kind === "learn" ? [reply.at] : []),
+  ]);
+  const read = namesAt(places);
+  return { ...others, headers: [...headers, ...read.headers], fields: [...fields, ...read.fields] };
 }
 
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */
@@ -219,7 +241,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       ...(!isLearning && !data.answersWithSecret && { tenantOption: "secret" }),
       hmac: scheme,
       sample: data.sample,
-      credential: `the header ${[scheme.signature.header].flat().join(" or ")}`,
+      credential: { headers: [scheme.signature.header].flat() },
       ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
       ...(current !== undefined && {
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),

@@ -41,6 +41,7 @@ export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions>
         createPublicKeyScheme(scheme, { keys, clock, origin }),
       ),
       secrets: [],
+      credential: { headers: [scheme.signature.header] },
       contract,
     });
   }

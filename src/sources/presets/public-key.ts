@@ -45,6 +45,7 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
     settings: options,
     ...keyParts(options, make),
     secrets: [],
+    credential: { headers: [signature.header] },
     contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
   });
 }

@@ -3,7 +3,7 @@ import { isRefused, type JsonObject } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import { parseObject } from "../contract/parse-body.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
-import type { Scheme } from "../schemes/scheme.ts";
+import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceDefinition, SourceEnvironment } from "../source-definition.ts";
@@ -20,8 +20,7 @@ export interface SecretPreset<Options> {
   readonly contract: ContractData;
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample;
-  /** Where the proof stands, such as `the header X-Token`. */
-  readonly credential?: string;
+  readonly credential: CredentialPlaces;
   /** How the scheme refuses what none of the secrets has made. Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
@@ -55,7 +54,7 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
       ...parts,
       contract,
       sample,
-      ...(credential !== undefined && { credential }),
+      credential,
       ...(current !== undefined && signing(data, current, options)),
     });
   }

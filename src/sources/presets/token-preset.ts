@@ -12,25 +12,18 @@ import { assertOptionNames } from "./source-settings.ts";
 type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
 
 /** How a platform shows that text. */
-interface Credential<Options> extends Pick<SecretPreset<Options>, "scheme" | "headers" | "own"> {
+interface Credential<Options>
+  extends Pick<SecretPreset<Options>, "scheme" | "headers" | "own" | "credential"> {
   /** For `describe`, such as ``a fixed token in `X-Token` ``. */
   readonly shown: string;
-  /** Such as `the header X-Token`. */
-  readonly name: string;
 }
 
 function unsignedPreset<Options extends PresetOptions>(
   data: UnsignedPreset,
-  { shown, name, ...credential }: Credential<Options>,
+  { shown, ...credential }: Credential<Options>,
 ): Preset<Options> {
   const signs = `nothing: ${shown}`;
-  return secretPreset<Options>({
-    ...data,
-    ...credential,
-    signs,
-    credential: name,
-    mismatch: "token_mismatch",
-  });
+  return secretPreset<Options>({ ...data, ...credential, signs, mismatch: "token_mismatch" });
 }
 
 /**
@@ -41,7 +34,7 @@ function unsignedPreset<Options extends PresetOptions>(
 export function tokenPreset({ header, ...data }: UnsignedPreset & { readonly header: string }) {
   return unsignedPreset<PresetOptions>(data, {
     shown: `a fixed token in \`${header}\``,
-    name: `the header ${header}`,
+    credential: { headers: [header] },
     scheme: (tokens) => createTokenScheme({ tokens, header, prefix: "" }),
     headers: ({ secret }) => ({ [header]: secret }),
   });
@@ -57,7 +50,7 @@ export interface BasicOptions extends PresetOptions {
 export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
   return unsignedPreset<BasicOptions>(data, {
     shown: "basic authentication",
-    name: "the header Authorization",
+    credential: { headers: ["Authorization"] },
     own: ["user"],
     scheme(passwords, _environment, { user = "oncehook" }) {
       assertText(data.preset, "user", user, "oncehook");
@@ -80,7 +73,7 @@ export interface BodyTokenPreset extends UnsignedPreset {
 export function bodyTokenPreset({ name, read, ...data }: BodyTokenPreset): Preset<PresetOptions> {
   return unsignedPreset<PresetOptions>(data, {
     shown: `the secret \`${name}\` in the body`,
-    name: `\`${name}\` in its body`,
+    credential: { fields: [name] },
     scheme: (tokens) => createBodyTokenScheme({ tokens, read, name }),
   });
 }

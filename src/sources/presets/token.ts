@@ -39,6 +39,7 @@ export function token(options: TokenSourceOptions): SourceDefinition {
           })
         : createBasicScheme({ credentials: secrets.map((password) => ({ user, password })) }),
     ),
+    credential: { headers: [header ?? "Authorization"] },
     contract: contractOf(options, OWN),
   });
 }

@@ -29,5 +29,6 @@ export const twilioEvents = secretPreset({
   signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
   contract: CONTRACT,
   signsPath: true,
+  credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

@@ -76,6 +76,7 @@ export const twilio = secretPreset({
   sample,
   headers: signTwilio,
   signsPath: true,
+  credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });
 

@@ -82,6 +82,7 @@ export function wechatPay(options: WeChatPayOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
+    credential: { headers: [SCHEME.signature.header] },
     scheme: ({ clock }) =>
       createWeChatScheme(SCHEME, {
         ...{ keys, clock },

@@ -49,7 +49,7 @@ export function wix(options: WixOptions): SourceDefinition {
     facts: FACTS,
     settings: options,
     secrets: [],
-    credential: "its body",
+    credential: {},
     scheme: ({ clock }) =>
       createJwtScheme({
         algorithm: "RS256",

@@ -20,6 +20,8 @@ export type VerifyCallback = (
 export interface CustomSchemeOptions {
   readonly verify: VerifyCallback;
   readonly origin: () => string;
+  /** The only headers that it gets; all of them where left out. */
+  readonly headers?: readonly string[] | undefined;
   /** How long a promise of it may take. Default 3000. */
   readonly timeLimitMs?: number;
 }
@@ -30,13 +32,15 @@ const MAX_SECRETS = 1_000;
  * Verification by a function of the configuration. Whatever it throws is an error of its own and not of the caller:
  * the platform reads 500 and delivers again, where 401 could lose the callback for good.
  */
-export function createCustomScheme({ verify, origin, timeLimitMs = 3_000 }: CustomSchemeOptions): Scheme {
+export function createCustomScheme(options: CustomSchemeOptions): Scheme {
+  const { verify, origin, timeLimitMs = 3_000 } = options;
+  const names = options.headers?.map((name) => name.toLowerCase());
   return {
     challenge: 'Signature realm="callbacks"',
     isCostly: true,
     verify({ body, headers, target, params = {}, bodyReservation }) {
       try {
-        const verdict = verify(body, joined(headers), origin() + target, { params });
+        const verdict = verify(body, joined(headers, names), origin() + target, { params });
         if (!(verdict instanceof Promise)) return resultOf(verdict);
         // Observed in any case: a rejection that comes too late must not end the process.
         verdict.catch(() => undefined);
@@ -64,8 +68,11 @@ function failure(error: unknown): VerificationResult {
   return failed("internal", error);
 }
 
-function joined(headers: DistinctHeaders): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values?.join(", ")]));
+function joined(
+  headers: DistinctHeaders,
+  names: readonly string[] = Object.keys(headers),
+): Record<string, string | undefined> {
+  return Object.fromEntries(names.map((name) => [name, headers[name]?.join(", ")]));
 }
 
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {

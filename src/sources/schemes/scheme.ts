@@ -59,6 +59,25 @@ export interface MissingCredential extends Refused {
 /** Failed only where authenticity cannot be decided, such as without the platform's keys. */
 export type VerificationResult = Verified | Refused | Failed;
 
+/** The names at which a scheme reads what proves a callback: no log shows what stands there. */
+export interface CredentialPlaces {
+  readonly headers?: readonly string[];
+  /** Fields of the body, at any depth, and parameters of the query. */
+  readonly fields?: readonly string[];
+  /** A function of the configuration reads them and names none: each header and parameter may be one. */
+  readonly areUnknown?: true;
+}
+
+/** @param places such as `header.X-Acme-Token`, `query.token` and `body.proof` */
+export function namesAt(places: readonly string[]): Required<Pick<CredentialPlaces, "headers" | "fields">> {
+  const inBody = /^(?:body|item|parent)\b.*[.\]]/;
+  const names = (isHeader: boolean) =>
+    places
+      .filter((place) => place.startsWith("header.") === isHeader)
+      .map((place) => place.replace(inBody, "").replace(/^(?:header|query)\./, ""));
+  return { headers: names(true), fields: names(false) };
+}
+
 /** One way to authenticate a source's callbacks (SPEC 5). */
 export interface Scheme {
   /** RFC 9110 §11.6.1: what a 401 says would be accepted. */

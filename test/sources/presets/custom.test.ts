@@ -88,6 +88,28 @@ describe("a source with a verify function of its own", () => {
     });
   });
 
+  it("the verify function gets the headers that `reads` names, and no other", async () => {
+    const seen: unknown[] = [];
+    const verify: VerifyCallback = (_body, headers) => seen.push({ ...headers }) > 0;
+    const named = custom({
+      verify,
+      id: "body.id",
+      type: "body.type",
+      reads: ["header.X-Acme", "body.proof"],
+    });
+    const headers = { "x-acme": ["a"], "x-other": ["b"] };
+    await opened(named).scheme.verify({ ...sent(BODY), headers });
+    expect(seen).toEqual([{ "x-acme": "a" }]);
+    expect(named.credentialPlaces).toMatchObject({ headers: ["X-Acme"], fields: ["proof"] });
+  });
+
+  it.each(["", undefined, [""], []])("the secret %j of a variable that is not set is refused", (secret) => {
+    const options = { verify: () => true, id: "body.id", type: "body.type" };
+    expect(() => custom({ ...options, secret } as Parameters<typeof custom>[0])).toThrow(
+      /^custom: `secret`.*: got (?:none|an empty text), expected what the platform shows/,
+    );
+  });
+
   it("the secret is kept from logs", () => {
     const options = { verify: () => true, id: "body.id", type: "body.type" };
     expect(custom({ ...options, secret: ["a", undefined] }).secrets).toEqual(["a"]);
@@ -96,6 +118,9 @@ describe("a source with a verify function of its own", () => {
   it("an option that is no function, unknown or missing is named", () => {
     const wrong = (options: object) => () => custom(options as Parameters<typeof custom>[0]);
     const right = { verify: () => true, id: "body.id", type: "body.type" };
+    expect(wrong({ ...right, reads: ["X-Acme"] })).toThrow(
+      /^custom: `reads`: got "X-Acme", expected places such as/,
+    );
     expect(wrong({ ...right, verify: "sha256" })).toThrow(
       /custom: `verify`: got string, expected a function/,
     );

@@ -33,7 +33,7 @@ describe("a callback of Dropbox Sign", () => {
       const body = { event: eventOf(), signature_request: { signature_request_id: "21bb" } };
       const [event] = await verifiedEvents(preset, sentAs(body, kind));
       expect(event?.json).toMatchObject({
-        event_id: `${hmac(`${TIME}signature_request_sent`)}.21bb`,
+        event_id: `${TIME}.signature_request_sent.21bb`,
         event_type: "signature_request_sent",
         timestamp: Number(TIME),
       });

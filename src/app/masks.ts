@@ -1,0 +1,37 @@
+import type { Config } from "../config/index.ts";
+import { createMask, type Mask } from "../observability/index.ts";
+import type { ConfiguredSource } from "./configured-sources.ts";
+
+interface MaskedSources {
+  readonly configured: readonly ConfiguredSource[];
+  /** Texts beside those of the configuration. */
+  readonly secretValues?: readonly string[];
+}
+
+/** Masks every name at which some source reads a credential, whichever source a callback came to. */
+export function maskOf(
+  config: Pick<Config, "mask" | "secretValues">,
+  { configured, secretValues = [] }: MaskedSources,
+  onlyHarmless = false,
+): Mask {
+  const places = configured.map(({ definition }) => definition.credentialPlaces);
+  return createMask({
+    headers: [...config.mask.headers, ...places.flatMap(({ headers = [] }) => headers)],
+    keys: [...config.mask.keys, ...places.flatMap(({ fields = [] }) => fields)],
+    secretValues: [...config.secretValues, ...secretValues],
+    onlyHarmless,
+  });
+}
+
+/** The mask of a source's requests, and of those that came to none: a function may read any of their headers. */
+export type MaskFor = (source: string | null | undefined) => Mask;
+
+export function masksOf(config: Config, sources: MaskedSources): { mask: Mask; maskFor: MaskFor } {
+  const mask = maskOf(config, sources);
+  const unknown = sources.configured.filter(({ definition }) => definition.credentialPlaces.areUnknown);
+  if (unknown.length === 0) return { mask, maskFor: () => mask };
+  const strict = maskOf(config, sources, true);
+  const names = new Set(unknown.map(({ name }) => name));
+  const maskFor: MaskFor = (source) => ((source ?? "") === "" || names.has(source ?? "") ? strict : mask);
+  return { mask, maskFor };
+}
