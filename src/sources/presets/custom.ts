@@ -1,7 +1,7 @@
 import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
-import { namesAt } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { namesAt } from "./credential-places.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertOptions, contractOf, type OwnContract } from "./own-source.ts";
 import { defineSource } from "./preset.ts";

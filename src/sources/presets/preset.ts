@@ -8,7 +8,7 @@ import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliati
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
-import { type CredentialPlaces, namesAt, type Scheme } from "../schemes/scheme.ts";
+import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
@@ -18,6 +18,7 @@ import type {
   SourceEnvironment,
   SourceSettings,
 } from "../source-definition.ts";
+import { credentialPhrase, withHandshakes } from "./credential-places.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
@@ -135,25 +136,6 @@ function named<T>(preset: string, make: () => T): T {
 
 function learns({ handshakes = [] }: ContractData): boolean {
   return handshakes.some(({ reply }) => reply.kind === "learn");
-}
-
-function credentialPhrase({ headers = [], fields = [], areUnknown }: CredentialPlaces): string {
-  if (areUnknown) return "a function of the configuration";
-  if (headers.length > 0) return `the header ${headers.join(" or ")}`;
-  return fields.length > 0 ? `\`${fields.join("` or `")}\` in its body` : "its body";
-}
-
-/** A verify token, and a secret that a handshake brings, prove as much as a signature. */
-function withHandshakes(
-  { headers = [], fields = [], ...others }: CredentialPlaces,
-  { handshakes = [] }: ContractData,
-): CredentialPlaces {
-  const places = handshakes.flatMap(({ verifyToken, reply }) => [
-    ...(verifyToken === undefined ? [] : [verifyToken.at]),
-    ...(reply.kind === "learn" ? [reply.at] : []),
-  ]);
-  const read = namesAt(places);
-  return { ...others, headers: [...headers, ...read.headers], fields: [...fields, ...read.fields] };
 }
 
 /** What an HMAC preset is made of; a part that depends on the options is a function of them. */

@@ -68,16 +68,6 @@ export interface CredentialPlaces {
   readonly areUnknown?: true;
 }
 
-/** @param places such as `header.X-Acme-Token`, `query.token` and `body.proof` */
-export function namesAt(places: readonly string[]): Required<Pick<CredentialPlaces, "headers" | "fields">> {
-  const inBody = /^(?:body|item|parent)\b.*[.\]]/;
-  const names = (isHeader: boolean) =>
-    places
-      .filter((place) => place.startsWith("header.") === isHeader)
-      .map((place) => place.replace(inBody, "").replace(/^(?:header|query)\./, ""));
-  return { headers: names(true), fields: names(false) };
-}
-
 /** One way to authenticate a source's callbacks (SPEC 5). */
 export interface Scheme {
   /** RFC 9110 §11.6.1: what a 401 says would be accepted. */
