@@ -1,7 +1,15 @@
 /** The library's public door: what handlers and configuration files import. */
 export { type RunningReceiver, type StartOptions, start } from "./app/index.ts";
 export { type Config, ConfigError, type ConfigFile, defineConfig, loadConfig } from "./config/index.ts";
-export type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "./domain/index.ts";
+export {
+  type CallbackEvent,
+  type HandlerResponse,
+  type JsonObject,
+  type JsonValue,
+  type Log,
+  respond,
+  type Version,
+} from "./domain/index.ts";
 export {
   type AccessToken,
   defineHandler,

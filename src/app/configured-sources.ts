@@ -55,7 +55,7 @@ function presetProblem(name: string, reason: string): string {
   return `${secretVariables(name)[Number(number) - 1]}: ${fault}`;
 }
 
-/** The address to register at the platform of a source. @param baseUrl with the base path, without a slash at the end */
+/** Where the callbacks of a source arrive; to register, unless its `url` is. @param baseUrl with the base path, without a slash at the end */
 export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: string): string {
   return `${baseUrl}${definition.settings.path ?? `/api/${name}/callback`}`;
 }

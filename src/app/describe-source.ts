@@ -89,7 +89,9 @@ export function addressesOf(
   { redirect }: Pick<Config, "redirect">,
   baseUrl: string,
 ): RegisteredAddress[] {
-  const sources = [{ source: name, path: definition.settings.path }];
+  const { path, url } = definition.settings;
+  if (url !== undefined) return [{ url, version: "by_header" }];
+  const sources = [{ source: name, path }];
   const { callbacks } = endpointPaths("", redirect.scopePath, { sources });
   const own = callbacks.filter(({ source }) => source === name);
   return own.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));

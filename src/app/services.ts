@@ -135,7 +135,7 @@ function diagnosesOf(
 ): ReadonlyMap<string, DiagnoseSource> {
   const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
-    const { hmac, facts, secrets: configured, preset } = definition;
+    const { hmac, facts, secrets: configured, preset, settings } = definition;
     const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
     const secretName = (index: number) => sourceSecretPhrase(source, index, config);
     const others = configuredSources
@@ -143,7 +143,7 @@ function diagnosesOf(
       .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
     const isOwn = facts.proof === "own";
     const given = { name, title: isOwn ? name : facts.title, isOwn, hmac, secrets, secretName };
-    return [name, createSourceDiagnosis({ ...given, named, others, origin })];
+    return [name, createSourceDiagnosis({ ...given, named, others, origin, url: settings.url })];
   });
   return new Map(diagnoses);
 }

@@ -117,7 +117,10 @@ async function printStartup(
     : `callbacks of ${sources.map(({ name }) => name).join(", ")}`;
   const lines = [
     `Oncehook receives ${receives} (listening on ${publicOrigin})`,
-    ...sources.map((source) => `Source ${source.name} at ${sourceUrl(source, config.baseUrl)}`),
+    ...sources.map((source) => {
+      const url = source.definition.settings.url ?? sourceUrl(source, config.baseUrl);
+      return `Source ${source.name} at ${url}`;
+    }),
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)

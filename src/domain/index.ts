@@ -8,6 +8,7 @@ export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./event-type.ts";
 export * from "./faults.ts";
+export * from "./handler-response.ts";
 export * from "./linked-list.ts";
 export * from "./log.ts";
 export * from "./outcome.ts";

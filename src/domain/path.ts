@@ -3,16 +3,16 @@ import { isJsonObject, type JsonValue } from "./event.ts";
 /** A property's name, or an index of an array. */
 export type PathKey = string | number;
 
-const STEP = /\.([^.[\]{}\s]+)|\[(\d{1,6})\]/y;
+const STEP = /\.([^.[\]{}\s]+)|\[(\d{1,6})\]|\["([^"{}]+)"\]/y;
 
-/** `.a.b[0].c` as its keys; undefined for any other text. */
+/** `.a.b[0]["c d"]` as its keys; undefined for any other text. */
 export function parsePath(text: string): readonly PathKey[] | undefined {
   const keys: PathKey[] = [];
   STEP.lastIndex = 0;
   for (let at = 0; at < text.length; at = STEP.lastIndex) {
     const step = STEP.exec(text);
     if (step === null) return undefined;
-    keys.push(step[1] ?? Number(step[2]));
+    keys.push(step[1] ?? step[3] ?? Number(step[2]));
   }
   return keys;
 }

@@ -1,6 +1,6 @@
-import { type CallbackLogEntry, type Outcome, refused } from "../domain/index.ts";
+import { type CallbackLogEntry, type Outcome, PLATFORM, refused, responseIn } from "../domain/index.ts";
 import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
-import { isTenantUnknown } from "../sources/index.ts";
+import { fixedResponse, isTenantUnknown } from "../sources/index.ts";
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { createRequestLog, logEntryOf } from "./request-log.ts";
@@ -30,11 +30,12 @@ export function createResponder(deps: PublicDependencies) {
 
   function responseFor(
     request: RequestContext,
-    { outcome, response: ofHandshake }: CallbackResult,
+    result: CallbackResult,
     known: RespondOptions | undefined,
   ): CallbackResponse {
+    const { outcome } = result;
     const { scheme, contract } = known?.source ?? {};
-    const wanted = ofHandshake ?? contract?.respond?.(outcome);
+    const wanted = result.response ?? responseOfHandler(result, known) ?? contract?.respond?.(outcome);
     const response = responseTo(outcome, scheme?.challenge ?? challenge);
     if (wanted !== undefined) return { ...wanted, headers: { ...response.headers, ...wanted.headers } };
     return known?.render?.(request, outcome, response) ?? response;
@@ -80,6 +81,18 @@ export function createResponder(deps: PublicDependencies) {
       });
     },
   };
+}
+
+/** SPEC 2.5 has the responses to the specification's platform. A batch has one response for all its events. */
+function responseOfHandler(
+  { outcome, eventId, isCombined }: CallbackResult,
+  known: RespondOptions | undefined,
+) {
+  const { name = PLATFORM, contract } = known?.source ?? {};
+  if (name === PLATFORM || contract === undefined || !("result" in outcome) || outcome.result === null)
+    return;
+  const response = eventId !== undefined || isCombined ? responseIn(outcome.result) : undefined;
+  return response === undefined ? undefined : fixedResponse(response);
 }
 
 /** Without an event id a request was refused before it was known to be authentic, or names no event. */

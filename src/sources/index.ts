@@ -15,7 +15,7 @@ export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
 export type { TextPlace } from "./contract/locate.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
-export type { Responses } from "./contract/responses.ts";
+export { fixedResponse, type Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";

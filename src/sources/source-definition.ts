@@ -59,6 +59,11 @@ export interface SourceSettings {
    */
   readonly path?: string;
   /**
+   * The address that is registered at the platform, where a proxy maps its path to `path`: Twilio, Square and others sign
+   * it. Protocol, host and path, without a query; that of a request is taken as it arrives.
+   */
+  readonly url?: string;
+  /**
    * When a callback gets its response: when its handler has committed (`inline`), as soon as the event is durable
    * (`after`), or when either has happened by then (`{ within: "2s" }`). Default: within two thirds of the time that
    * the platform waits, where that is known; else `inline`.

@@ -10,6 +10,7 @@ import { INVARIANTS } from "../../src/store/inspection.ts";
 /** The compiler keeps it complete. */
 const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
   path: true,
+  url: true,
   answer: true,
   only: true,
   ignore: true,

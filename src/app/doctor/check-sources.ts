@@ -25,7 +25,7 @@ function describe(source: ConfiguredSource, config: Config): string {
   const { name, definition } = source;
   const mode = answerMode(definition);
   const answer = typeof mode === "string" ? mode : `within ${mode.withinMs} ms`;
-  const url = sourceUrl(source, config.baseUrl);
+  const url = definition.settings.url ?? sourceUrl(source, config.baseUrl);
   return `${name}: ${url}, preset ${definition.preset}, ${secretsText(source, config)}, answer ${answer}`;
 }
 

@@ -3,7 +3,7 @@ import { idFault } from "./event-id.ts";
 import type { Readable } from "./reading.ts";
 
 /**
- * A compiled place, which says where a value stands: `body.a.b[0].c`, `item.x` and `parent.x` in a batch,
+ * A compiled place, which says where a value stands: `body.a.b[0].c`, `body["a[b]"]`, `item.x` and `parent.x` in a batch,
  * `header.X-Name`, `query.x`, `sha256` (of what was signed, lowercase hex), `url` (as it is registered, without its
  * query).
  */

@@ -1,11 +1,11 @@
-import { FAULTS, type JsonObject, type Outcome, statusOf } from "../../domain/index.ts";
+import { FAULTS, type JsonObject, type JsonValue, type Outcome, statusOf } from "../../domain/index.ts";
 import type { PlatformResponse } from "./contract.ts";
 
 /** A response as data: an object is sent as JSON, a text as text/plain unless `type` says otherwise. Default: empty. */
 export interface FixedResponse {
   /** Default 200, and 204 needs no body. */
   readonly status?: number;
-  readonly body?: string | JsonObject;
+  readonly body?: string | JsonObject | JsonValue[];
   /** The media type, such as `text/xml; charset=utf-8`. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;

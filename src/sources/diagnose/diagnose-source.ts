@@ -9,6 +9,7 @@ import {
   type Refused,
   type Remedies,
 } from "../../domain/index.ts";
+import { asSentTo } from "../presets/registered-url.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { refusalsOf } from "../schemes/hmac-refusal.ts";
 import { type Content, createDigester } from "../schemes/keyed-digest.ts";
@@ -47,6 +48,8 @@ export interface DiagnosedSource {
   /** Those of other sources of the same platform, by the names of these sources. */
   readonly others: readonly NamedSecret[];
   readonly origin: () => string;
+  /** The registered address, where a proxy maps it to another path. */
+  readonly url?: string | undefined;
 }
 
 export type DiagnoseSource = (refusal: Refused, request: SignedRequest) => Diagnosis | undefined;
@@ -91,10 +94,12 @@ const CODES: Partial<Record<FaultCode, DiagnosisCode>> = {
 };
 
 /** Explains the refusals of one source in its platform's words: its headers, its secrets, and what it signs. */
-export function createSourceDiagnosis(source: DiagnosedSource): DiagnoseSource {
+export function createSourceDiagnosis({ url, ...given }: DiagnosedSource): DiagnoseSource {
+  const source = url === undefined ? given : { ...given, origin: () => new URL(url).origin };
   const { title, hmac } = source;
   const bySignature = hmac === undefined ? undefined : createSignatureDiagnosis(hmac, source);
-  return (refusal, request) => {
+  return (refusal, arrived) => {
+    const request = url === undefined ? arrived : asSentTo(url, arrived);
     const { code, detail, message } = refusal;
     const found = CODES[code];
     if (found === undefined) return undefined;

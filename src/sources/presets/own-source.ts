@@ -26,6 +26,7 @@ const COMMON = {
   encrypt: true,
   bytesScope: true,
   path: true,
+  url: true,
   answer: true,
   maxBodyBytes: true,
   rate: true,

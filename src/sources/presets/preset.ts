@@ -21,6 +21,7 @@ import type {
 import { credentialPhrase, withHandshakes } from "./credential-places.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
+import { atRegisteredUrl } from "./registered-url.ts";
 import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import {
   assertTenantsApart,
@@ -100,7 +101,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   named(preset, () => scheme(NOWHERE));
   const { hasSignedTime, isIdSigned } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
-  return {
+  return atRegisteredUrl({
     preset,
     facts,
     settings,
@@ -121,7 +122,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(signBody !== undefined && { signBody }),
     ...(reconcile !== undefined && { reconcile }),
     sample: createSample(contract, isIdSigned, parts.sample),
-  };
+  });
 }
 
 /** Schemes and contracts do not know their preset. @throws TypeError that names it */

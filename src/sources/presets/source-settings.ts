@@ -1,4 +1,4 @@
-import { closestOption, isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
+import { closestOption, hasParameters, isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
 const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
@@ -8,9 +8,17 @@ const BODY_BYTES = [1_024, 67_108_864] as const;
 
 /** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
 const SETTING_FAULTS: {
-  readonly [Name in keyof SourceSettings]-?: (given: unknown) => string | undefined;
+  readonly [Name in keyof SourceSettings]-?: (given: unknown, all: SourceSettings) => string | undefined;
 } = {
   path: (path) => (typeof path === "string" ? undefined : "expected a text"),
+  url(url, { path }) {
+    const { protocol = "", search, hash, username } = URL.parse(String(url)) ?? {};
+    if (!/^https?:$/.test(protocol) || search || hash || username)
+      return `got ${JSON.stringify(url)}, expected an address such as "https://example.com/hooks/twilio", without a query`;
+    return hasParameters(path)
+      ? "got it with a path that has parameters: each tenant has another address"
+      : undefined;
+  },
   unhandled: (unhandled) =>
     unhandled === "ignore" || unhandled === "refuse"
       ? undefined
@@ -82,7 +90,7 @@ export function settingsOf(preset: string, options: SourceSettings): SourceSetti
   const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
     const value = options[name as keyof SourceSettings];
     if (value === undefined) return [];
-    const fault = faultOf(value);
+    const fault = faultOf(value, options);
     if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
     return [[name, value] as const];
   });

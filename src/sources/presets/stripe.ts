@@ -1,4 +1,5 @@
-import type { JsonObject } from "../../domain/index.ts";
+import { type JsonObject, ownValue } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
 import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
 import { stripeEvents } from "../reconcile/stripe-events.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
@@ -66,7 +67,8 @@ const SAMPLES: Readonly<Record<string, JsonObject>> = {
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
  * Source: stripe-node `src/Webhooks.ts`; https://docs.stripe.com/webhooks/signature. The SDK accepts times in the
- * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each.
+ * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each. Test events of its dashboard share
+ * one id, which gets the signed time behind it.
  */
 export const stripe = hmacPreset<StripeOptions>({
   preset: "stripe",
@@ -89,7 +91,8 @@ export const stripe = hmacPreset<StripeOptions>({
     timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
   },
   contract: {
-    id: "body.id",
+    id: [testEventId, "body.id"],
+    isIdSigned: true,
     type: "body.type",
     eventTime: { at: "body.created", unit: "seconds" },
     hasSignedTime: true,
@@ -114,3 +117,14 @@ export const stripe = hmacPreset<StripeOptions>({
     },
   }),
 });
+
+const TEST_ID = /_0{14}$/;
+const TIME = /(?:^|,)t=(\d{1,15})(?:,|$)/;
+
+/** Each test event is one, although all have an id such as `evt_00000000000000`. */
+function testEventId(from: Readable): string | undefined {
+  const id = ownValue(from.body, "id");
+  if (typeof id !== "string" || !TEST_ID.test(id)) return undefined;
+  const [, time] = TIME.exec(String(from.header("stripe-signature"))) ?? [];
+  return time === undefined ? id : `${id}.${time}`;
+}

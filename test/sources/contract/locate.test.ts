@@ -26,6 +26,12 @@ describe("a location", () => {
     ["body.a.b[1].c", { a: { b: [0, { c: "deep" }] } }, "deep"],
     ["body[0].id", [{ id: "first" }], "first"],
     ["body.event-data.id", { "event-data": { id: "dashed" } }, "dashed"],
+    [
+      'body["data[id]"]',
+      { "data[id]": "a field whose name has brackets" },
+      "a field whose name has brackets",
+    ],
+    ['body.a["b.c"][0]', { a: { "b.c": ["x"] } }, "x"],
     ["body.update_id", { update_id: 9007199254740991 }, "9007199254740991"],
     ["sha256", {}, "00ff"],
     ["=constant.text", {}, "constant.text"],

@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { isRefused } from "../../../src/domain/index.ts";
-import { twilio, twilioEvents } from "../../../src/sources/presets/index.ts";
+import { isRefused, refused } from "../../../src/domain/index.ts";
+import { createSourceDiagnosis } from "../../../src/sources/index.ts";
+import { square, twilio, twilioEvents } from "../../../src/sources/presets/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
 
 const TOKEN = "12345678901234567890123456789012";
@@ -174,6 +175,50 @@ describe("a callback of Twilio", () => {
       headers: { "content-type": "text/xml; charset=utf-8" },
       body: '<?xml version="1.0" encoding="UTF-8"?><Response/>',
     });
+  });
+});
+
+describe("a source behind a proxy that maps the path", () => {
+  const url = "https://example.com/hooks/twilio";
+
+  it("a source behind a proxy verifies the registered address and signs samples for it, with the query that arrives", () => {
+    const mapped = twilio({ secret: TOKEN, url });
+    const text = `${url}?order=1CallSidCA1`;
+    const sent = posted({ text, body: "CallSid=CA1", target: "/api/twilio/callback?order=1" });
+    expect(mapped.createScheme(environment).verify(sent)).toHaveProperty("verified");
+    const arrived = "https://hooks.example.com/api/twilio/callback";
+    const other = posted({ text: `${arrived}CallSidCA1`, body: "CallSid=CA1" });
+    expect(mapped.createScheme(environment).verify(other)).toMatchObject({ code: "signature_mismatch" });
+    const at = { method: "POST", target: "/api/twilio/callback", origin: "", now: new Date() };
+    const body = Buffer.from("CallSid=CA1");
+    expect(mapped.sign?.({ ...at, headers: { "Content-Type": FORM }, body })).toEqual({
+      "X-Twilio-Signature": sign(`${url}CallSidCA1`),
+    });
+  });
+
+  it("a signature over the registered address is found by the diagnosis", () => {
+    const diagnose = createSourceDiagnosis({
+      ...{ name: "square", title: "Square", isOwn: false, hmac: square({ secret: TOKEN, url }).hmac, url },
+      ...{ secrets: () => ["another"], secretName: () => "SQUARE_SECRET", others: [] },
+      origin: () => "https://hooks.example.com",
+      named: [{ name: "test", secret: TOKEN }],
+    });
+    const signature = createHmac("sha256", TOKEN).update(`${url}{}`).digest("base64");
+    const request = requestOf({}, { headers: { "x-square-hmacsha256-signature": signature } });
+    expect(diagnose(refused("signature_mismatch"), request)).toMatchObject({ code: "other_environment" });
+  });
+
+  it.each([
+    ["/hooks/twilio", "`url`: got"],
+    ["https://example.com/hooks?x=1", "without a query"],
+    ["ftp://example.com/", "`url`: got"],
+  ])("the registered address %s is refused", (wrong, message) => {
+    expect(() => twilio({ secret: TOKEN, url: wrong })).toThrow(message);
+  });
+
+  it("a registered address beside a path with parameters is refused", () => {
+    const options = { secret: TOKEN, url, path: "/hooks/:shop" };
+    expect(() => twilio(options)).toThrow("each tenant has another address");
   });
 });
 
