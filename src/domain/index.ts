@@ -7,6 +7,7 @@ export * from "./endpoint-paths.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./event-type.ts";
+export * from "./fair-share.ts";
 export * from "./faults.ts";
 export * from "./handler-response.ts";
 export * from "./linked-list.ts";

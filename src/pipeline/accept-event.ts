@@ -7,29 +7,34 @@ import {
   refused,
 } from "../domain/index.ts";
 import type { EventContent } from "../sources/index.ts";
+import type { Lease } from "../store/index.ts";
 import { claimBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
 import type { Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
+import { orderKeyOf } from "./take-turn.ts";
 
 export interface AcceptedEvent extends Pick<Delivery, "key" | "version"> {
-  readonly content: Pick<EventContent, "body" | "bodySha256">;
+  readonly content: Pick<EventContent, "json" | "body" | "bodySha256">;
 }
 
 /**
  * Makes an event durable that no handler has run yet, so that its platform may have its response.
- * @param runAt when the retry loop may run it
+ * @param lease of the run in its callback that goes on meanwhile
  */
 export async function acceptEvent(
-  { key, content, version }: AcceptedEvent,
+  event: AcceptedEvent,
   eventType: string,
-  runAt: Date,
-  { store, encryptor, clock }: Pick<Receiver, "store" | "encryptor" | "clock">,
+  { store, encryptor, clock, registry }: Pick<Receiver, "store" | "encryptor" | "clock" | "registry">,
+  lease?: Lease,
 ): Promise<void> {
+  const { key, version, content } = event;
   const { body, bodySha256 } = content;
+  const now = clock.now();
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
-  const event = { ...key, eventType, version, encryptedBody, bodySha256, nextAttemptAt: runAt };
-  await store.failures.accept(event, clock.now());
+  const orderKey = orderKeyOf(event, eventType, { registry });
+  const accepted = { ...key, eventType, version, encryptedBody, bodySha256, orderKey };
+  await store.failures.accept({ ...accepted, nextAttemptAt: now, lease }, now);
 }
 
 /** Answer mode `after`: the event is durable, and the retry loop runs it at once. */
@@ -41,7 +46,7 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
     if (unwanted !== undefined) return unwanted;
     const outcomeOfCopy = await claimBytes(delivery, receiver);
     if (outcomeOfCopy !== undefined) return outcomeOfCopy;
-    await acceptEvent(delivery, eventType, receiver.clock.now(), receiver);
+    await acceptEvent(delivery, eventType, receiver);
   } catch (error) {
     return faultOutcome(error);
   }
@@ -67,10 +72,18 @@ export function withoutHandlerOf(eventType: string, version: string): Refused {
   return refused("event_type_unknown", { detail: `no handler for "${eventType}" in ${version}` });
 }
 
+/** A run in a callback whose platform has its response. */
+export interface AnsweredRun {
+  readonly eventType: string;
+  readonly startedAt: Date;
+  /** Of the lease that it holds on the accepted event. */
+  readonly leaseOwner: string;
+}
+
 /** Stores how a run ended after its platform got its response. A failure is stored already, like any other. */
 export async function settleAccepted(
   { key, content, version }: Delivery,
-  { eventType, startedAt }: { readonly eventType: string; readonly startedAt: Date },
+  { eventType, startedAt, leaseOwner }: AnsweredRun,
   outcome: AttemptOutcome,
   receiver: Receiver,
 ): Promise<void> {
@@ -80,12 +93,14 @@ export async function settleAccepted(
   try {
     await recordAttempt({ ...key, trigger: "accepted", startedAt, durationMs }, outcome, receiver);
     if (outcome.kind === "already_processed") await store.failures.remove(key);
+    if (outcome.kind === "failed") await store.failureLeases.release(key, leaseOwner);
     if (outcome.kind !== "refused") return;
     // The platform has its response, so the rejection is listed among the failures for an operator.
     const { body, bodySha256 } = content;
     const encryptedBody = encryptor.encrypt(body, failureContext(key));
     const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
     await store.failures.record({ ...failure, encryptedBody, bodySha256, nextAttemptAt: null }, now);
+    await store.failureLeases.release(key, leaseOwner);
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
     log.error(

@@ -1,4 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
 import { type AttemptOutcome, type Failed, isRefused, type Outcome } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
@@ -25,8 +26,8 @@ export class DeliveryRun implements PendingLookup {
   /** Whether the signed bytes are claimed for this event. */
   #ownsBytes: boolean;
   #answerTimer: NodeJS.Timeout | undefined;
-  /** The event is durable and the platform has its response, while the run goes on. */
-  #isAnswered = false;
+  /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */
+  #leaseOwner: string | undefined;
   #outcome: Outcome | undefined;
 
   constructor(delivery: Delivery, receiver: Receiver) {
@@ -132,7 +133,7 @@ export class DeliveryRun implements PendingLookup {
       mode: "commit",
       context: this.#context,
       buildLogEntry: (outcome) =>
-        this.#isAnswered ? undefined : buildLogEntry({ outcome, ...key, eventType, isJson }),
+        this.#leaseOwner === undefined ? buildLogEntry({ outcome, ...key, eventType, isJson }) : undefined,
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
@@ -159,20 +160,21 @@ export class DeliveryRun implements PendingLookup {
     const eventType = content.typeOf();
     // An event that is refused or ignored gets that response from its own dispatch.
     if (isRefused(eventType) || !this.#isWanted(eventType)) return;
-    // By then, this run has ended or its process has died.
-    const runAt = new Date(clock.now().getTime() + settings.retry.leaseMs);
+    // The run that goes on holds it; once the lease has expired, its process has ended.
+    const now = clock.now();
+    const lease = { owner: randomUUID(), now, until: new Date(now.getTime() + settings.retry.leaseMs) };
     try {
-      await acceptEvent(this.#delivery, eventType, runAt, this.#receiver);
+      await acceptEvent(this.#delivery, eventType, this.#receiver, lease);
       if (this.#outcome?.kind === "refused") await store.failures.remove(this.key);
+      if (this.#outcome !== undefined) return await store.failureLeases.release(this.key, lease.owner);
     } catch (err) {
       return log.warn(
         { err, event_id: this.key.eventId },
         "an event could not be accepted before it was run",
       );
     }
-    if (this.#outcome !== undefined) return;
     this.#eventType = eventType;
-    this.#isAnswered = true;
+    this.#leaseOwner = lease.owner;
     this.#respond({ kind: "accepted" });
   }
 
@@ -191,8 +193,9 @@ export class DeliveryRun implements PendingLookup {
     if (this.#hasLock) this.#receiver.eventLock.release(this.key);
     this.#receiver.concurrency.leave();
     this.#span?.end(outcome);
-    if (!this.#isAnswered) return this.#respond(outcome, logEntry);
-    const run = { eventType: this.#eventType as string, startedAt: this.#startedAt };
+    const leaseOwner = this.#leaseOwner;
+    if (leaseOwner === undefined) return this.#respond(outcome, logEntry);
+    const run = { eventType: this.#eventType as string, startedAt: this.#startedAt, leaseOwner };
     void settleAccepted(this.#delivery, run, outcome as AttemptOutcome, this.#receiver);
   }
 

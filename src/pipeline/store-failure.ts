@@ -2,6 +2,7 @@ import { type AttemptOutcome, type EventKey, type Failed, keyText, nextAttemptAt
 import { EncryptionKeyMissing } from "../encryption/index.ts";
 import { type NewAttempt, StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
+import { orderKeyOf } from "./take-turn.ts";
 
 /**
  * Whether the handler started. It did not where the database was not reached, or another delivery or event is at work: such an
@@ -47,6 +48,7 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
         error: receiver.describe(outcome.cause),
         encryptedBody: receiver.encryptor.encrypt(body, failureContext(key)),
         bodySha256,
+        orderKey: orderKeyOf(input, eventType, receiver),
         nextAttemptAt: next ?? null,
       },
       now,

@@ -46,6 +46,16 @@ export async function takeTurn(
 
 const ORDER_BUSY = "earlier events with the same `orderBy` were at work until the deadline";
 
+/** The key of an event's `orderBy`, under which it waits where it is stored; empty for an event without one. */
+export function orderKeyOf(
+  { key, version, content }: Pick<AttemptInput, "key" | "version" | "content">,
+  eventType: string,
+  { registry }: Pick<Receiver, "registry">,
+): string {
+  const handler = registry.find(key.source, version, eventType);
+  return (handler && orderOf({ key, content }, handler)?.orderKey) ?? "";
+}
+
 /** Undefined where the event has no key. Each handler has its own keys: one id may mean different things to two handlers. */
 function orderOf(
   { key, content: { json } }: Pick<AttemptInput, "key" | "content">,

@@ -145,8 +145,8 @@ async function reconcileEvent(
   if (!isIdSigned && (await deps.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
     return ended("already_received");
   const bodySha256 = isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
-  const event = { version, content: { body: content.body, bodySha256 } };
-  for (const one of missing) await acceptEvent({ ...event, key: one }, type, now, deps);
+  const event = { version, content: { json: content.json, body: content.body, bodySha256 } };
+  for (const one of missing) await acceptEvent({ ...event, key: one }, type, deps);
   return ended("accepted", { callback });
 }
 

@@ -6,7 +6,19 @@ import {
   type FaultCode,
   type RetryPolicy,
 } from "../domain/index.ts";
-import { Area, assign, equal, idIn, idsOf, type Query, run, storableText, type Values } from "./database.ts";
+import {
+  Area,
+  assign,
+  equal,
+  idIn,
+  idsOf,
+  type Query,
+  run,
+  select,
+  storableText,
+  type Values,
+} from "./database.ts";
+import { type DueRows, type DueState, dueSources, firstOfKeys, suspectDue } from "./due-failures.ts";
 import {
   type AttemptTrigger,
   byDueTime,
@@ -75,34 +87,25 @@ const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('accepted',
  * a process has ended, or a clock was set back.
  */
 export class FailureLeases extends Area {
-  /**
-   * Leases the due failures, oldest first, each to one owner only, without suspects. The lease counts the attempt and the retry,
-   * so that an attempt during which the process ends counts too.
-   */
-  leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]> {
-    return this.leaseRetries(
-      { ...lease, isAlone: false },
-      sql`state = 'waiting' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL AND crashes = 0
-        ORDER BY next_attempt_at LIMIT ${limit}`,
-    );
+  /** The sources, with their tenants, that have due rows: `limit` of them, in their order after `after`. */
+  async dueSources(state: DueState, after: string, now: Date, limit: number): Promise<readonly string[]> {
+    const rows = await select<{ source: string }>(this.database, dueSources(state, after, now, limit));
+    return rows.map(({ source }) => source);
   }
 
-  /** Leases accepted events whose first attempt is due, in order of arrival. The attempt is no retry. */
-  leaseAccepted(lease: Lease, limit: number): Promise<StoredFailure[]> {
-    const due = sql`state = 'accepted' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL
-      ORDER BY next_attempt_at, id LIMIT ${limit}`;
-    return this.lease(
-      lease,
-      sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
-      UPDATE oncehook_failures SET ${leaseOf(lease, "accepted")}, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`,
-    );
+  /**
+   * Leases due rows of one source and tenant, oldest first, each to one owner only, without suspects. The lease counts the
+   * attempt, and the retry if it is one, so that an attempt during which the process ends counts too.
+   */
+  leaseDue(lease: Lease, { state, source, limit }: DueRows): Promise<StoredFailure[]> {
+    const due = sql`${firstOfKeys(state, source, lease.now)} ORDER BY next_attempt_at, id LIMIT ${limit}`;
+    return this.leaseNext(lease, state === "waiting" ? "retry" : "accepted", due);
   }
 
   /** Leases the due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
   async leaseSuspect(lease: Lease): Promise<StoredFailure | undefined> {
     const due = sql`${suspectDue(lease.now)} ORDER BY crashes, next_attempt_at LIMIT 1`;
-    const [failure] = await this.leaseRetries({ ...lease, isAlone: true }, due);
+    const [failure] = await this.leaseNext({ ...lease, isAlone: true }, "retry", due);
     return failure;
   }
 
@@ -110,11 +113,16 @@ export class FailureLeases extends Area {
     return (await this.read`SELECT id FROM oncehook_failures WHERE ${suspectDue(now)} LIMIT 1`).length > 0;
   }
 
-  private leaseRetries(lease: FailureLease, due: RawBuilder<unknown>): Promise<StoredFailure[]> {
+  private leaseNext(
+    lease: FailureLease,
+    kind: "accepted" | "retry",
+    due: RawBuilder<unknown>,
+  ): Promise<StoredFailure[]> {
+    const counted = sql`attempts = attempts + 1, retries_done = retries_done + ${sql.lit(kind === "retry" ? 1 : 0)}`;
     return this.lease(
       lease,
       sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
-      UPDATE oncehook_failures SET ${leaseOf(lease, "retry")}, attempts = attempts + 1, retries_done = retries_done + 1
+      UPDATE oncehook_failures SET ${leaseOf(lease, kind)}, ${counted}
       WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`,
     );
   }
@@ -265,11 +273,6 @@ export class FailureLeases extends Area {
 /** In the transaction that settles the failure. */
 async function countFailedReplay(query: Query, bulkReplayId: number): Promise<void> {
   await run(query, sql`UPDATE oncehook_bulk_replays SET failed = failed + 1 WHERE id = ${bulkReplayId}`);
-}
-
-/** `crashes > 0` is the condition of the index, word for word. */
-function suspectDue(now: Date): RawBuilder<unknown> {
-  return sql`crashes > 0 AND next_attempt_at <= ${now} AND state = 'waiting' AND lease_owner IS NULL`;
 }
 
 function leaseOf(

@@ -12,6 +12,7 @@ import {
   run,
   storableText,
 } from "./database.ts";
+import type { Lease } from "./lease.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -50,14 +51,18 @@ export interface NewFailure
     Pick<StoredFailure, "eventType" | "version" | "code" | "error" | "encryptedBody" | "bodySha256"> {
   /** Null when no retry is allowed: the failure is `exhausted` from the start. */
   readonly nextAttemptAt: Date | null;
+  /** Of its `orderBy`; empty where left out. */
+  readonly orderKey?: string;
 }
 
 /** An event whose platform gets its response before the event was run. */
 export interface NewAcceptedEvent
   extends EventKey,
     Pick<StoredFailure, "eventType" | "version" | "encryptedBody" | "bodySha256"> {
-  /** When the retry loop may run it: at once, or when its run in the callback must have ended. */
   readonly nextAttemptAt: Date;
+  readonly orderKey?: string;
+  /** Of the run in its callback that goes on; until it ends or has expired, no other one begins. */
+  readonly lease?: Lease | undefined;
 }
 
 export interface FailureFilter {
@@ -90,28 +95,25 @@ export class Failures extends Area {
    * `last_failed_at` is when it was accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
-    const { source, eventId, eventType, version, encryptedBody, bodySha256, nextAttemptAt } = event;
-    await this
-      .write`INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
-        code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
-      VALUES (${source}, ${eventId}, ${eventType}, ${version}, 'accepted', 0, 0,
-        'accepted', '', ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
+    const { lease, ...columns } = event;
+    const unrun = { state: "accepted", attempts: 0, retriesDone: 0, code: "accepted", error: "" };
+    const leased = { leaseOwner: lease?.owner ?? null, leasedUntil: lease?.until ?? null };
+    const row = { ...columns, ...unrun, ...leased, firstFailedAt: now, lastFailedAt: now };
+    await this.write`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0,
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
-      last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at
+      last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at,
+      lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
       WHERE oncehook_failures.state = 'exhausted' AND oncehook_failures.lease_owner IS NULL`;
     await removeIfRecorded(this.database, event);
   }
 
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   async record(failure: NewFailure, now: Date): Promise<void> {
-    const { source, eventId, eventType, version, code, encryptedBody, bodySha256, nextAttemptAt } = failure;
-    const state = nextAttemptAt === null ? "exhausted" : "waiting";
-    await this
-      .write`INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
-        code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
-      VALUES (${source}, ${eventId}, ${eventType}, ${version}, ${state}, 1, 0,
-        ${code}, ${storableText(failure.error)}, ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
+    const state = failure.nextAttemptAt === null ? "exhausted" : "waiting";
+    const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt: now, lastFailedAt: now };
+    const row = { ...failure, ...counts, error: storableText(failure.error) };
+    await this.write`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1,

@@ -9,6 +9,7 @@ export type * from "./callback-log.ts";
 export type * from "./captures.ts";
 export type * from "./copy.ts";
 export { FingerprintSum, NOT_COPIED, toPostgresText } from "./copy.ts";
+export type { DueState } from "./due-failures.ts";
 export type * from "./encrypted-values.ts";
 export type * from "./failure-leases.ts";
 export type * from "./failures.ts";

@@ -18,7 +18,9 @@ const recover = ({ failureLeases }: Store, seconds: number) =>
 const leaseAccepted = async ({ failureLeases }: Store, owner: string, seconds: number) =>
   (await leasedIds(failureLeases, owner, seconds)).sort();
 const leasedIds = async (leases: Store["failureLeases"], owner: string, seconds: number) =>
-  (await leases.leaseAccepted(lease(owner, seconds), 9)).map(({ eventId }) => eventId);
+  (await leases.leaseDue(lease(owner, seconds), { state: "accepted", source: "shop", limit: 9 })).map(
+    ({ eventId }) => eventId,
+  );
 
 async function accept({ failures }: Store, eventId: string, runAt: number, now = T0): Promise<void> {
   await failures.accept({ ...newFailure(key(eventId), null), nextAttemptAt: at(runAt) }, now);
@@ -77,6 +79,60 @@ describe.each(DIALECTS)("an accepted event on %s whose process ended during its 
       expect(await store.failureLeases.leaseSuspect(lease("b", 500))).toMatchObject({
         eventId: "e1",
         retriesDone: 1,
+      });
+    }));
+});
+
+const ofKey = (eventId: string, orderKey: string, source = "shop") => ({
+  ...newFailure({ source, eventId }, null),
+  nextAttemptAt: T0,
+  orderKey,
+});
+
+describe.each(DIALECTS)("the waiting events of several sources on %s", (dialect) => {
+  it("each source with due events is found once, in order, however many it has", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
+      for (const source of ["shop/b", "shop/a", "billing"])
+        for (const id of ["e1", "e2", "e3"])
+          await failures.accept(
+            { ...ofKey(id, "", source), nextAttemptAt: at(source === "billing" ? 60 : 0) },
+            T0,
+          );
+      const due = (after: string, seconds: number, limit = 9) =>
+        failureLeases.dueSources("accepted", after, at(seconds), limit);
+      expect(await due("", 0)).toEqual(["shop/a", "shop/b"]);
+      expect(await due("", 60)).toEqual(["billing", "shop/a", "shop/b"]);
+      expect(await due("", 60, 2)).toEqual(["billing", "shop/a"]);
+      expect(await due("shop/a", 60)).toEqual(["shop/b"]);
+      expect(await failureLeases.dueSources("waiting", "", at(60), 9)).toEqual([]);
+      await failureLeases.leaseDue(lease("a", 0), { state: "accepted", source: "shop/a", limit: 3 });
+      expect(await due("", 0)).toEqual(["shop/b"]);
+    }));
+
+  it("of the events with one `orderBy` the first alone is leased, and the next one once it has ended", () =>
+    withStore(dialect, async (store) => {
+      const { failures, failureLeases } = store;
+      for (const id of ["e1", "e2", "e3"]) await failures.accept(ofKey(id, "order o1"), T0);
+      await failures.accept(ofKey("other", "order o2"), T0);
+      await failures.accept(ofKey("elsewhere", "order o1", "shop/b"), T0);
+      await accept(store, "free", 0);
+      expect(await leasedIds(failureLeases, "a", 0)).toEqual(["e1", "other", "free"]);
+      expect(await leasedIds(failureLeases, "b", 0)).toEqual([]);
+      await failures.remove(key("e1"));
+      expect(await leasedIds(failureLeases, "c", 0)).toEqual(["e2"]);
+    }));
+
+  it("an event that its callback runs on is leased by no poller, and is due at once where that process has ended", () =>
+    withStore(dialect, async (store) => {
+      await store.failures.accept({ ...ofKey("e1", ""), lease: lease("callback", 0) }, T0);
+      expect(await leaseAccepted(store, "a", 1)).toEqual([]);
+      await store.leases.expireAll(at(2));
+      expect(await recover(store, 2)).toEqual([]);
+      expect(await leaseAccepted(store, "a", 2)).toEqual(["e1"]);
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        state: "accepted",
+        crashes: 0,
+        attempts: 1,
       });
     }));
 });

@@ -3,7 +3,7 @@ import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
-import { newFailure } from "../support/failure.ts";
+import { newFailure, retriesOf } from "../support/failure.ts";
 import { withLock } from "../support/held-lock.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -27,7 +27,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("a failure counts its attempt when it is leased, and uncounts it when the lease is released", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      const [leased] = await store.failureLeases.leaseDue(lease("a", 60), 1);
+      const [leased] = await store.failureLeases.leaseDue(lease("a", 60), retriesOf(1));
       expect(leased).toMatchObject({ attempts: 2, retriesDone: 1 });
       await store.failureLeases.release(key("e1"), "a", at(61));
       expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 1, retriesDone: 0 });
@@ -49,7 +49,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(130) });
-      expect(await store.failureLeases.leaseDue(lease("ended", 60), 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(lease("ended", 60), retriesOf(10))).toHaveLength(1);
       expect(await recover(store, 89)).toEqual([]);
       expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 90))).toBe("leased");
       expect(await recover(store, 90)).toMatchObject([{ eventId: "e1", kind: "retry", isAlone: false }]);
@@ -64,9 +64,9 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
       expect(await store.failureLeases.isSuspectDue(at(119))).toBe(false);
       expect(await store.failureLeases.leaseSuspect(lease("b", 119))).toBeUndefined();
-      expect((await store.failureLeases.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual(
-        ["e2"],
-      );
+      expect(
+        (await store.failureLeases.leaseDue(lease("b", 130), retriesOf(10))).map(({ eventId }) => eventId),
+      ).toEqual(["e2"]);
       expect(await store.failureLeases.isSuspectDue(at(130))).toBe(true);
       expect(await store.failureLeases.leaseSuspect(lease("b", 130))).toMatchObject({
         eventId: "e1",
@@ -81,13 +81,13 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
         retriesDone: 2,
         attempts: 3,
       });
-      expect(await store.failureLeases.leaseDue(lease("b", 191), 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(lease("b", 191), retriesOf(10))).toHaveLength(1);
     }));
 
   it("a failure is exhausted after the allowed retries, with process_ended as its cause", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failureLeases.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), retriesOf(1));
       await recover(store, 90);
       for (const seconds of [120, 180]) {
         expect(await store.failureLeases.leaseSuspect(lease("ended", seconds))).toBeDefined();
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("a failure is never exhausted by an attempt that ran beside others", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failureLeases.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), retriesOf(1));
       await recover(store, 90, { max: 1, delaySeconds: 60 });
       expect(await store.failures.get(key("e1"))).toMatchObject({
         state: "waiting",
@@ -153,7 +153,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("the lease of a failure ends at once where its process is known to have ended", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failureLeases.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), retriesOf(1));
       await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(60));
       await store.bulkReplays.lease(lease("ended", 60));
       await store.leases.expireAll(at(61));
@@ -166,7 +166,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
   it("a lease of a failure is shortened to one lease from now, and settled as expired", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(3_600) });
-      await store.failureLeases.leaseDue(lease("ended", 3_600), 1);
+      await store.failureLeases.leaseDue(lease("ended", 3_600), retriesOf(1));
       expect(await recover(store, 0)).toEqual([]);
       expect((await store.failures.get(key("e1")))?.leasedUntil).toBe(at(LEASE_SECONDS).toISOString());
       expect(await recover(store, LEASE_SECONDS)).toMatchObject([{ eventId: "e1" }]);
@@ -179,7 +179,9 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       await fail(store, "e2", { nextAttemptAt: at(60) });
       await recover(store, 0);
       expect(
-        (await store.failureLeases.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort(),
+        (await store.failureLeases.leaseDue(lease("a", 60), retriesOf(9)))
+          .map(({ eventId }) => eventId)
+          .sort(),
       ).toEqual(["e1", "e2"]);
     }));
 });
@@ -283,7 +285,7 @@ describe("a row on postgres that another session holds", () => {
         await execute(target, "UPDATE oncehook_failures SET crashes = 1 WHERE event_id IN ('e2', 'suspect')");
         const held = "SELECT 1 FROM oncehook_failures WHERE event_id IN ('held', 'suspect') FOR UPDATE";
         await withLock(target, held, async () => {
-          const due = await store.failureLeases.leaseDue(lease("a", 60), 9);
+          const due = await store.failureLeases.leaseDue(lease("a", 60), retriesOf(9));
           expect(due.map(({ eventId }) => eventId)).toEqual(["e1"]);
           expect(await store.failureLeases.leaseSuspect(lease("a", 60))).toMatchObject({ eventId: "e2" });
         });

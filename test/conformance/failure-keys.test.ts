@@ -3,7 +3,7 @@ import type { FailureFilter, Lease, NewFailure, Store } from "../../src/store/in
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
-import { newFailure } from "../support/failure.ts";
+import { newFailure, retriesOf } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -72,7 +72,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     withStore(dialect, async ({ failures, failureLeases }) => {
       await fail({ failures }, { error: "a NUL \u0000" });
       expect(await failures.get(of("platform"))).toMatchObject({ error: "a NUL \uFFFD" });
-      await failureLeases.leaseDue(lease("a", 60), 1);
+      await failureLeases.leaseDue(lease("a", 60), retriesOf(1));
       const again = { ...AGAIN, error: "another \u0000", nextAttemptAt: at(121) };
       await failureLeases.reschedule(of("platform"), "a", again);
       expect(await failures.get(of("platform"))).toMatchObject({
@@ -92,7 +92,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ] as const)
         await fail({ failures }, { eventId, nextAttemptAt });
       expect(await failures.nextAttemptAt()).toBe(at(60).toISOString());
-      const due = await failureLeases.leaseDue(lease("a", 100), 9);
+      const due = await failureLeases.leaseDue(lease("a", 100), retriesOf(9));
       expect(due.map(({ eventId }) => eventId)).toEqual(["first", "second"]);
     }));
 

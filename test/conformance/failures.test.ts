@@ -3,6 +3,7 @@ import type { FailureFilter, Lease, NewFailure, Page } from "../../src/store/ind
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { retriesOf } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -62,7 +63,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
   it("a failure is removed instead of postponed when another delivery has completed its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
-      await store.failureLeases.leaseDue(lease("a", at(60)), 1);
+      await store.failureLeases.leaseDue(lease("a", at(60)), retriesOf(1));
       // The completion did not see the failure, as where both were committed at the same moment.
       await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
       await execute(target, "UPDATE oncehook_records SET event_id = 'e1'");
@@ -89,11 +90,13 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
       await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
       await failures.record(newFailure("first", { nextAttemptAt: at(60) }), T0);
-      expect(await failureLeases.leaseDue(lease("a", at(59)), 10)).toEqual([]);
-      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
-      expect((await failureLeases.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual([
-        "second",
+      expect(await failureLeases.leaseDue(lease("a", at(59)), retriesOf(10))).toEqual([]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), retriesOf(1))).map((f) => f.eventId)).toEqual([
+        "first",
       ]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), retriesOf(10))).map((f) => f.eventId)).toEqual(
+        ["second"],
+      );
     }));
 
   it("one of many owners that ask at once leases each due failure", () =>
@@ -101,18 +104,18 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
       const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
       const leased = await Promise.all(
-        owners.map((owner) => failureLeases.leaseDue(lease(owner, at(100)), 10)),
+        owners.map((owner) => failureLeases.leaseDue(lease(owner, at(100)), retriesOf(10))),
       );
       const ids = leased.flat().map(({ eventId }) => eventId);
       expect(new Set(ids).size).toBe(ids.length);
-      const rest = await failureLeases.leaseDue(lease("late", at(100)), 100);
+      const rest = await failureLeases.leaseDue(lease("late", at(100)), retriesOf(100));
       expect(ids.length + rest.length).toBe(20);
     }));
 
   it("only the owner reschedules a failure, which is exhausted after the last retry", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
-      await failureLeases.leaseDue(lease("a", at(60)), 1);
+      await failureLeases.leaseDue(lease("a", at(60)), retriesOf(1));
       const again = {
         kind: "retry",
         code: "handler_failed",
@@ -132,14 +135,14 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         attempts: 2,
         leasedUntil: null,
       });
-      await failureLeases.leaseDue(lease("a", at(121)), 1);
+      await failureLeases.leaseDue(lease("a", at(121)), retriesOf(1));
       await failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "exhausted",
         retriesDone: 2,
         nextAttemptAt: null,
       });
-      expect(await failureLeases.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
+      expect(await failureLeases.leaseDue(lease("a", at(9_999)), retriesOf(10))).toEqual([]);
     }));
 
   it("a replay counts against no retry, and does not change the schedule", () =>
@@ -171,11 +174,13 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("blocked"), T0);
       await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
-      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual([
+      expect((await failureLeases.leaseDue(lease("a", at(70)), retriesOf(1))).map((f) => f.eventId)).toEqual([
         "blocked",
       ]);
       await failureLeases.release(key("blocked"), "a", at(130));
-      expect((await failureLeases.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
+      expect((await failureLeases.leaseDue(lease("a", at(71)), retriesOf(1))).map((f) => f.eventId)).toEqual([
+        "other",
+      ]);
       expect(await failures.get(key("blocked"))).toMatchObject({
         retriesDone: 0,
         attempts: 1,

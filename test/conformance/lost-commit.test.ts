@@ -7,7 +7,7 @@ import { createPool, withClient } from "../../src/store/postgres/pool.ts";
 import { openTarget, type Target, withDatabase, withMigrated } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
-import { newFailure } from "../support/failure.ts";
+import { newFailure, retriesOf } from "../support/failure.ts";
 import { until } from "../support/until.ts";
 import { type Loss, type Wire, withWire } from "../support/wire.ts";
 
@@ -190,7 +190,7 @@ describe("a connection that breaks before the answer to a lease on postgres", ()
       for (const key of [fresh, suspect]) await failures.record(newFailure(key, NOW), NOW);
       await execute(target, "UPDATE oncehook_failures SET crashes = 1 WHERE event_id = 'suspect'");
       for (const lease of [
-        () => failureLeases.leaseDue(leaseOf("a"), 9),
+        () => failureLeases.leaseDue(leaseOf("a"), retriesOf(9)),
         () => failureLeases.leaseSuspect(leaseOf("b")),
         () => failureLeases.leaseOne(fresh, leaseOf("c")),
       ]) {
@@ -201,7 +201,7 @@ describe("a connection that breaks before the answer to a lease on postgres", ()
       const settled = { attempts: 1, retriesDone: 0, leasedUntil: null };
       expect(await failures.get(fresh)).toMatchObject({ ...settled, crashes: 0 });
       expect(await failures.get(suspect)).toMatchObject({ ...settled, crashes: 1 });
-      expect(await failureLeases.leaseDue(leaseOf("d"), 9)).toMatchObject([fresh]);
+      expect(await failureLeases.leaseDue(leaseOf("d"), retriesOf(9))).toMatchObject([fresh]);
       expect(await failureLeases.leaseSuspect(leaseOf("e"))).toMatchObject(suspect);
     }));
 

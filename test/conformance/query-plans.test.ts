@@ -3,6 +3,7 @@ import type { CallbackFilter } from "../../src/domain/index.ts";
 import type { EncryptedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
+import { retriesOf } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
 import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 
@@ -321,8 +322,11 @@ async function failures({ failures, failureLeases }: Store): Promise<void> {
     { ...failure, encryptedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
     NOON,
   );
-  await failureLeases.leaseDue(LEASE, 10);
-  await expect(failureLeases.leaseDue(BROKEN, Number.NaN)).rejects.toThrow();
+  for (const state of ["waiting", "accepted"] as const) {
+    await failureLeases.dueSources(state, "", LATER, 10);
+    await failureLeases.leaseDue(LEASE, { ...retriesOf(10), state });
+  }
+  await expect(failureLeases.leaseDue(BROKEN, retriesOf(Number.NaN))).rejects.toThrow();
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
   await failureLeases.reschedule(KEY, "a", { ...again, kind: "retry" });
   await failureLeases.leaseOne(KEY, LEASE);

@@ -4,6 +4,7 @@ import { createBulkReplayPoller } from "../../src/retry/index.ts";
 import { type Store, StoreError } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { retriesOf } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
 import { completeElsewhere, failInline, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
 import { until } from "../support/until.ts";
@@ -215,7 +216,7 @@ describe("a bulk replay", () => {
       const inner = rooms(withBulk(store, counting(batches)), { times: 3 }, async (id) => void ran.push(id));
       await failedEvents(inner, 3);
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failureLeases.leaseDue(dead, 2)).toHaveLength(2);
+      expect(await store.failureLeases.leaseDue(dead, retriesOf(2))).toHaveLength(2);
       inner.time.seconds = 90;
       expect(await (await replayAll(store, inner)).done()).toMatchObject([{ succeeded: 3 }]);
       expect(ran).toEqual(["e3", "e1", "e2"]);

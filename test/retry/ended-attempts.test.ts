@@ -10,6 +10,7 @@ import {
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { retriesOf } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
 import { CONFIG, failInline, inputOf, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
 
@@ -18,7 +19,7 @@ async function leasedByAnEndedProcess(store: Store) {
   const inner = rooms(store, { times: 1 });
   await failInline(inner);
   const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-  expect(await store.failureLeases.leaseDue(dead, 1)).toHaveLength(1);
+  expect(await store.failureLeases.leaseDue(dead, retriesOf(1))).toHaveLength(1);
   return inner;
 }
 

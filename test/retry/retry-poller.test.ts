@@ -6,6 +6,7 @@ import { DatabaseErrorInHandler, StoreError } from "../../src/store/store-errors
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { retriesOf } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
 import {
   CONFIG,
@@ -50,7 +51,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       await failInline(inner);
       inner.time.seconds = 60;
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failureLeases.leaseDue(dead, 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(dead, retriesOf(10))).toHaveLength(1);
       inner.time.seconds = 89;
       expect(await inner.loop().round()).toBe(0);
       inner.time.seconds = 119;
@@ -97,7 +98,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         inner.time.seconds += 60;
       };
       inner.time.seconds = 60;
-      end(await store.failureLeases.leaseDue(lease(), 8));
+      end(await store.failureLeases.leaseDue(lease(), retriesOf(8)));
       const recover = () =>
         store.failureLeases.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
       await recover();

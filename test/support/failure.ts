@@ -19,3 +19,7 @@ export function newFailure(
     ...over,
   };
 }
+
+/** The due retries of one source, the specification's platform where none is named. */
+export const retriesOf = (limit: number, source = "platform") =>
+  ({ state: "waiting", source, limit }) as const;

@@ -1,4 +1,5 @@
 import {
+  fairLeases,
   initialSchema,
   orderKeys,
   tenantSecrets,
@@ -6,7 +7,7 @@ import {
 } from "../../src/store/migrations/schema.ts";
 
 /** The steps of the service's own schema, in their order. */
-export const SCHEMA = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets].map(
+export const SCHEMA = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets, fairLeases].map(
   ({ number, name }) => `${String(number).padStart(4, "0")}-${name}`,
 );
 

@@ -5,6 +5,7 @@ import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import {
+  fairLeases,
   initialSchema,
   orderKeys,
   type SchemaStep,
@@ -53,7 +54,7 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-const STEPS: readonly SchemaStep[] = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets];
+const STEPS: readonly SchemaStep[] = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets, fairLeases];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));

@@ -275,3 +275,16 @@ CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
 `;
 
 export const tenantSecrets: SchemaStep = { number: 23, name: "tenant-secrets", text: TENANT_SECRETS };
+
+/**
+ * Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
+ * each key only the first may run. An event without a key has an empty one.
+ */
+const FAIR_LEASES = `
+ALTER TABLE oncehook_failures ADD COLUMN order_key {eventId} NOT NULL DEFAULT '';
+CREATE INDEX oncehook_failures_by_source ON oncehook_failures (state, source, next_attempt_at);
+CREATE INDEX oncehook_failures_ordered ON oncehook_failures (source, order_key, state, next_attempt_at, id)
+  WHERE order_key <> '';
+`;
+
+export const fairLeases: SchemaStep = { number: 28, name: "fair-leases", text: FAIR_LEASES };

@@ -1,0 +1,158 @@
+import { type AttemptOutcome, FairShare } from "../domain/index.ts";
+import { isInconclusive, type Receiver } from "../pipeline/index.ts";
+import { createPoller } from "../poller/index.ts";
+import type { DueState, StoredFailure } from "../store/index.ts";
+import { newLease, runFailure } from "./run-failure.ts";
+
+interface LeasedWork {
+  readonly state: DueState;
+  /** How many one process runs at a time. */
+  readonly max: number;
+  /** Done before each look for due rows. */
+  readonly before?: (receiver: Receiver) => Promise<unknown>;
+}
+
+/** Sources and tenants that one look finds; the next look goes on behind them. */
+const SOURCES_A_LOOK = 32;
+
+/**
+ * Runs what is due, source by source: each source with each of its tenants has a share of the places. A place that is free
+ * takes the next event at once, whatever the others do.
+ */
+export function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiver) {
+  const { runLock, clock, log, store } = receiver;
+  const kind = state === "waiting" ? "retry" : "accepted";
+  const stopping = new AbortController();
+  const places = new FairShare(max);
+  const atWork = new Set<Promise<void>>();
+  let after = "";
+
+  /** Starts what is due and has a place; resolves with how many. */
+  async function start(): Promise<number> {
+    await before?.(receiver);
+    let started = 0;
+    for (let isSecondPass = false; !stopping.signal.aborted; ) {
+      const sources = await store.failureLeases.dueSources(state, after, clock.now(), SOURCES_A_LOOK);
+      const isWhole = after === "" || isSecondPass;
+      const hasMore = sources.length === SOURCES_A_LOOK;
+      after = hasMore ? String(sources.at(-1)) : "";
+      const share = Math.ceil(max / sources.length);
+      const counts = await Promise.all(sources.map((source) => startOf(source, share)));
+      const count = counts.reduce((sum, one) => sum + one, 0);
+      started += count;
+      if (hasMore ? places.active >= max : isWhole && count === 0) break;
+      isSecondPass ||= !hasMore;
+    }
+    return started;
+  }
+
+  async function startOf(source: string, share: number): Promise<number> {
+    const limit = Math.min(share, places.room(source));
+    if (limit <= 0) return 0;
+    places.take(source, limit);
+    const leased = Promise.withResolvers<number>();
+    const run = async () => {
+      // Not before a suspect has ended that kept this one waiting: the lease begins now.
+      const lease = newLease(receiver);
+      const isOver = stopping.signal.aborted;
+      const due = isOver ? [] : await store.failureLeases.leaseDue(lease, { state, source, limit });
+      const running = due.map((failure) =>
+        keep(source, runLeased({ failure, lease, kind }, stopping.signal, receiver)),
+      );
+      leased.resolve(due.length);
+      await Promise.all(running);
+    };
+    runLock.shared(run).catch(leased.reject);
+    let count = 0;
+    try {
+      count = await leased.promise;
+      return count;
+    } finally {
+      places.release(source, limit - count);
+    }
+  }
+
+  function keep(source: string, running: Promise<void>): Promise<void> {
+    const run = running.finally(() => {
+      atWork.delete(run);
+      places.release(source);
+      loop.wake();
+    });
+    atWork.add(run);
+    return run;
+  }
+
+  const loop = createPoller(start, (error: unknown) => log.error({ err: error }, LABELS[kind].lookUpFailed));
+  return {
+    ...loop,
+    /** Runs what is due, and what becomes due meanwhile; resolves with how many. */
+    async round(): Promise<number> {
+      for (let ran = 0; ; await Promise.race(atWork)) {
+        ran += await start();
+        if (atWork.size === 0) return ran;
+      }
+    },
+    async stop() {
+      stopping.abort();
+      await loop.stop();
+      await Promise.all(atWork);
+    },
+  };
+}
+
+/** The first attempts of accepted events: no sign of trouble, so that more of them run at a time than retries. */
+export function createAcceptedPoller(receiver: Receiver) {
+  const loop = createLeasedPoller({ state: "accepted", max: 32 }, receiver);
+  receiver.acceptedEvents.onAccepted = loop.wake;
+  return loop;
+}
+
+/** Runs what was leased, and logs how it ended. */
+export async function runLeased(
+  { failure, lease, kind }: LeasedRun,
+  stopping: AbortSignal,
+  receiver: Receiver,
+): Promise<void> {
+  const { owner, leaseEndsAt } = lease;
+  const { source, eventId, retriesDone } = failure;
+  const fields = { source, event_id: eventId, ...(kind === "retry" && { retry: retriesDone }) };
+  try {
+    report(
+      receiver,
+      fields,
+      kind,
+      await runFailure({ failure, owner, leaseEndsAt, kind, stopping }, receiver),
+    );
+  } catch (error) {
+    receiver.log.error(
+      { ...fields, err: error },
+      `how ${LABELS[kind].one} ended could not be stored; it counts as cut off when its lease expires`,
+    );
+  }
+}
+
+interface LeasedRun {
+  readonly failure: StoredFailure;
+  readonly lease: ReturnType<typeof newLease>;
+  readonly kind: "accepted" | "retry";
+}
+
+const LABELS = {
+  accepted: { one: "an accepted event", lookUpFailed: "accepted events could not be looked up" },
+  retry: { one: "a retry", lookUpFailed: "due retries could not be looked up" },
+};
+
+function report({ log }: Receiver, fields: object, kind: LeasedRun["kind"], outcome: AttemptOutcome): void {
+  const what = kind === "retry" ? "retry" : "accepted event";
+  if (outcome.kind !== "refused" && outcome.kind !== "failed")
+    return log.info({ ...fields, outcome: outcome.kind }, `${what} ended`);
+  const { code } = outcome;
+  const isPutOff = isInconclusive(outcome);
+  if (outcome.kind === "failed") {
+    const message = isPutOff ? `${what} put off; it cost the event none of its retries` : `${what} failed`;
+    log.warn({ ...fields, code, err: outcome.cause }, message);
+  }
+  // The start has named the types without a handler; one line a minute and event would say no more.
+  else if (isPutOff) log.debug({ ...fields, code }, `${what} put off`);
+  else log.warn({ ...fields, code }, `${what} was refused`);
+}
