@@ -61,14 +61,14 @@ export function platformRows(): PlatformRow[] {
 }
 
 function cellsOf(name: string, description: PresetDescription): string[] {
-  const { preset, facts, signs, id, isIdSigned, type, handshakes } = description;
+  const { preset, facts, signs, id, identity, type, handshakes } = description;
   const { title, docs, deadlineSeconds, retryHours, disables, maxBodyBytes, unsigned } = facts;
   const isInEnvironment = Object.hasOwn(exported.PRESETS, preset);
   return [
     isInEnvironment ? `\`${preset}\`` : `\`${preset}\`, \`${name}({ … })\``,
     `[${title}](${docs})`,
     unsigned === undefined ? signs : `${signs}; unsigned: ${unsigned}`,
-    isIdSigned ? id : `${id}; not signed`,
+    identity === "signed-id" || identity === "bytes" ? id : `${id}; not signed`,
     type,
     handshakes.join("; "),
     deadlineSeconds === undefined ? "" : `${deadlineSeconds} s`,

@@ -42,7 +42,6 @@ function reconciledSource(
   return {
     name,
     path: `${basePath}${settings.path ?? `/api/${name}/callback`}`,
-    scheme: definition.createScheme(environment),
     contract: definition.createContract(environment),
     api,
   };
@@ -112,7 +111,6 @@ export interface ReconcileRequest {
   readonly maxPages: number;
   /** How long to wait for the receiver to run what was accepted. */
   readonly waitMs: number;
-  readonly log: Log;
 }
 
 /** Where an accepted event is: handled, waiting for a retry, with its retries exhausted, or not run yet. */
@@ -145,7 +143,6 @@ export async function reconcileOnce(
   { config, handlers, migrations }: Loaded,
   request: ReconcileRequest,
 ): Promise<ReconcileReport> {
-  const { log } = request;
   const clock = systemClock;
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
@@ -169,7 +166,7 @@ export async function reconcileOnce(
       const rows = entries.splice(0);
       if (rows.length > 0) await store.appendCallbacks(rows);
     };
-    const deps = { source, store, registry, encryptor, clock, log, onEvent };
+    const deps = { source, store, registry, encryptor, clock, onEvent };
     const ended = await runOnce(request, window, deps, flush);
     const followed = await follow(store, source.name, events, request.waitMs);
     const { from, to } = window;

@@ -1,18 +1,9 @@
 import type { Command } from "commander";
 import { type ReconcileReport, reconcileOnce } from "../app/index.ts";
-import type { Log } from "../domain/index.ts";
 import { durationMs } from "../sources/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import {
-  counted,
-  escapeControls,
-  JSON_OPTION,
-  type JsonOptions,
-  printResult,
-  shortText,
-  table,
-} from "./output.ts";
+import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
 import { UsageError } from "./user-error.ts";
 
 interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
@@ -62,20 +53,11 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
     isDryRun,
     maxPages: options.maxPages,
     waitMs: options.wait * 1_000,
-    log: LOG,
   });
   const shortened = shortenedText(report, options.since, askedFrom);
   printResult(options, report, () => shortened + reportText(report, isDryRun));
   if (!isWell(report)) process.exitCode = 1;
 }
-
-/** Warnings go to standard error, beside the report. */
-function warn(fields: object, message: string): void {
-  const { event_id: id = "" } = fields as { readonly event_id?: string };
-  process.stderr.write(`${escapeControls(id)}: ${message}\n`);
-}
-
-const LOG: Log = { debug() {}, info() {}, warn, error: warn };
 
 function timeOf(option: string, text: string): number {
   const ms = text === "0" ? 0 : durationMs(text);

@@ -44,7 +44,7 @@ type RedirectAuthentication =
 
 const EVENT_TYPE = "user_authorized";
 /** Its id comes from a state that this receiver has made, or that the platform has registered. */
-const CONTRACT = { unhandled: "refuse", isIdSigned: true } as const;
+const CONTRACT = { unhandled: "refuse" } as const;
 const MAX_QUOTED_LENGTH = 200;
 const REMOVAL_LEASE_MS = 10_000;
 

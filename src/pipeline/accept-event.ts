@@ -8,7 +8,6 @@ import {
 } from "../domain/index.ts";
 import type { EventContent } from "../sources/index.ts";
 import type { Lease } from "../store/index.ts";
-import { claimBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
 import type { Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
@@ -44,8 +43,6 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   try {
     const unwanted = unwantedOutcome(delivery, eventType, receiver);
     if (unwanted !== undefined) return unwanted;
-    const outcomeOfCopy = await claimBytes(delivery, receiver);
-    if (outcomeOfCopy !== undefined) return outcomeOfCopy;
     await acceptEvent(delivery, eventType, receiver);
   } catch (error) {
     return faultOutcome(error);

@@ -5,7 +5,6 @@ import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
-import { claimBytes, mayHaveNewBytes } from "./claim-bytes.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import type { AttemptInput, CallbackResult, Delivery, Receiver } from "./receiver.ts";
@@ -23,8 +22,6 @@ export class DeliveryRun implements PendingLookup {
   readonly #startedAt: Date;
   #eventType: string | undefined;
   #hasLock = false;
-  /** Whether the signed bytes are claimed for this event. */
-  #ownsBytes: boolean;
   #answerTimer: NodeJS.Timeout | undefined;
   /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */
   #leaseOwner: string | undefined;
@@ -36,7 +33,6 @@ export class DeliveryRun implements PendingLookup {
     this.#delivery = delivery;
     this.#receiver = receiver;
     this.#startedAt = receiver.clock.now();
-    this.#ownsBytes = delivery.contract.isIdSigned;
     this.#span = receiver.tracer?.startSpan("once");
     this.#context = this.#span?.within(() => new AsyncResource("oncehook.delivery")) ?? delivery.context;
   }
@@ -54,8 +50,7 @@ export class DeliveryRun implements PendingLookup {
     try {
       if (record === undefined) return this.#startUnrecorded();
       this.#eventType = record.eventType;
-      if (mayHaveNewBytes(this.#delivery, record)) return void this.#claimOfDuplicate(record);
-      this.#endAsDuplicate(record);
+      this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
     } catch (error) {
       this.#end(faultOutcome(error));
     }
@@ -64,41 +59,6 @@ export class DeliveryRun implements PendingLookup {
   #startUnrecorded(): void {
     if (this.#delivery.answer === "after")
       return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => this.#end(outcome));
-    if (this.#ownsBytes) return this.#startDispatch();
-    void this.#claimBytes();
-  }
-
-  /** Claims the signed bytes of an event whose id is not signed, before any work outside the transaction. */
-  async #claimBytes(): Promise<void> {
-    try {
-      const { typeOf } = this.#delivery.content;
-      const eventType = typeOf();
-      const isWanted =
-        !isRefused(eventType) && unwantedOutcome(this.#delivery, eventType, this.#receiver) === undefined;
-      const outcomeOfCopy = isWanted ? await claimBytes(this.#delivery, this.#receiver) : undefined;
-      if (outcomeOfCopy !== undefined) return this.#end(outcomeOfCopy);
-      this.#ownsBytes = true;
-      this.#startDispatch();
-    } catch (error) {
-      this.#end(faultOutcome(error));
-    }
-  }
-
-  /** Claims the bytes of a retry that its platform signed again, so that they do not count as new under another id. */
-  async #claimOfDuplicate(record: StoredRecord): Promise<void> {
-    try {
-      await claimBytes(this.#delivery, this.#receiver);
-      this.#endAsDuplicate(record);
-    } catch (error) {
-      this.#end(faultOutcome(error));
-    }
-  }
-
-  #endAsDuplicate(record: StoredRecord): void {
-    this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
-  }
-
-  #startDispatch(): void {
     this.#startAnswerTimer();
     this.#dispatchLocked();
   }

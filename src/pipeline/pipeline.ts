@@ -1,6 +1,6 @@
 import { failed, isRefused, type Outcome, tenantName, tenantSource } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { EventContent, ReadCallback, VerificationResult } from "../sources/index.ts";
+import type { EventContent, ReadCallback, VerificationResult, Verified } from "../sources/index.ts";
 import { acceptForLater } from "./accept-event.ts";
 import { runBatch } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
@@ -40,13 +40,13 @@ function continueVerified(
   const { source, params } = callback;
   const tenant = params === undefined ? undefined : tenantName(params);
   receiver.observer.credentialsUsed(source.name, verification.verified, tenant);
-  readCallback(callback, verification.signedSha256, receiver);
+  readCallback(callback, verification, receiver);
 }
 
 /** (c) Read the event's id, under which the record is looked up. */
-function readCallback(callback: Callback, signedSha256: string | undefined, receiver: Receiver): void {
+function readCallback(callback: Callback, { signedText }: Verified, receiver: Receiver): void {
   const span = receiver.tracer?.startSpan("identify");
-  const found = callback.source.contract.read(callback, signedSha256);
+  const found = callback.source.contract.read(callback, signedText);
   span?.end(found);
   if (isRefused(found)) return callback.end({ outcome: found });
   if (found.kind === "event") return processDelivery(deliveryOf(callback, found.event), receiver);

@@ -94,7 +94,7 @@ export interface Delivery
     Pick<CallbackResult, "isJson"> {
   readonly key: EventKey;
   readonly content: EventContent;
-  readonly contract: Pick<Contract, "unhandled" | "isIdSigned" | "isWanted">;
+  readonly contract: Pick<Contract, "unhandled" | "isWanted">;
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
   readonly answerBy?: number | undefined;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../domain/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import { ApiError } from "../sources/index.ts";
 import type { ReconcileProgress } from "../store/index.ts";
@@ -32,6 +33,7 @@ export interface ScheduledSource extends ReconcileDependencies {
   readonly recordDays: number | null;
   /** Called once events are accepted, so that they run at once. */
   readonly wake: () => void;
+  readonly log: Log;
 }
 
 /** Reconciles each source at its interval, in one process at a time. */

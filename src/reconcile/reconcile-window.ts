@@ -3,7 +3,6 @@ import {
   type EventKey,
   errorReason,
   isRefused,
-  type Log,
   VERSIONS,
   type Version,
 } from "../domain/index.ts";
@@ -18,7 +17,6 @@ import {
   type MissedCallback,
   type ReconcileWindow,
   type Reconciliation,
-  type Scheme,
   type SignedRequest,
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
@@ -51,7 +49,6 @@ export interface ReconciledSource {
   readonly name: string;
   /** The path at which its callbacks arrive. */
   readonly path: string;
-  readonly scheme: Scheme;
   readonly contract: Contract;
   readonly api: Reconciliation;
 }
@@ -62,7 +59,6 @@ export interface ReconcileDependencies {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
-  readonly log: Log;
   /** Called for each event, and for an accepted one once it is durable. It must not throw. */
   readonly onEvent: (event: ReconciledEvent) => void;
 }
@@ -138,14 +134,7 @@ async function reconcileEvent(
   if (typeof isWanted === "string") return failed(isWanted);
   if (!isWanted) return ended("ignored");
   if (isDryRun) return ended("missing");
-  const key = { source: source.name, eventId: id };
-  await warnOfOtherBytes(callback, key, deps);
-  const { isIdSigned } = source.contract;
-  const now = deps.clock.now();
-  if (!isIdSigned && (await deps.store.signedBytes.claim(key, content.bodySha256, now)) !== id)
-    return ended("already_received");
-  const bodySha256 = isIdSigned ? UNKNOWN_BYTES : content.bodySha256;
-  const event = { version, content: { json: content.json, body: content.body, bodySha256 } };
+  const event = { version, content: { json: content.json, body: content.body, bodySha256: UNKNOWN_BYTES } };
   for (const one of missing) await acceptEvent({ ...event, key: one }, type, deps);
   return ended("accepted", { callback });
 }
@@ -218,22 +207,4 @@ function readMissed(
 
 function requestOf(callback: MissedCallback, { path }: ReconciledSource): SignedRequest {
   return { method: "POST", target: path, ...callback };
-}
-
-/** Where the id is not signed, the signed bytes are a second key: it works where these are the bytes that were signed. */
-async function warnOfOtherBytes(
-  callback: MissedCallback,
-  { source: name, eventId }: EventKey,
-  { source, log }: ReconcileDependencies,
-): Promise<void> {
-  if (source.contract.isIdSigned) return;
-  try {
-    if ("verified" in (await source.scheme.verify(requestOf(callback, source)))) return;
-  } catch (error) {
-    log.debug({ source: name, err: error }, errorReason(error));
-  }
-  log.warn(
-    { source: name, event_id: eventId },
-    "the signed bytes of a reconciled event could not be made again: a copy of its callback under another id would be handled",
-  );
 }

@@ -1,6 +1,7 @@
 import type { CallbackEvent, Clock } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
+import type { EventIdentity, Identity } from "./contract/identity.ts";
 import type { SampleCallback, SampleRequest } from "./contract/sample.ts";
 import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
@@ -69,6 +70,11 @@ export interface SourceSettings {
    * the platform waits, where that is known; else `inline`.
    */
   readonly answer?: "inline" | "after" | { readonly within: `${number}s` | `${number}ms` };
+  /**
+   * The key of each event, where the platform does not sign its id: `id` runs equal callbacks under two ids as two events,
+   * `bytes` runs what was signed once, and `delivery` runs each delivery. Default: what the platform documents of retries.
+   */
+  readonly identity?: Identity;
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
   /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
@@ -104,6 +110,7 @@ export interface SourceDefinition {
   readonly secrets: readonly string[];
   /** Each tenant of its path has secrets of its own, which a function gives. */
   readonly hasTenantSecrets?: true;
+  readonly identity: EventIdentity;
   /** Each event has its own time in the signed bytes, so that `RECORD_RETENTION_DAYS` deletes its record. */
   readonly hasSignedTime: boolean;
   /** How it signs, where that is an HMAC: a refused callback is explained by it. */

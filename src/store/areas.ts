@@ -18,7 +18,6 @@ import { Records } from "./records.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { Settings } from "./settings.ts";
-import { SignedBytes } from "./signed-bytes.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { TenantSecretUses } from "./tenant-secret-uses.ts";
 import { TenantSecrets } from "./tenant-secrets.ts";
@@ -51,7 +50,6 @@ export function createAreas(database: Database) {
     reconciliations: new Reconciliations(database),
     leases: new Leases(database),
     settings: new Settings(database),
-    signedBytes: new SignedBytes(database),
     sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),
   };

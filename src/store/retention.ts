@@ -102,10 +102,6 @@ export class Retention extends Area {
       ...kept,
       and: sql`AND ended_at IS NOT NULL`,
     });
-    if (limits.records !== undefined) {
-      const expired = sql`created_at < ${limits.records} ${timed}`;
-      stale += await this.deleteInSteps("oncehook_signed_bytes", expired, "created_at", { isStopping });
-    }
     // An event may come late for as long as its duplicates are known, or its callback is.
     const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
     const unordered = sql`touched_at < ${untouched}`;

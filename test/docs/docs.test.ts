@@ -16,6 +16,7 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
   ignore: true,
   filter: true,
   unhandled: true,
+  identity: true,
   maxBodyBytes: true,
   rate: true,
   addresses: true,

@@ -62,7 +62,6 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const input = (deadline: number) => ({
     key: KEY,
     content: { json, body: Buffer.from(JSON.stringify(json)), bodySha256: "a".repeat(64) },
-    isIdSigned: true,
     version: "v1" as const,
     deadline,
   });
@@ -72,7 +71,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     const context = new AsyncResource("test");
     const attempt = input(performance.now() + 5_000);
     const content = { ...attempt.content, eventId: KEY.eventId, typeOf };
-    const contract = { unhandled: "refuse", isIdSigned: true } as const;
+    const contract = { unhandled: "refuse" } as const;
     const delivery = {
       ...attempt,
       content,

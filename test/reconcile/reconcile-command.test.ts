@@ -294,21 +294,9 @@ describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
             },
           }).then((response) => response.json());
         expect(await send("guid-7")).toMatchObject({ status: "already_processed" });
-        // A copy of the signed bytes under an id of a stranger's.
-        expect(await send("guid-8")).toMatchObject({ status: "already_processed" });
         expect(handled).toEqual(["guid-7"]);
       }),
     );
-  });
-
-  it("a delivery of GitHub whose signed bytes cannot be made again is accepted with a warning", () => {
-    const delivered_at = new Date((SECONDS - 900) * 1_000).toISOString();
-    const delivery = { id: 7, guid: "guid-7", event: "push", delivered_at, status: "timed out", payload: {} };
-    return withPlatform(dialect, githubApi([{ ...delivery, signature: "sha256=00" }]), async (platform) => {
-      const { stderr, stdout } = await platform.reconcile("github", "--wait", "0");
-      expect(stderr).toContain("guid-7: the signed bytes of a reconciled event could not be made again");
-      expect(stdout).toContain("1 event missing (made durable for the receiver)");
-    });
   });
 
   it("an event whose body has another id than the list is not accepted", () => {

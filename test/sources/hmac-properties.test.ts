@@ -104,7 +104,7 @@ describe("any data of the HMAC engine", () => {
       fc.property(data, fc.uint8Array(), fc.nat({ max: 2 }), (given, body, index) => {
         const headers = signedHeaders(given, SECRETS[index]!, body);
         const verdict = schemeOf(given).verify(requestOf(headers, body));
-        expect(verdict).toEqual({ verified: [{ method: "hmac", index }] });
+        expect(verdict).toMatchObject({ verified: [{ method: "hmac", index }] });
       }),
     );
   });

@@ -36,7 +36,7 @@ const stripe = (...values: string[]) => verify(STRIPE, { "stripe-signature": val
 describe("several signatures in one header", () => {
   it.each([0, 1, 2])("the right one at place %i of three is accepted", (at) => {
     const all = [WRONG, WRONG, WRONG].with(at, RIGHT).map((one) => `v1=${one}`);
-    expect(stripe(`t=${NOW},${all.join(",")}`)).toEqual(CURRENT);
+    expect(stripe(`t=${NOW},${all.join(",")}`)).toMatchObject(CURRENT);
   });
 
   it("a right signature under another scheme's name is refused", () => {
@@ -45,7 +45,7 @@ describe("several signatures in one header", () => {
 
   it("the sixteenth signature is accepted and a seventeenth is refused", () => {
     const many = (count: number) => `t=${NOW}${`,v1=${WRONG}`.repeat(count - 1)},v1=${RIGHT}`;
-    expect(stripe(many(16))).toEqual(CURRENT);
+    expect(stripe(many(16))).toMatchObject(CURRENT);
     expect(stripe(many(17))).toMatchObject({
       code: "signature_malformed",
       detail: "`Stripe-Signature`: more than 16 signatures",
@@ -65,7 +65,7 @@ describe("several signatures in one header", () => {
     const data: HmacData = { signature: { header, encoding: "hex" }, signed: "{body}" };
     const headers = (count: number) =>
       Object.fromEntries(header.slice(0, count).map((name) => [name.toLowerCase(), [mac('{"a":1}')]]));
-    expect(verify(data, headers(16))).toEqual(CURRENT);
+    expect(verify(data, headers(16))).toMatchObject(CURRENT);
     expect(verify(data, headers(17))).toMatchObject({ code: "signature_malformed" });
   });
 });
@@ -164,7 +164,7 @@ describe("the encoding of a signature", () => {
     [{ ...url, padding: "optional" }, `${bare}=`],
     [{ header: "X-Sig", encoding: "hex", anyCase: true }, digest.toString("hex").toUpperCase()],
   ] as const)("%j accepts %s", (signature, text) => {
-    expect(of(signature, text)).toEqual(CURRENT);
+    expect(of(signature, text)).toMatchObject(CURRENT);
   });
 
   it.each([
@@ -205,7 +205,7 @@ describe("a platform's timestamp", () => {
     ["iso", "2026-01-01T05:30:00.1+05:30"],
     ["iso", "2025-12-31T23:59:60Z"],
   ] as const)("in %s is read: %s", (unit, text) => {
-    expect(timed({ unit, toleranceSeconds: 1 }, text)).toEqual(CURRENT);
+    expect(timed({ unit, toleranceSeconds: 1 }, text)).toMatchObject(CURRENT);
   });
 
   it.each([

@@ -105,7 +105,7 @@ describe("the published examples of platforms", () => {
     "the example of %s is accepted",
     (_name, { data, secret, headers, body, at: time }) => {
       const scheme = createHmacScheme(data, { secrets: [secret], clock: at(time) });
-      expect(scheme.verify(requestOf(headers, body))).toEqual(CURRENT);
+      expect(scheme.verify(requestOf(headers, body))).toMatchObject(CURRENT);
     },
   );
 
@@ -130,7 +130,7 @@ describe("the published examples of platforms", () => {
       "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
       "webhook-signature": library.sign(id, now, body),
     };
-    expect(scheme.verify(requestOf(theirs, body))).toEqual(CURRENT);
+    expect(scheme.verify(requestOf(theirs, body))).toMatchObject(CURRENT);
     const headers = { "webhook-id": id };
     const ours = signHmacRequest(STANDARD, { secret, body: Buffer.from(body), headers, now });
     expect(library.verify(body, { ...headers, ...ours })).toEqual(JSON.parse(body));
@@ -153,7 +153,7 @@ describe("what else platforms sign", () => {
     const data: HmacData = { signature: { header: "X-Sig", encoding: "hex" }, signed };
     const scheme = createHmacScheme(data, { secrets: [SECRET], clock: at(0), origin });
     const headers = { "x-sig": mac(text).digest("hex"), "x-id": "one" };
-    expect(scheme.verify(requestOf(headers, BODY, "/in/x?b=2&id=a%20b"))).toEqual(CURRENT);
+    expect(scheme.verify(requestOf(headers, BODY, "/in/x?b=2&id=a%20b"))).toMatchObject(CURRENT);
   });
 
   it("a plain hash with the secret in it is accepted, as Lark sends it", () => {
@@ -170,7 +170,9 @@ describe("what else platforms sign", () => {
       "x-lark-request-timestamp": "1700000000",
     };
     const scheme = createHmacScheme(data, { secrets: ["old", SECRET], clock: at(1_700_000_000) });
-    expect(scheme.verify(requestOf(headers, BODY))).toEqual({ verified: [{ method: "hmac", index: 1 }] });
+    expect(scheme.verify(requestOf(headers, BODY))).toMatchObject({
+      verified: [{ method: "hmac", index: 1 }],
+    });
     const other = createHmacScheme(data, { secrets: ["old"], clock: at(1_700_000_000) });
     expect(other.verify(requestOf(headers, BODY))).toMatchObject({ code: "signature_mismatch" });
   });
@@ -185,7 +187,7 @@ describe("what else platforms sign", () => {
     const derived = createHash("sha1").update(SECRET).digest();
     const headers = { "x-sig": createHmac("sha1", derived).update(BODY).digest("hex") };
     const scheme = createHmacScheme(data, { secrets: [SECRET], clock: at(0) });
-    expect(scheme.verify(requestOf(headers, BODY))).toEqual(CURRENT);
+    expect(scheme.verify(requestOf(headers, BODY))).toMatchObject(CURRENT);
   });
 
   it("fields without names are signatures each, as Synctera sends them", () => {
@@ -199,7 +201,7 @@ describe("what else platforms sign", () => {
     };
     const headers = { "x-sig": `${"0".repeat(64)}.${mac('{"a":1}').digest("hex")}` };
     const scheme = createHmacScheme(data, { secrets: [SECRET], clock: at(0) });
-    expect(scheme.verify(requestOf(headers, BODY))).toEqual(CURRENT);
+    expect(scheme.verify(requestOf(headers, BODY))).toMatchObject(CURRENT);
   });
 
   it.each(["X-One", "X-Two"])("a signature in %s is accepted where either header may hold it", (name) => {
@@ -210,6 +212,6 @@ describe("what else platforms sign", () => {
     const wrong = Buffer.alloc(32).toString("base64");
     const headers = { "X-One": wrong, "X-Two": wrong, [name]: mac('{"a":1}').digest("base64") };
     const scheme = createHmacScheme(data, { secrets: [SECRET], clock: at(0) });
-    expect(scheme.verify(requestOf(headers, BODY))).toEqual(CURRENT);
+    expect(scheme.verify(requestOf(headers, BODY))).toMatchObject(CURRENT);
   });
 });

@@ -6,7 +6,7 @@ import {
   createEventContract,
   type EventContent,
 } from "../../src/sources/index.ts";
-import type { SignedRequest } from "../../src/sources/schemes/scheme.ts";
+import type { SignedRequest, Verified } from "../../src/sources/schemes/scheme.ts";
 
 /** The time of receipt in these tests, in seconds since the Unix epoch. */
 export const RECEIVED = 1_790_000_000;
@@ -42,8 +42,12 @@ export function requestOf(
 }
 
 /** The events of a callback that has some. */
-export function eventsOf(contract: Contract, request: SignedRequest): readonly EventContent[] {
-  const read = contract.read(request);
+export function eventsOf(
+  contract: Contract,
+  request: SignedRequest,
+  signedText?: Verified["signedText"],
+): readonly EventContent[] {
+  const read = contract.read(request, signedText);
   if (read.kind === "event") return [read.event];
   if (read.kind === "batch") return read.events;
   throw new Error(`no event: ${JSON.stringify(read)}`);

@@ -41,7 +41,7 @@ export async function verifiedEvents(
   const { scheme, contract } = openPreset(preset);
   const verdict = await scheme.verify(request);
   if (!("verified" in verdict)) throw new Error(`not authentic: ${JSON.stringify(verdict)}`);
-  return eventsOf(contract, request);
+  return eventsOf(contract, request, verdict.signedText);
 }
 
 /** The answer to a signed question. */

@@ -78,7 +78,6 @@ export function inputOf(eventId: string) {
   return {
     key: { source: "platform", eventId },
     content: { json, body: Buffer.from(JSON.stringify(json)), bodySha256: "a".repeat(64) },
-    isIdSigned: true,
     version: "v1",
     eventType: "unreliable",
     deadline: performance.now() + 5_000,

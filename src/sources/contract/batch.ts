@@ -8,7 +8,7 @@ import {
   valueAt,
 } from "../../domain/index.ts";
 import { malformedBody } from "./form.ts";
-import { ItemReading, type Readable } from "./reading.ts";
+import { type HashBytes, ItemReading, type Readable } from "./reading.ts";
 
 export interface BatchData {
   /**
@@ -32,7 +32,10 @@ interface ItemPath {
 }
 
 /** @throws TypeError for an invalid place, when the source is created */
-export function compileBatch({ at }: BatchData): (reading: Readable) => readonly ItemReading[] | Refused {
+export function compileBatch(
+  { at }: BatchData,
+  hashBytes: HashBytes,
+): (reading: Readable) => readonly ItemReading[] | Refused {
   const places = (typeof at === "string" ? [at] : at).map(compilePath);
   const names = places.map((place) => place.at.slice(place.at.startsWith("body.") ? 5 : 0)).join(" or ");
   return (reading) => {
@@ -49,7 +52,7 @@ export function compileBatch({ at }: BatchData): (reading: Readable) => readonly
       if (fault !== undefined) return fault;
     }
     // A keep-alive may leave the array out.
-    if (isThere || isEmptyObject(body)) return items.map((item) => new ItemReading(reading, item));
+    if (isThere || isEmptyObject(body)) return items.map((item) => new ItemReading(reading, item, hashBytes));
     return refused("event_invalid", { message: `${names}: missing; expected an array` });
   };
 }

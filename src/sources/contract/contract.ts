@@ -1,5 +1,6 @@
 import type { JsonObject, Outcome, Refused } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
+import type { EventIdentity } from "./identity.ts";
 
 /** A whole response to a platform. */
 export interface PlatformResponse {
@@ -18,13 +19,8 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /**
-   * SHA-256 in lowercase hex of the body, or of one item's text in a batch; with the text of `bytesScope` where the
-   * contract has one.
-   */
+  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; the key where that is a hash. */
   readonly bodySha256: string;
-  /** The second key where the id is not signed: SHA-256 of what was signed, lowercase hex. The body's when left out. */
-  readonly signedSha256?: string | undefined;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;
 }
@@ -49,8 +45,8 @@ export interface Contract {
   readonly methods: readonly string[];
   /** An event type without a handler: 400, or success that is counted and listed. */
   readonly unhandled: "refuse" | "ignore";
-  /** False where the id stands in an unsigned header: the hash of what was signed is a second key then. */
-  readonly isIdSigned: boolean;
+  /** The key of an event. */
+  readonly identity: EventIdentity;
   /** Whether the envelope's timestamp is the event's own, under the signature. */
   readonly hasSignedTime: boolean;
   /** The platform sends `Content-Encoding: gzip`; the compressed bytes are what is verified. */
@@ -68,9 +64,9 @@ export interface Contract {
   readonly challenge?: (request: SignedRequest) => HandshakeResponse | undefined;
   /**
    * Reads a verified request. It throws nothing.
-   * @param signedSha256 of what was signed, where that is not the body
+   * @param signedText where more than the body was signed
    */
-  readonly read: (request: SignedRequest, signedSha256?: string) => ReadCallback | Refused;
+  readonly read: (request: SignedRequest, signedText?: SignedText) => ReadCallback | Refused;
   /**
    * The response that the platform wants for an outcome; undefined where the common one will do. Its headers are added
    * to those of the common one.

@@ -7,13 +7,14 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
 import { type BatchData, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
 import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
+import { compileBytes, compileKey, type EventIdentity, type IdentityData, identityOf } from "./identity.ts";
 import {
   compileLocation,
   compileText,
@@ -22,14 +23,11 @@ import {
   type TextLocation,
   type TextPlace,
 } from "./locate.ts";
-import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 
 /** What a platform's callbacks mean, as data. Places are those of `Location` and `TextPlace` (locate.ts). */
-export interface ContractData extends BodyData {
-  /** The first that is there. An empty text counts as missing. */
-  readonly id: TextPlace | readonly TextPlace[];
+export interface ContractData extends BodyData, IdentityData {
   readonly type: TextPlace | readonly TextPlace[];
   /** Where the event's own time stands. The envelope has the time of receipt where that place holds none. */
   readonly eventTime?: EventTimeData;
@@ -39,17 +37,10 @@ export interface ContractData extends BodyData {
   readonly data?: string | readonly string[];
   /** Headers that handlers see as `event.headers`, by their names in lower case. */
   readonly headers?: readonly string[];
-  /** Default: whether all places of the id lie in what is signed. */
-  readonly isIdSigned?: boolean;
   /** What is signed beside the body: `header.x-id`, `query.id`, or `query` for all of it. */
   readonly signs?: readonly string[];
-  /**
-   * Where the id is not signed, callbacks of the same bytes are one event. What tells apart those that are not: Shopify
-   * sends one body for several topics.
-   */
-  readonly bytesScope?: TextPlace | readonly TextPlace[];
   /** Default ignore. */
-  readonly unhandled?: "refuse" | "ignore";
+  readonly unhandled?: "refuse" | "ignore" | undefined;
   /** Those by which events come beside POST. */
   readonly methods?: readonly "GET"[];
   /** A callback of several events. One event that is invalid refuses the callback, so that none is lost unseen. */
@@ -67,8 +58,12 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const { responses, unhandled = "ignore", handshakes = [], batch } = data;
   const decode = createBodyDecoder(data);
   const id = idOf(data);
-  const readEvent = compileEvent(data, id, environment.clock);
-  const readItems = batch === undefined ? undefined : inOption("batch.at", () => compileBatch(batch));
+  const identity = identityOf(data, data.isIdSigned ?? id.isSigned);
+  const hashBytes = compileBytes(data);
+  const readEvent = compileEvent(data, { identity, id, clock: environment.clock });
+  const rules = { decode, origin: environment.origin, hashBytes };
+  const readItems =
+    batch === undefined ? undefined : inOption("batch.at", () => compileBatch(batch, hashBytes));
   const compiled = handshakes.map((handshake, index) =>
     inOption(`handshakes[${index}]`, () => compileHandshake(handshake, data, environment)),
   );
@@ -76,8 +71,8 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
   const respond = responses === undefined ? undefined : createResponder(responses);
 
-  function read(request: SignedRequest, signedSha256?: string): ReadCallback | Refused {
-    const reading = new CallbackReading(request, decode, environment.origin, signedSha256);
+  function read(request: SignedRequest, signedText?: SignedText): ReadCallback | Refused {
+    const reading = new CallbackReading(request, rules, signedText);
     const answer = matchHandshake(signed, request, reading);
     if (answer !== undefined) return { kind: "handshake", respond: answer };
     if (isRefused(reading.decoded)) return reading.decoded;
@@ -99,7 +94,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   return {
     methods: [...new Set(["POST", ...(data.methods ?? []), ...compiled.map(({ method }) => method)])],
     unhandled,
-    isIdSigned: data.isIdSigned ?? id.isSigned,
+    identity,
     hasSignedTime: data.hasSignedTime ?? false,
     read,
     ...(data.gzip === true && { takesGzip: true }),
@@ -116,17 +111,25 @@ export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): Te
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
-function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadEvent {
+interface EventRules {
+  readonly identity: EventIdentity;
+  readonly id: TextLocation;
+  readonly clock: Clock;
+}
+
+function compileEvent(data: ContractData, { identity, id, clock }: EventRules): ReadEvent {
   const type = inOption("type", () => compileText(data.type));
   const eventTime = inOption("eventTime.at", () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
   const payloads = inOption("data", () =>
     [data.data ?? fallback].flat().map((text) => compileLocation(text)),
   );
-  const headers = (data.headers ?? []).map((name) => name.toLowerCase());
-  const hashBytes = inOption("bytesScope", () => compileBytesHash(data.bytesScope));
+  const readKey = compileKey(identity, id);
+  // Handlers find the platform's id there where it is not the key.
+  const idHeaders = identity === "bytes" || identity === "delivery" ? headersIn(data.id) : [];
+  const headers = [...new Set([...(data.headers ?? []), ...idHeaders].map((name) => name.toLowerCase()))];
   return (reading, at) => {
-    const eventId = textOf(id, reading, { code: "event_id_invalid", at });
+    const eventId = readKey(reading, at);
     if (typeof eventId !== "string") return eventId;
     const eventType = textOf(type, reading, { code: "event_type_missing", at });
     if (typeof eventType !== "string") return eventType;
@@ -143,18 +146,16 @@ function compileEvent(data: ContractData, id: TextLocation, clock: Clock): ReadE
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };
-    return new Envelope(json, hashBytes(reading), reading.signedSha256);
+    return new Envelope(json, identity === "bytes" ? eventId : reading.bodySha256());
   };
 }
 
-function compileBytesHash(scope: ContractData["bytesScope"]): (reading: Readable) => string {
-  if (scope === undefined) return (reading) => reading.bodySha256();
-  const location = compileText(scope);
-  return (reading) => {
-    const found = location.read(reading);
-    const body = reading.bodySha256();
-    return "text" in found ? sha256Hex(Buffer.from(`${found.text}\n${body}`)) : body;
-  };
+function headersIn(places: ContractData["id"]): string[] {
+  return [places].flat().flatMap((place) => {
+    if (typeof place !== "string") return [];
+    const inner = place.includes("{") ? place.split(/[{}]/) : [place];
+    return inner.filter((one) => one.startsWith("header.")).map((one) => one.slice("header.".length));
+  });
 }
 
 function textOf(
@@ -189,13 +190,11 @@ function selectHeaders(names: readonly string[], reading: Readable): JsonObject 
 class Envelope implements EventContent {
   readonly json: JsonObject;
   readonly bodySha256: string;
-  readonly signedSha256: string | undefined;
   #body: Uint8Array | undefined;
 
-  constructor(json: JsonObject, bodySha256: string, signedSha256: string | undefined) {
+  constructor(json: JsonObject, bodySha256: string) {
     this.json = json;
     this.bodySha256 = bodySha256;
-    this.signedSha256 = signedSha256;
   }
 
   get eventId(): string {

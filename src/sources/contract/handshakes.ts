@@ -5,7 +5,7 @@ import { type BodyData, type BodyFormat, createBodyDecoder } from "./body-format
 import type { HandshakeResponse } from "./contract.ts";
 import { compileReply, type HandshakeEnvironment, type HandshakeReply } from "./handshake-replies.ts";
 import { compileText, type TextLocation } from "./locate.ts";
-import { CallbackReading } from "./reading.ts";
+import { CallbackReading, type Readable } from "./reading.ts";
 
 /**
  * A request that carries no event: the platform asks whether the address is ours, or whether it responds. A request is
@@ -57,6 +57,11 @@ export function compileHandshake(
   const checkToken = verifyToken === undefined ? undefined : compileVerifyToken(verifyToken);
   const reply = compileReply(handshake.reply, environment);
   const decode = createBodyDecoder(bodyOf(handshake, source));
+  const rules = {
+    decode,
+    origin: environment.origin,
+    hashBytes: (reading: Readable) => reading.bodySha256(),
+  };
   return {
     isSigned,
     method,
@@ -66,7 +71,7 @@ export function compileHandshake(
       if (absent !== undefined && Object.hasOwn(headers, absent)) return undefined;
       if (!isSigned && body.length > MAX_UNSIGNED_BYTES) return undefined;
       const own = handshake.body === undefined ? verified : undefined;
-      const reading = own ?? new CallbackReading(request, decode, environment.origin);
+      const reading = own ?? new CallbackReading(request, rules);
       for (const { location, expected } of conditions) {
         const found = location.read(reading);
         if (!("text" in found) || (expected !== true && found.text !== expected)) return undefined;

@@ -24,7 +24,7 @@ export function createPlatformContract(rules: PlatformRules): Contract {
   return {
     methods: ["POST"],
     unhandled: "refuse",
-    isIdSigned: true,
+    identity: "signed-id",
     hasSignedTime: true,
     read: (request) => readEvent(request, rules),
   };

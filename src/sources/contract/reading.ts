@@ -1,5 +1,5 @@
 import { isRefused, type JsonValue } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
 import type { DecodeBody, Decoded } from "./body-formats.ts";
 import { parseQuery } from "./form.ts";
 import { sha256Hex } from "./parse-body.ts";
@@ -13,9 +13,9 @@ export interface Readable {
   /** @param name in lower case; @returns an array where the header is repeated */
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
-  /** Lowercase hex, of what was signed, where other bodies fit the signature; undefined for an item of a batch. */
-  readonly signedSha256?: string | undefined;
-  /** Lowercase hex, of what was signed, which is mostly the body; of one item's text in a batch. */
+  /** Left out where only the body was signed, and for an item of a batch. */
+  readonly signedText?: SignedText | undefined;
+  /** Lowercase hex, of what was signed as `HashBytes` has it; of one item's text in a batch. */
   sha256(): string;
   /** Lowercase hex, of the body, or of one item's text in a batch. */
   bodySha256(): string;
@@ -23,25 +23,32 @@ export interface Readable {
   url(): string;
 }
 
+/** Makes the key of events whose key is the hash of what was signed, lowercase hex. */
+export type HashBytes = (reading: Readable) => string;
+
+interface ReadingRules {
+  readonly decode: DecodeBody;
+  readonly origin: () => string;
+  readonly hashBytes: HashBytes;
+}
+
 /** A request whose body and query are parsed when they are first asked for. */
 export class CallbackReading implements Readable {
   readonly #request: SignedRequest;
-  readonly #decode: DecodeBody;
-  readonly #origin: () => string;
+  readonly #rules: ReadingRules;
   #decoded: Decoded | undefined;
   #query: Readonly<Record<string, JsonValue>> | undefined;
-  readonly signedSha256: string | undefined;
+  readonly signedText: SignedText | undefined;
   #bodySha256: string | undefined;
 
-  constructor(request: SignedRequest, decode: DecodeBody, origin: () => string, signedSha256?: string) {
+  constructor(request: SignedRequest, rules: ReadingRules, signedText?: SignedText) {
     this.#request = request;
-    this.#decode = decode;
-    this.#origin = origin;
-    this.signedSha256 = signedSha256;
+    this.#rules = rules;
+    this.signedText = signedText;
   }
 
   get decoded(): Decoded {
-    this.#decoded ??= this.#decode(this.#request);
+    this.#decoded ??= this.#rules.decode(this.#request);
     return this.#decoded;
   }
 
@@ -61,7 +68,7 @@ export class CallbackReading implements Readable {
   }
 
   sha256(): string {
-    return this.signedSha256 ?? this.bodySha256();
+    return this.#rules.hashBytes(this);
   }
 
   bodySha256(): string {
@@ -70,7 +77,7 @@ export class CallbackReading implements Readable {
   }
 
   url(): string {
-    return this.#origin() + (this.#request.target.split("?", 1)[0] ?? "");
+    return this.#rules.origin() + (this.#request.target.split("?", 1)[0] ?? "");
   }
 }
 
@@ -79,10 +86,16 @@ export class ItemReading implements Readable {
   readonly item: JsonValue;
   readonly parent: JsonValue | undefined;
   readonly #callback: Readable;
+  readonly #hashBytes: HashBytes;
   #bodySha256: string | undefined;
 
-  constructor(callback: Readable, { item, parent }: { item: JsonValue; parent?: JsonValue | undefined }) {
+  constructor(
+    callback: Readable,
+    { item, parent }: { item: JsonValue; parent?: JsonValue | undefined },
+    hashBytes: HashBytes,
+  ) {
     this.#callback = callback;
+    this.#hashBytes = hashBytes;
     this.item = item;
     this.parent = parent;
   }
@@ -100,7 +113,7 @@ export class ItemReading implements Readable {
   }
 
   sha256(): string {
-    return this.bodySha256();
+    return this.#hashBytes(this);
   }
 
   bodySha256(): string {

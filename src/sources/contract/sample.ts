@@ -7,6 +7,7 @@ import {
 } from "../../domain/index.ts";
 import type { BodyFormat, InnerText } from "./body-formats.ts";
 import type { ContractData } from "./event-contract.ts";
+import type { EventIdentity } from "./identity.ts";
 import { compileText, type TextPlace } from "./locate.ts";
 import { type OwnSample, SampleDraft } from "./sample-draft.ts";
 
@@ -31,12 +32,12 @@ export interface SampleCallback {
 /**
  * Makes samples of callbacks that the contract reads as events: the preset's own sample, or no more than the contract's
  * places. The caller checks that the event has the type: no place may be able to hold it.
- * @param isIdSigned where it is not, the bytes are a second key, and each sample has bytes of its own
+ * @param identity each sample has bytes of its own where they are the key
  * @returns a function that throws a TypeError for a body that cannot be made here
  */
 export function createSample(
   contract: ContractData,
-  isIdSigned: boolean,
+  identity: EventIdentity,
   own?: OwnSample,
 ): (request: SampleRequest) => SampleCallback {
   const type = [contract.type].flat();
@@ -50,7 +51,7 @@ export function createSample(
     const taken = new Set([...type, contract.eventTime?.at ?? ""].flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
-    if (!isIdSigned) setOwnBytes(draft, givenId ?? newId);
+    if (identity === "bytes") setOwnBytes(draft, givenId ?? newId);
     return encoded(draft, contract);
   };
 }

@@ -17,7 +17,7 @@ export const commerceLayer = hmacPreset({
   },
   scheme: { signature: { header: "X-CommerceLayer-Signature", encoding: "base64" }, signed: "{body}" },
   contract: {
-    id: "{header.X-CommerceLayer-Topic}:{sha256}",
+    id: "sha256",
     type: "header.X-CommerceLayer-Topic",
     bytesScope: "header.X-CommerceLayer-Topic",
   },

@@ -1,5 +1,6 @@
 import { type ContractData, idOf } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
+import { type EventIdentity, identityOf } from "../contract/identity.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import type { HmacData, MacAlgorithm } from "../schemes/hmac-data.ts";
 import type { PublicKeyData } from "../schemes/public-key.ts";
@@ -14,7 +15,7 @@ export interface PresetDescription {
   readonly signs: string;
   /** Where the event's id stands. */
   readonly id: string;
-  readonly isIdSigned: boolean;
+  readonly identity: EventIdentity;
   /** Where its type stands. */
   readonly type: string;
   /** What the platform asks of the address, each kind once; empty where it asks nothing. */
@@ -43,7 +44,7 @@ export function describe(data: PresetData | (() => PresetData)): () => PresetDes
       facts,
       signs,
       id: describePlaces(contract.id),
-      isIdSigned: contract.isIdSigned ?? idOf(contract).isSigned,
+      identity: identityOf(contract, contract.isIdSigned ?? idOf(contract).isSigned),
       type: describePlaces(contract.type),
       handshakes: [...new Set((contract.handshakes ?? []).map(describeHandshake))],
     };
@@ -53,7 +54,7 @@ export function describe(data: PresetData | (() => PresetData)): () => PresetDes
 function describePlaces(places: TextPlace | readonly TextPlace[]): string {
   const texts = [places].flat().map((place) => {
     if (typeof place === "function") return "read by the preset";
-    if (place === "sha256") return "SHA-256 of the body";
+    if (place === "sha256") return "SHA-256 of what was signed";
     return place.startsWith("=") ? `the text \`${place.slice(1)}\`` : `\`${place}\``;
   });
   return texts.join(", else ");

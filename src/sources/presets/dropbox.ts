@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
@@ -26,9 +25,8 @@ export const dropbox = hmacPreset({
   },
   scheme: { signature: { header: "X-Dropbox-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {
-    id: () => randomUUID(),
-    // The bytes must not be a second key: they repeat for different changes.
-    isIdSigned: true,
+    id: "sha256",
+    identity: "delivery",
     type: typeOf,
     handshakes: [
       {

@@ -17,6 +17,7 @@ export const figma = bodyTokenPreset({
   read: (body) => [ownValue(body, "passcode")],
   contract: {
     id: "sha256",
+    attemptFields: ["body.retries"],
     type: "body.event_type",
     eventTime: { at: "body.timestamp", unit: "iso" },
     handshakes: [

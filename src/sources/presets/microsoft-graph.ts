@@ -32,8 +32,6 @@ export const microsoftGraph = bodyTokenPreset({
   read: statesOf,
   contract: {
     id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
-    // The hash of an item must not be its second key.
-    isIdSigned: true,
     type: ["item.lifecycleEvent", "item.changeType"],
     batch: { at: "body.value" },
     handshakes: [

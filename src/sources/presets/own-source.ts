@@ -3,7 +3,7 @@ import type { SourceSettings } from "../source-definition.ts";
 import { assertKnown } from "./source-settings.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
-export type OwnContract = Omit<ContractData, "unhandled" | "signs">;
+export type OwnContract = Omit<ContractData, "unhandled" | "identity" | "signs">;
 
 /** Every option of a contract and of a source's settings; the compiler keeps it complete. */
 const COMMON = {
@@ -25,6 +25,9 @@ const COMMON = {
   decrypt: true,
   encrypt: true,
   bytesScope: true,
+  attemptFields: true,
+  renewsTimestamp: true,
+  identity: true,
   path: true,
   url: true,
   answer: true,

@@ -35,7 +35,11 @@ const FACTS: PlatformFacts = {
   retryHours: 24,
 };
 
-const CONTRACT: ContractData = { id: "sha256", type: "{body.webhook_type}.{body.webhook_code}" };
+const CONTRACT: ContractData = {
+  id: "sha256",
+  identity: "delivery",
+  type: "{body.webhook_type}.{body.webhook_code}",
+};
 
 /**
  * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its

@@ -1,4 +1,3 @@
-import { hasParameters } from "../../domain/index.ts";
 import { type ContractData, createEventContract } from "../contract/event-contract.ts";
 import { compileFilters } from "../contract/event-filter.ts";
 import { createSample } from "../contract/sample.ts";
@@ -22,7 +21,7 @@ import { credentialPhrase, withHandshakes } from "./credential-places.ts";
 import { describe, describeHmac, type Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
-import { assertKnown, SETTING_NAMES, settingsOf } from "./source-settings.ts";
+import { assertKnown, assertReconcilable, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import {
   assertTenantsApart,
   refuseFunction,
@@ -91,21 +90,20 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   } = parts;
   const { hasTenantSecrets } = parts;
   const settings = settingsOf(preset, parts.settings);
-  const { unhandled, path } = settings;
-  if (reconcile !== undefined && hasParameters(path))
-    throw new TypeError(
-      `${preset}: \`reconcile\`: got it with a path that has parameters; the platform's list names no tenant`,
-    );
+  const { unhandled = parts.contract.unhandled, identity: wanted = parts.contract.identity } = settings;
+  if (reconcile !== undefined) assertReconcilable(preset, settings);
   assertTenantsApart(parts, settings);
-  const contract = unhandled === undefined ? parts.contract : { ...parts.contract, unhandled };
+  const { renewsTimestamp } = facts;
+  const contract = { renewsTimestamp, ...parts.contract, unhandled, identity: wanted };
   named(preset, () => scheme(NOWHERE));
-  const { hasSignedTime, isIdSigned } = named(preset, () => createEventContract(contract, NOWHERE));
+  const { hasSignedTime, identity } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
   return atRegisteredUrl({
     preset,
     facts,
     settings,
     secrets,
+    identity,
     hasSignedTime,
     credential: credentialPhrase(credential),
     credentialPlaces: withHandshakes(credential, contract),
@@ -121,7 +119,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(sign !== undefined && { sign }),
     ...(signBody !== undefined && { signBody }),
     ...(reconcile !== undefined && { reconcile }),
-    sample: createSample(contract, isIdSigned, parts.sample),
+    sample: createSample(contract, identity, parts.sample),
   });
 }
 

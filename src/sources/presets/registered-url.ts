@@ -32,7 +32,7 @@ export function atRegisteredUrl(definition: SourceDefinition): SourceDefinition 
       const { challenge } = contract;
       return {
         ...contract,
-        read: (request, signedSha256) => contract.read(asSentTo(url, request), signedSha256),
+        read: (request, signedText) => contract.read(asSentTo(url, request), signedText),
         ...(challenge !== undefined && { challenge: (request) => challenge(asSentTo(url, request)) }),
       };
     },

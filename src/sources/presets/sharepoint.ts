@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { statesOf } from "./microsoft-graph.ts";
 import { bodyTokenPreset } from "./token-preset.ts";
 
@@ -20,9 +19,8 @@ export const sharepoint = bodyTokenPreset({
   name: "clientState",
   read: statesOf,
   contract: {
-    id: () => randomUUID(),
-    // The bytes must not be a second key: they repeat for different changes.
-    isIdSigned: true,
+    id: "sha256",
+    identity: "delivery",
     type: "=notification",
     batch: { at: "body.value" },
     handshakes: [

@@ -1,4 +1,5 @@
 import { closestOption, hasParameters, isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
+import { identityFault } from "../contract/identity.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
 const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
@@ -23,6 +24,7 @@ const SETTING_FAULTS: {
     unhandled === "ignore" || unhandled === "refuse"
       ? undefined
       : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  identity: identityFault,
   answer(answer) {
     const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
     const isMode = typeof answer === "object" || answer === "inline" || answer === "after";
@@ -95,4 +97,11 @@ export function settingsOf(preset: string, options: SourceSettings): SourceSetti
     return [[name, value] as const];
   });
   return Object.fromEntries(given);
+}
+
+/** @throws TypeError for settings under which no listed id is the key of its event */
+export function assertReconcilable(preset: string, { path, identity = "id" }: SourceSettings): void {
+  const wrong = hasParameters(path) ? "a path that has parameters" : `identity "${identity}"`;
+  if (hasParameters(path) || identity !== "id")
+    throw new TypeError(`${preset}: \`reconcile\`: got it with ${wrong}; the platform's list has ids only`);
 }

@@ -21,7 +21,8 @@ export const wise = publicKeyPreset({
     signed: "{body}",
   },
   contract: {
-    id: ["header.X-Delivery-Id", "sha256"],
+    id: "header.X-Delivery-Id",
+    identity: "bytes",
     type: "body.event_type",
     eventTime: { at: "body.data.occurred_at", unit: "iso" },
     handshakes: [

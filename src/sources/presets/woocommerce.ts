@@ -19,9 +19,9 @@ export const woocommerce = hmacPreset({
   },
   scheme: { signature: { header: "X-WC-Webhook-Signature", encoding: "base64" }, signed: "{body}" },
   contract: {
-    id: "{header.X-WC-Webhook-Topic}:{sha256}",
+    id: "sha256",
+    identity: "delivery",
     type: "header.X-WC-Webhook-Topic",
-    bytesScope: "header.X-WC-Webhook-Topic",
     headers: ["X-WC-Webhook-Source", "X-WC-Webhook-ID", "X-WC-Webhook-Delivery-ID"],
     handshakes: [
       {

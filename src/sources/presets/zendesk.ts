@@ -23,10 +23,9 @@ export const zendesk = hmacPreset({
   },
   contract: {
     body: "json-or-form",
-    id: ["header.X-Zendesk-Webhook-Invocation-Id", "{header.X-Zendesk-Webhook-Signature-Timestamp}.{sha256}"],
+    id: ["header.X-Zendesk-Webhook-Invocation-Id", "sha256"],
     type: ["body.type", "=webhook"],
     eventTime: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
-    bytesScope: "header.X-Zendesk-Webhook-Signature-Timestamp",
     headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
   },
 });

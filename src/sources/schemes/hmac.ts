@@ -60,7 +60,12 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
         const stale = "text" in read ? time.staleness(read) : read;
         if (stale !== undefined) return stale;
       }
-      return { verified: [{ method: "hmac", index: match.index }] };
+      const verified = [{ method: "hmac", index: match.index }] as const;
+      if (content.read === undefined) return { verified };
+      return {
+        verified,
+        signedText: (body, hasTime) => content.text(request, hasTime ? sent?.text : "", body),
+      };
     },
   };
 }

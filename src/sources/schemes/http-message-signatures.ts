@@ -63,7 +63,7 @@ export function createMessageSignatureScheme(options: MessageSignatureOptions): 
       if (!Array.isArray(claims)) return claims;
       let refusal: Refused | undefined;
       for (const claim of claims) {
-        const verdict = judge(claim, request, { ...options, verifiers });
+        const verdict = judge(claim, request, { required: ["@method", "@path"], ...options, verifiers });
         if ("verified" in verdict) return verdict;
         refusal ??= verdict;
       }
@@ -145,6 +145,7 @@ function readClaims({ headers }: SignedRequest, tag: string | undefined): Claim[
 }
 
 interface Judging extends MessageSignatureOptions {
+  readonly required: readonly string[];
   readonly verifiers: readonly Verifier[];
 }
 
@@ -171,7 +172,12 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   const fault =
     timeFault(label, input, options) ??
     (covered.includes("content-digest") ? digestFault(request) : undefined);
-  return fault ?? { verified: [{ method: verifier.method, index }] };
+  if (fault !== undefined) return fault;
+  // A callback may have several signatures, of which a copy keeps any.
+  const lines = base.split("\n").filter((_, place) => options.required.includes(covered[place] ?? ""));
+  const time = String(parameters.get("created")?.value);
+  const signedText = (body: string, hasTime: boolean) => [...lines, hasTime ? time : "", body].join("\n");
+  return { verified: [{ method: verifier.method, index }], signedText };
 }
 
 const COMPONENT = /^(?:@[a-z-]+|[a-z0-9!#$%&'*+\-.^_`|~]+)$/;
@@ -194,7 +200,7 @@ function coveredComponents({ items }: InnerList): string[] | Refused {
   return names;
 }
 
-function requiredComponents({ body }: SignedRequest, { required = ["@method", "@path"] }: Judging): string[] {
+function requiredComponents({ body }: SignedRequest, { required }: Judging): string[] {
   return body.length === 0 ? [...required] : [...required, "content-digest"];
 }
 

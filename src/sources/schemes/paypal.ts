@@ -1,6 +1,5 @@
 import { crc32 } from "node:zlib";
 import { type Clock, failed, type Refused, refused } from "../../domain/index.ts";
-import { sha256Hex } from "../contract/parse-body.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
 import { KeysUnavailable } from "./fetched-keys.ts";
@@ -73,8 +72,9 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       const fault = toleranceSeconds === null ? undefined : ageFault(age, toleranceSeconds);
       if (fault !== undefined)
         return refused("timestamp_stale", { detail: `\`PayPal-Transmission-Time\`: ${fault}` });
-      const signedSha256 = sha256Hex(signed(webhookIds[index] ?? ""));
-      return { verified: [{ method: "public_key", index }], signedSha256 };
+      // Other bodies have the same checksum.
+      const signedText = (_body: string, hasTime: boolean) => `${id}|${hasTime ? time : ""}|${checksum}`;
+      return { verified: [{ method: "public_key", index }], signedText };
     },
   };
 }

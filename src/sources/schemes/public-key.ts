@@ -87,7 +87,13 @@ export function createPublicKeyScheme(
         return refuse("signature_mismatch", `\`${isKnown ? header : data.keyId}\`: ${reason}`);
       }
       const stale = sent && time?.staleness?.(sent);
-      return stale ?? { verified: [{ method: "public_key", index }] };
+      if (stale !== undefined) return stale;
+      const verified = [{ method: "public_key", index }] as const;
+      if (content.read === undefined) return { verified };
+      return {
+        verified,
+        signedText: (body, hasTime) => content.text(request, hasTime ? sent?.text : "", body),
+      };
     },
   };
 }

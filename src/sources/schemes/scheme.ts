@@ -44,12 +44,16 @@ export interface Credential {
 /** An authentic request; more than one credential where several schemes must agree. */
 export interface Verified {
   readonly verified: readonly Credential[];
-  /**
-   * SHA-256 of what was signed, lowercase hex, where other bodies than this one fit the signature: the second key of an
-   * event whose id is not signed. The body's own hash when left out.
-   */
-  readonly signedSha256?: string;
+  /** Left out where only the body was signed, or nothing. */
+  readonly signedText?: SignedText;
 }
+
+/**
+ * What was signed as a text. It is made for events only whose key it is.
+ * @param body in the place of the body, such as its hash
+ * @param hasTime whether the timestamp is a part of it
+ */
+export type SignedText = (body: string, hasTime: boolean) => string;
 
 /** Refused because there was no credential in the request, neither a right nor a wrong one. */
 export interface MissingCredential extends Refused {

@@ -9,6 +9,8 @@ export interface SignedContent {
   readonly holdsKey: boolean;
   /** What the platform has signed; left out where that is the body alone. @param timestamp as it was sent */
   read?(request: SignedRequest, timestamp: string | undefined): Content | Refused;
+  /** The same as a text, with `body` in the place of the body; no more than `body` where nothing beside it varies. */
+  text(request: SignedRequest, timestamp: string | undefined, body: string): string;
 }
 
 export interface ContentOptions {
@@ -39,9 +41,22 @@ export function compileContent(template: string, options: ContentOptions): Signe
   );
   const hasTimestamp = template.includes("{timestamp}");
   const holdsKey = template.includes("{secret}");
-  if (parts.length === 1 && parts[0] === "body") return { hasTimestamp, holdsKey };
-  return { hasTimestamp, holdsKey, read: (request, time) => join(parts, request, time ?? "") };
+  if (parts.length === 1 && parts[0] === "body")
+    return { hasTimestamp, holdsKey, text: (_request, _time, body) => body };
+  const isFixed = split.every((name, place) => place % 2 === 0 || FIXED.includes(name));
+  return {
+    hasTimestamp,
+    holdsKey,
+    read: (request, time) => join(parts, request, time ?? ""),
+    text(request, time = "", body) {
+      if (isFixed && time === "") return body;
+      const textOf = (part: Part) => (part === "body" ? body : part === "secret" ? "" : part(request, time));
+      return parts.map(textOf).join("");
+    },
+  };
 }
+
+const FIXED = ["body", "secret", "timestamp"];
 
 /** Whether a template signs the request's path. */
 export function coversPath(template: string): boolean {

@@ -7,6 +7,7 @@ import type { Transaction } from "../transaction.ts";
 import {
   fairLeases,
   initialSchema,
+  oneKey,
   orderKeys,
   type SchemaStep,
   statementsOf,
@@ -54,7 +55,10 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-const STEPS: readonly SchemaStep[] = [initialSchema, orderKeys, tenantSecretUses, tenantSecrets, fairLeases];
+const STEPS: readonly SchemaStep[] = [
+  ...[initialSchema, orderKeys, tenantSecretUses, tenantSecrets],
+  ...[oneKey, fairLeases],
+];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));

@@ -276,6 +276,9 @@ CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
 
 export const tenantSecrets: SchemaStep = { number: 23, name: "tenant-secrets", text: TENANT_SECRETS };
 
+/** An event has one key (decision 0076): the claims of signed bytes were a second one. */
+export const oneKey: SchemaStep = { number: 24, name: "one-key", text: "DROP TABLE oncehook_signed_bytes;" };
+
 /**
  * Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
  * each key only the first may run. An event without a key has an empty one.

@@ -56,7 +56,7 @@ describe("a notification of the App Store", () => {
       SANDBOX,
     ],
   ])("a notification of the App Store is accepted with %s", async (_, payload, options) => {
-    expect(await verify(payload, options)).toEqual({ verified: [{ method: "jwt", index: 0 }] });
+    expect(await verify(payload, options)).toMatchObject({ verified: [{ method: "jwt", index: 0 }] });
   });
 
   it.each<[string, object, AppleAppStoreOptions]>([
@@ -103,7 +103,7 @@ describe("a notification of the App Store", () => {
       data: { data: { signedTransactionInfo: { transactionId: "2000000000000001" } } },
     });
     expect(detailed?.typeOf()).toBe("DID_RENEW.BILLING_RECOVERY");
-    expect(contract.isIdSigned).toBe(true);
+    expect(contract.identity).toBe("signed-id");
   });
 
   it.each([

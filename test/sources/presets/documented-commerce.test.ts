@@ -40,7 +40,7 @@ const DOCUMENTED: Record<string, Documented> = {
       "X-WC-Webhook-Topic": "order.updated",
       "X-WC-Webhook-Delivery-ID": "b4f2",
     }),
-    events: [["order.updated:", "order.updated"]],
+    events: [[expect.stringMatching(/-/), "order.updated"]],
   },
   "Commerce Layer": {
     preset: commerceLayer({ secret: SECRET }),
@@ -49,7 +49,7 @@ const DOCUMENTED: Record<string, Documented> = {
       "X-CommerceLayer-Signature": hmac(body, "base64"),
       "X-CommerceLayer-Topic": "orders.place",
     }),
-    events: [["orders.place:", "orders.place"]],
+    events: [["", "orders.place"]],
   },
   "Checkout.com": {
     preset: checkoutCom({ secret: SECRET }),
@@ -183,14 +183,11 @@ describe("WooCommerce", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("one body of WooCommerce has another hash under each topic", () => {
+  it("two equal callbacks of WooCommerce, which sends none again, are two events", () => {
     const { contract } = openPreset(preset);
-    const [created, updated] = ["order.created", "order.updated"].map((topic) => {
-      const request = requestOf({ id: 1 }, { headers: { "X-WC-Webhook-Topic": topic } });
-      return eventsOf(contract, request)[0];
-    });
-    expect(contract.isIdSigned).toBe(false);
-    expect(created?.bodySha256).not.toBe(updated?.bodySha256);
+    const headers = { "X-WC-Webhook-Topic": "action.woocommerce_add_to_cart" };
+    const ids = [1, 2].map(() => eventsOf(contract, requestOf({ arg: "1" }, { headers }))[0]?.eventId);
+    expect(new Set(ids).size).toBe(2);
   });
 });
 

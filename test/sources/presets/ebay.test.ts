@@ -33,7 +33,9 @@ describe("the scheme of eBay", () => {
       },
     });
     for (let count = 0; count < 3; count += 1)
-      expect(await scheme.verify(callback())).toEqual({ verified: [{ method: "public_key", index: 0 }] });
+      expect(await scheme.verify(callback())).toMatchObject({
+        verified: [{ method: "public_key", index: 0 }],
+      });
     expect(asked).toEqual(["key-1"]);
   });
 

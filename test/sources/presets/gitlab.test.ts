@@ -38,8 +38,8 @@ describe("the preset gitlab with a secret token", () => {
     expect(readSource(source, { headers, body })).toMatchObject([{ event_type: "project_create" }]);
   });
 
-  it("the id is not signed, so that the body's hash is a second key", () => {
-    expect(openSource(source).contract.isIdSigned).toBe(false);
+  it("the id of GitLab with a token is not signed", () => {
+    expect(openSource(source).contract.identity).toBe("id");
   });
 });
 
@@ -67,7 +67,7 @@ describe("the preset gitlab with a signing token", () => {
 
   it("the preset gitlab with a signing token reads the signed id", () => {
     expect(readSource(source, { headers, body: text })).toMatchObject([{ event_id: ID, event_type: "push" }]);
-    expect(openSource(source).contract.isIdSigned).toBe(true);
+    expect(openSource(source).contract.identity).toBe("signed-id");
   });
 });
 

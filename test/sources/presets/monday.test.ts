@@ -39,6 +39,6 @@ describe("a callback of monday.com", () => {
     const event = { type: "create_pulse", triggerTime: "2026-03-04T11:59:00.000Z", triggerUuid: "b5ed2e17" };
     const [found] = eventsOf(contract, requestOf({ event }));
     expect(found?.json).toMatchObject({ event_id: "b5ed2e17", event_type: "create_pulse", data: event });
-    expect(contract.isIdSigned).toBe(false);
+    expect(contract.identity).toBe("id");
   });
 });

@@ -54,7 +54,7 @@ describe("a callback of PayPal with its preset", () => {
       timestamp: Date.parse("2026-03-04T12:00:00Z") / 1_000,
     });
     expect(event?.typeOf()).toBe("PAYMENT.SALE.COMPLETED");
-    expect(contract.isIdSigned).toBe(false);
+    expect(contract.identity).toBe("id");
   });
 
   it.each([

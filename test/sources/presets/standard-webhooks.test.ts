@@ -67,7 +67,7 @@ describe.each(PLATFORMS)("the preset %s", (_name, preset, body, type, expected) 
 
   it("a preset of Standard Webhooks accepts a signature made after the documentation, and no other", async () => {
     const callback = signed(body);
-    expect(await verifySource(source, callback)).toEqual({ verified: [{ method: "hmac", index: 0 }] });
+    expect(await verifySource(source, callback)).toMatchObject({ verified: [{ method: "hmac", index: 0 }] });
     expect(await verifySource(source, { ...callback, body: `${callback.body} ` })).toMatchObject({
       code: "signature_mismatch",
     });
@@ -183,7 +183,7 @@ describe("options and secrets", () => {
 
   it.each([Buffer.from(SECRET), KEY])("Polar's key is the secret's text or what it encodes", async (key) => {
     const source = polar({ secret: ["polar_whs_another", SECRET] });
-    expect(await verifySource(source, signed({ type: "order.paid" }, { key }))).toEqual({
+    expect(await verifySource(source, signed({ type: "order.paid" }, { key }))).toMatchObject({
       verified: [{ method: "hmac", index: 1 }],
     });
   });

@@ -20,5 +20,5 @@ it("the test events of Stripe's dashboard, which share an id, are events of thei
     expect(await idOf(id, NOW - 9)).toBe(`${id}.${NOW - 9}`);
   }
   expect(await idOf("evt_1", NOW)).toBe("evt_1");
-  expect(openPreset(stripe({ secret: SECRET })).contract.isIdSigned).toBe(true);
+  expect(openPreset(stripe({ secret: SECRET })).contract.identity).toBe("signed-id");
 });

@@ -177,7 +177,7 @@ describe("a preset that cannot have secrets of tenants", () => {
     expect(() => presets.publicKey({ ...signed, signature, ...key })).toThrow(message);
   });
 
-  it("a reconciliation is refused, since the platform's list names no tenant", () => {
+  it("a reconciliation is refused, since the platform's list has ids only", () => {
     const reconcile = { apiKey: "rk_1" };
     expect(() => presets.stripe({ ...PATH, secret: of, reconcile })).toThrow(
       "stripe: `reconcile`: got it with a path that has parameters",

@@ -65,7 +65,7 @@ describe("the preset microsoft-graph", () => {
     opened(source).scheme.verify(sent(JSON.stringify({ value: items })));
 
   it("each item must hold the configured clientState", async () => {
-    expect(await verdictOf(item(), item())).toEqual({ verified: [{ method: "token", index: 0 }] });
+    expect(await verdictOf(item(), item())).toMatchObject({ verified: [{ method: "token", index: 0 }] });
     expect(await verdictOf(item(), item({ clientState: "previous-state" }))).toEqual({
       verified: [{ method: "token", index: 1 }],
     });

@@ -29,19 +29,19 @@ function posted(body = BODY, headers: Record<string, string> = {}) {
 
 describe("a callback of Wise", () => {
   it("a callback of Wise is accepted as it was signed, and refused after a change", () => {
-    expect(scheme.verify(posted())).toEqual({ verified: [{ method: "public_key", index: 0 }] });
+    expect(scheme.verify(posted())).toMatchObject({ verified: [{ method: "public_key", index: 0 }] });
     expect(scheme.verify(posted(BODY.replace("111", "112")))).toMatchObject({ code: "signature_mismatch" });
     expect(scheme.verify(requestOf(BODY))).toMatchObject({ code: "signature_missing" });
   });
 
-  it("a callback of Wise is an event under its delivery's id, which is not signed, or the hash of its body", () => {
+  it("a callback of Wise is one event under each delivery's id, which handlers get as a header", () => {
     const [named, bare] = [posted(BODY, { "X-Delivery-Id": "d1" }), posted()].map(
       (request) => eventsOf(contract, request)[0],
     );
-    expect(named?.json).toMatchObject({ event_id: "d1", timestamp: 1_577_882_096 });
+    expect(named?.json).toMatchObject({ timestamp: 1_577_882_096, headers: { "x-delivery-id": "d1" } });
     expect(named?.typeOf()).toBe("transfers#state-change");
-    expect(bare?.eventId).toMatch(/^[0-9a-f]{64}$/);
-    expect(contract.isIdSigned).toBe(false);
+    expect(bare?.eventId).toBe(named?.eventId);
+    expect(contract.identity).toBe("bytes");
   });
 
   it("a callback of Wise that tests a new subscription is no event", () => {

@@ -70,94 +70,93 @@ const options = (source: SourceDefinition, handlers: Handler[]): ReceiverOptions
   handlers,
 });
 
-describe.each(DIALECTS)("captured bytes of an unsigned id on %s", (dialect: Dialect) => {
-  it("copies under other ids neither prepare nor run, while the event is at work and afterwards", () => {
-    const { runs, handlers, open } = counting();
-    return withReceiver(
-      dialect,
-      async (receiver) => {
-        const genuine = send(receiver, { n: 1 }, { id: "genuine" });
-        await until(() => runs.prepared === 1);
-        const copies = await Promise.all(
-          Array.from({ length: 8 }, () => send(receiver, { n: 1 }, { id: randomUUID() })),
-        );
-        expect(copies.map(({ status }) => status)).toEqual(Array(8).fill(503));
-        open();
-        expect(await genuine).toEqual({ status: 200, said: "success" });
-        expect(await send(receiver, { n: 1 }, { id: "later" })).toEqual({
-          status: 200,
-          said: "already_processed",
-        });
-        expect(runs).toEqual({ prepared: 1, handled: ["genuine"] });
-        expect(await receiver.count("oncehook_preparations")).toBe(0);
-      },
-      options(unsignedShop(), handlers),
-    );
+const SUCCESS = { status: 200, said: "success" };
+const DUPLICATE = { status: 200, said: "already_processed" };
+
+describe.each(DIALECTS)("the key of an event whose id is not signed on %s", (dialect: Dialect) => {
+  const withShop = (
+    over: Parameters<typeof shop>[0],
+    counted: ReturnType<typeof counting>,
+    use: (receiver: TestReceiver) => Promise<void>,
+  ) => withReceiver(dialect, use, options(unsignedShop(over), counted.handlers));
+
+  it("equal bytes under the platform's ids are events that run once each", () => {
+    const counted = counting();
+    counted.open();
+    return withShop({}, counted, async (receiver) => {
+      for (const id of ["added", "removed", "added again"])
+        expect(await send(receiver, { n: 1 }, { id })).toEqual(SUCCESS);
+      expect(await send(receiver, { n: 1 }, { id: "removed" })).toEqual(DUPLICATE);
+      expect(counted.runs.handled).toEqual(["added", "removed", "added again"]);
+    });
   });
 
-  it("a copy of another type does not take the place of an event that failed and is retried", () => {
+  it("an event whose bytes are its key prepares and runs once, whatever ids its retries have", () => {
+    const { runs, handlers, open } = counting();
+    return withShop({ identity: "bytes" }, { runs, handlers, open }, async (receiver) => {
+      const first = send(receiver, { n: 1 }, { id: "1" });
+      await until(() => runs.prepared === 1);
+      const retries = Array.from({ length: 8 }, () => send(receiver, { n: 1 }, { id: randomUUID() }));
+      open();
+      expect(await first).toEqual(SUCCESS);
+      expect(await Promise.all(retries)).toEqual(Array(8).fill(DUPLICATE));
+      expect(runs.prepared).toBe(1);
+      expect(runs.handled).toHaveLength(1);
+      expect(await send(receiver, { n: 2 }, { id: "1" })).toEqual(SUCCESS);
+      expect(runs.handled).toHaveLength(2);
+      expect(await receiver.count("oncehook_preparations")).toBe(0);
+    });
+  });
+
+  it("an event whose bytes are its key and that failed runs at a retry under another id, once", () => {
     let isAway = true;
-    const { runs, handlers, open } = counting({ fails: () => isAway });
-    open();
-    return withReceiver(
-      dialect,
-      async (receiver) => {
-        expect((await send(receiver, { n: 1 }, { id: "genuine" })).status).toBe(500);
-        expect((await send(receiver, { n: 1 }, { id: "copy", type: "refund" })).status).toBe(503);
-        isAway = false;
-        expect(await send(receiver, { n: 1 }, { id: "genuine" })).toEqual({ status: 200, said: "success" });
-        expect(runs.handled).toEqual(["genuine"]);
-      },
-      options(unsignedShop(), handlers),
-    );
+    const counted = counting({ fails: () => isAway });
+    counted.open();
+    return withShop({ identity: "bytes" }, counted, async (receiver) => {
+      expect((await send(receiver, { n: 1 }, { id: "1" })).status).toBe(500);
+      expect(await receiver.count("oncehook_failures")).toBe(1);
+      isAway = false;
+      expect(await send(receiver, { n: 1 }, { id: "2" })).toEqual(SUCCESS);
+      expect(await send(receiver, { n: 1 }, { id: "3" })).toEqual(DUPLICATE);
+      expect(await receiver.count("oncehook_failures")).toBe(0);
+      expect(counted.runs.handled).toHaveLength(1);
+    });
   });
 
-  it("a copy of another type does not displace an event that was accepted within its time", () => {
-    const { runs, handlers, open } = counting();
-    return withReceiver(
-      dialect,
-      async (receiver) => {
-        expect(await send(receiver, { n: 1 }, { id: "genuine" })).toEqual({ status: 200, said: "accepted" });
-        expect((await send(receiver, { n: 1 }, { id: "copy", type: "refund" })).status).toBe(503);
+  it.each(["after", { within: "100ms" }] as const)(
+    "an event whose bytes are its key is accepted once under several ids with the answer %j",
+    (answer) => {
+      const { runs, handlers, open } = counting();
+      return withShop({ identity: "bytes", answer }, { runs, handlers, open }, async (receiver) => {
+        for (const id of ["1", "2", "3"])
+          expect(await send(receiver, { n: 1 }, { id })).toEqual({ status: 200, said: "accepted" });
+        expect(await receiver.count("oncehook_failures")).toBe(1);
         open();
         await until(async () => (await receiver.count("oncehook_records")) === 1);
-        expect(runs.handled).toEqual(["genuine"]);
-      },
-      options(unsignedShop({ answer: { within: "100ms" } }), handlers),
-    );
+        expect(runs.handled).toHaveLength(1);
+      });
+    },
+  );
+
+  it("each delivery runs of a source that has neither ids nor times", () => {
+    const counted = counting();
+    counted.open();
+    return withShop({ identity: "delivery" }, counted, async (receiver) => {
+      const said = await Promise.all([1, 2, 3].map(() => send(receiver, { n: 1 }, { id: "1" })));
+      expect(said).toEqual(Array(3).fill(SUCCESS));
+      expect(new Set(counted.runs.handled).size).toBe(3);
+    });
   });
 
-  it("a copy under the id of an event to come is not accepted in its place", () => {
-    const { runs, handlers, open } = counting();
-    return withReceiver(
-      dialect,
-      async (receiver) => {
-        expect((await send(receiver, { n: 1 }, { id: "1" })).said).toBe("accepted");
-        expect((await send(receiver, { n: 1 }, { id: "2" })).status).toBe(503);
-        expect((await send(receiver, { n: 2 }, { id: "2" })).said).toBe("accepted");
-        open();
-        await until(async () => (await receiver.count("oncehook_records")) === 2);
-        expect(runs.handled.sort()).toEqual(["1", "2"]);
-      },
-      options(unsignedShop({ answer: "after" }), handlers),
-    );
-  });
-
-  it("a type that is ignored claims nothing", () => {
-    const { runs, handlers, open } = counting();
-    open();
-    return withReceiver(
-      dialect,
-      async (receiver) => {
-        expect(await send(receiver, { n: 1 }, { id: "a", type: "other" })).toEqual({
-          status: 200,
-          said: "ignored",
-        });
-        expect(await send(receiver, { n: 1 }, { id: "b" })).toEqual({ status: 200, said: "success" });
-        expect(runs.handled).toEqual(["b"]);
-      },
-      options(unsignedShop(), handlers),
-    );
+  it("a type that is ignored leaves nothing that could stop an event of the same bytes", () => {
+    const counted = counting();
+    counted.open();
+    return withShop({ identity: "bytes" }, counted, async (receiver) => {
+      const ignored = await send(receiver, { n: 1 }, { id: "a", type: "other" });
+      expect(ignored).toEqual({ status: 200, said: "ignored" });
+      expect(await send(receiver, { n: 1 }, { id: "b" })).toEqual(SUCCESS);
+      expect(counted.runs.handled).toHaveLength(1);
+    });
   });
 
   it.each([

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { type JsonValue, type PathKey, parsePath, type Refused, refused } from "../../domain/index.ts";
+import type { EventTimeData } from "./event-time.ts";
+import { compileText, inOption, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import { sha256Hex } from "./parse-body.ts";
+import type { HashBytes, Readable } from "./reading.ts";
+
+/**
+ * Which key an event has, where its id is not signed: the platform's `id`; the hash of the `bytes` that were signed; or
+ * one of its own for each `delivery`, since a loss is worse than a second run.
+ */
+export type Identity = (typeof IDENTITIES)[number];
+
+const IDENTITIES = ["id", "bytes", "delivery"] as const;
+
+export interface IdentityData {
+  /** The first that is there. An empty text counts as missing. `sha256` says that the platform sends no id. */
+  readonly id: TextPlace | readonly TextPlace[];
+  /** Default: whether all places of the id lie in what is signed. */
+  readonly isIdSigned?: boolean;
+  /** Refused for a signed id, which is the key. Default: `id`, or `bytes` where the platform sends none. */
+  readonly identity?: Identity | undefined;
+  /** What tells events of equal bytes apart, for `bytes` and `sha256`: one body is sent for several topics. */
+  readonly bytesScope?: TextPlace | readonly TextPlace[];
+  /** Fields of the body, or of an item, that count attempts, such as `body.retries`: `bytes` leaves them out. */
+  readonly attemptFields?: readonly string[];
+  /**
+   * Whether a retry has a new signed timestamp, which `bytes` leaves out then. Default: whether `eventTime` stands in
+   * the body, and tells genuine events apart without it.
+   */
+  readonly renewsTimestamp?: boolean | undefined;
+}
+
+/** The key of a source's events, for those who operate it. */
+export type EventIdentity = "signed-id" | Identity;
+
+/** @returns what is wrong with a setting, in words that follow its name */
+export function identityFault(given: unknown): string | undefined {
+  if (IDENTITIES.some((one) => one === given)) return undefined;
+  return `got ${JSON.stringify(given)}, expected "id", "bytes" or "delivery"`;
+}
+
+/** @throws TypeError for an identity that the platform's id does not allow */
+export function identityOf({ identity, id: places }: IdentityData, isIdSigned: boolean): EventIdentity {
+  const hasId = [places].flat().some((place) => place !== "sha256");
+  const usual = !hasId ? "bytes" : isIdSigned ? "signed-id" : "id";
+  if (identity === undefined) return usual;
+  const got = `\`identity\`: got "${identity}"`;
+  if (usual === "signed-id")
+    throw new TypeError(`${got}, but the id is signed, and is the key of its event: leave it out`);
+  if (!hasId && identity === "id")
+    throw new TypeError(`${got}, but the sender has no id, expected "bytes" or "delivery"`);
+  return identity;
+}
+
+/** @param at what stands before the name of an item's place in a message */
+export type ReadKey = (reading: Readable, at: string) => string | Refused;
+
+export function compileKey(identity: EventIdentity, id: TextLocation): ReadKey {
+  if (identity === "delivery") return () => randomUUID();
+  if (identity === "bytes") return (reading) => reading.sha256();
+  return (reading, at) => {
+    const found = readKept(id, reading);
+    if ("text" in found) return found.text;
+    return refused("event_id_invalid", { message: `${at}${id.name}: ${found.fault}` });
+  };
+}
+
+/** Makes the hash of `sha256` and `identity: "bytes"`. @throws TypeError for an invalid place */
+export function compileBytes(data: IdentityData & { readonly eventTime?: EventTimeData }): HashBytes {
+  const { bytesScope, attemptFields = [], eventTime } = data;
+  const scope = bytesScope === undefined ? undefined : inOption("bytesScope", () => compileText(bytesScope));
+  const counts = inOption("attemptFields", () => attemptFields.map(compileField));
+  const hasTime = !(
+    data.renewsTimestamp ??
+    (eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at))
+  );
+  return (reading) => {
+    const body = counts.length === 0 ? reading.bodySha256() : hashWithout(counts, reading);
+    const signed = reading.signedText?.(body, hasTime) ?? body;
+    const found = scope?.read(reading);
+    const text = found !== undefined && "text" in found ? `${found.text}\n${signed}` : signed;
+    return text === body ? body : sha256Hex(Buffer.from(text));
+  };
+}
+
+function compileField(place: string): readonly PathKey[] {
+  const path = /^(?:body|item)\./.test(place) ? parsePath(place.slice("body".length)) : undefined;
+  if (path === undefined) throw new TypeError(`got "${place}", expected a place such as body.retries`);
+  return path;
+}
+
+function hashWithout(fields: readonly (readonly PathKey[])[], { body, item }: Readable): string {
+  const copy = structuredClone(item ?? body);
+  for (const path of fields) remove(copy, path);
+  return sha256Hex(Buffer.from(JSON.stringify(copy) ?? ""));
+}
+
+function remove(holder: JsonValue | undefined, [key = "", ...rest]: readonly PathKey[]): void {
+  if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, key)) return;
+  if (rest.length > 0) return remove(Reflect.get(holder, key) as JsonValue, rest);
+  Reflect.deleteProperty(holder, key);
+}
