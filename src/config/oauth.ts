@@ -1,6 +1,12 @@
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
+const OF_FLOW = new Set(
+  "response_type client_id redirect_uri state code_challenge code_challenge_method response_mode scope nonce".split(
+    " ",
+  ),
+);
+
 export const OAUTH_VARIABLES = {
   OAUTH_ISSUER: {
     schema: httpUrl,
@@ -39,12 +45,23 @@ export const OAUTH_VARIABLES = {
   OAUTH_CLIENT_SECRET: {
     schema: text("the client secret"),
     secret: "issued",
-    meaning: "Sent in the Authorization header of the exchange",
+    meaning: "Authenticates this receiver at the token endpoint",
+  },
+  OAUTH_CLIENT_AUTH: {
+    schema: oneOf("client_secret_basic", "client_secret_post"),
+    defaultText: "the discovered one, else client_secret_basic",
+    meaning: "Where the secret is sent: in the Authorization header, or in the body",
   },
   OAUTH_SCOPE: {
     schema: text("scopes, separated by spaces"),
     defaultText: "openid with OAUTH_ISSUER",
     meaning: "The scopes that a flow requests",
+  },
+  OAUTH_AUTHORIZATION_PARAMETERS: {
+    schema: text(
+      "a query without parameters of the flow itself, such as access_type=offline&prompt=consent",
+    ).refine((query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.has(name))),
+    meaning: "What an authorization request has beside, with OAUTH_ISSUER too",
   },
   OAUTH_RESPONSE_MODE: {
     schema: oneOf("query", "form_post"),
@@ -92,6 +109,9 @@ export function oauthOf(reading: OAuthReading) {
     clientSecret,
     scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
     userInfo: { url, idField },
+    clientAuth: values.OAUTH_CLIENT_AUTH,
+    authorizationParameters: values.OAUTH_AUTHORIZATION_PARAMETERS,
+    acceptsTenants: true,
   };
 }
 

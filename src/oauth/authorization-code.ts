@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { decodeJwt } from "jose";
 import * as oauth from "oauth4webapi";
 import { isJsonObject, type Log } from "../domain/index.ts";
 import {
@@ -12,6 +13,7 @@ import {
 import {
   ANY_TOKEN_TYPE,
   isInvalidGrant,
+  issuerOf,
   type Platform,
   PlatformError,
   withLoggableErrors,
@@ -68,10 +70,11 @@ export async function requestTokens(
   const raw = await oauth.genericTokenEndpointRequest(server, client, clientAuth, grantType, asked, limits);
   const isOpenId = speaksOpenId(settings.scope);
   const response = await normalizedTokenResponse(raw, isOpenId);
+  const issuer = await issuerIn(response, server);
   const tokens =
     grant.flow === undefined
-      ? await oauth.processGenericTokenEndpointResponse(server, client, response, ANY_TOKEN_TYPE)
-      : await oauth.processAuthorizationCodeResponse(server, client, response, {
+      ? await oauth.processGenericTokenEndpointResponse(issuer, client, response, ANY_TOKEN_TYPE)
+      : await oauth.processAuthorizationCodeResponse(issuer, client, response, {
           expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
           requireIdToken: isOpenId,
           ...ANY_TOKEN_TYPE,
@@ -81,6 +84,15 @@ export async function requestTokens(
   if (azp !== undefined && azp !== settings.clientId)
     throw new Error("azp of the ID token is another client");
   return tokens;
+}
+
+/** The server by the name that the ID token must have: the library compares it with `iss`. */
+async function issuerIn(response: Response, server: oauth.AuthorizationServer) {
+  // Most issuers are the same for every tenant.
+  if (issuerOf(server, "") === server.issuer) return server;
+  const answer = parse(await response.clone().text(), () => false);
+  if (!isJsonObject(answer) || typeof answer.id_token !== "string") return server;
+  return { ...server, issuer: issuerOf(server, decodeJwt(answer.id_token).tid) };
 }
 
 function speaksOpenId(scope: string | null): boolean {
@@ -110,6 +122,8 @@ export async function authorizationUrl(
   { redirectUri, state, codeVerifier, nonce, responseMode }: AuthorizationParameters,
 ): Promise<string> {
   const url = new URL(endpoint);
+  for (const [name, value] of new URLSearchParams(settings.authorizationParameters))
+    url.searchParams.append(name, value);
   const parameters = {
     response_type: "code",
     client_id: settings.clientId,
@@ -145,6 +159,7 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
   if (typeof answer.error === "string") answer.error = OTHER_NAMES.get(answer.error) ?? answer.error;
   const status = isError ? 400 : response.status;
   if (status === 200) {
+    addNestedTokens(answer);
     for (const [name, value] of Object.entries(answer))
       if (value === null || value === "") delete answer[name];
     answer.token_type ??= "Bearer";
@@ -153,6 +168,18 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
   }
   headers.set("content-type", "application/json");
   return new Response(JSON.stringify(answer), { status, headers });
+}
+
+/**
+ * Slack's user token is nested, and the only one where no bot was asked for. The user's id stands beside it.
+ * Source: https://docs.slack.dev/reference/methods/oauth.v2.access
+ */
+function addNestedTokens(answer: Record<string, unknown>): void {
+  const { authed_user: nested } = answer;
+  if (!isJsonObject(nested)) return;
+  const { id, ...tokens } = nested;
+  answer.user_id ??= id;
+  if (typeof answer.access_token !== "string") Object.assign(answer, tokens);
 }
 
 /** What the library accepts as `expires_in`, texts included; it throws for anything else. */

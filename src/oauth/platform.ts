@@ -14,6 +14,12 @@ export interface PlatformSettings {
   readonly scope: string | null;
   /** Who tokens belong to, where their own answer does not say it; `idField` may be a path, such as `data.id`. */
   readonly userInfo?: { readonly url?: string | undefined; readonly idField?: string | undefined };
+  /** Undefined: as the discovery says, and in the header where it says nothing. */
+  readonly clientAuth?: "client_secret_basic" | "client_secret_post" | undefined;
+  /** What an authorization request has beside our parameters, as a query: `access_type=offline`. */
+  readonly authorizationParameters?: string | undefined;
+  /** Whether an issuer for every tenant of Microsoft is accepted: any customer of theirs can then sign in. */
+  readonly acceptsTenants?: boolean;
 }
 
 /** The authorization server, with what every request to it needs. */
@@ -26,7 +32,7 @@ const TIMEOUT_MS = 5_000;
  * @param requireHttps whether plain HTTP is refused, also where a discovery names it; true in production
  */
 export function createPlatform(settings: PlatformSettings, requireHttps: boolean) {
-  const { issuer, clientId, clientSecret } = settings;
+  const { issuer, clientId, acceptsTenants = false } = settings;
   /** Options of a request: no redirects, a bound on the answer, and the caller's time limit. */
   const options = (signal: AbortSignal) => ({
     signal,
@@ -34,17 +40,33 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
     [oauth.customFetch]: boundedFetch,
   });
   const look = async (address: string) => {
-    const server = await discover(address, options(AbortSignal.timeout(TIMEOUT_MS)));
+    const server = await discover(address, acceptsTenants, options(AbortSignal.timeout(TIMEOUT_MS)));
     if (requireHttps) assertHttps(server);
     return server;
   };
   return {
     settings,
     client: { client_id: clientId } as oauth.Client,
-    clientAuth: oauth.ClientSecretBasic(clientSecret),
+    clientAuth: clientAuthentication(settings),
     options,
     /** @throws Error when it cannot be discovered just now */
     server: issuer === null ? async () => configured(settings) : createDiscovery(() => look(issuer)),
+  };
+}
+
+/** RFC 6749 §2.3.1: in the header, and in the body for a server that takes the secret nowhere else, as Apple's does. */
+function clientAuthentication({ clientAuth, clientSecret }: PlatformSettings): oauth.ClientAuth {
+  const methods = {
+    client_secret_basic: oauth.ClientSecretBasic(clientSecret),
+    client_secret_post: oauth.ClientSecretPost(clientSecret),
+  };
+  return (server, ...request) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const isBodyOnly = offered.includes("client_secret_post") && !offered.includes("client_secret_basic");
+    return methods[clientAuth ?? (isBodyOnly ? "client_secret_post" : "client_secret_basic")](
+      server,
+      ...request,
+    );
   };
 }
 
@@ -112,13 +134,33 @@ export function createDiscovery(look: () => Promise<Server>): () => Promise<Serv
 }
 
 /** OpenID Connect Discovery 1.0, and for a server that does not speak it the metadata of RFC 8414. */
-async function discover(issuer: string, options: oauth.DiscoveryRequestOptions): Promise<Server> {
+async function discover(
+  issuer: string,
+  acceptsTenants: boolean,
+  options: oauth.DiscoveryRequestOptions,
+): Promise<Server> {
   const identifier = new URL(issuer);
   let response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oidc" });
   if (response.status === 404) {
     response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oauth2" });
   }
-  return oauth.processDiscoveryResponse(identifier, response);
+  const everyTenant = acceptsTenants ? issuer.replace(EVERY_TENANT, TENANT) : issuer;
+  return oauth
+    .processDiscoveryResponse(identifier, response.clone())
+    .catch(() => oauth.processDiscoveryResponse(new URL(everyTenant), response));
+}
+
+const EVERY_TENANT = /(?<=\/)(?:common|organizations)(?=\/v2\.0$)/;
+const TENANT = "{tenantid}";
+const TENANT_ID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
+
+/**
+ * The issuer that a token or a redirect must name. Microsoft's discovery for every tenant has `{tenantid}` in it, in whose
+ * place the user's tenant stands (https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-issuer).
+ * @param tenant a text with the tenant's id, such as the claim `tid`
+ */
+export function issuerOf({ issuer }: Server, tenant: unknown): string {
+  return issuer.replace(TENANT, TENANT_ID.exec(String(tenant))?.[0] ?? "");
 }
 
 /** Handlers get the type with the token. By itself the library throws for all but bearer and DPoP, and loses the answer. */

@@ -22,7 +22,7 @@ import {
 import { type DistinctHeaders, isCredentialMissing, parseObject, sha256Hex } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 import { browserOf, type Flow, type FlowDependencies, openFlow } from "./flow.ts";
-import type { Platform } from "./platform.ts";
+import { issuerOf, type Platform } from "./platform.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
@@ -232,7 +232,7 @@ async function issuerFault(iss: string | undefined, platform: Platform) {
       const isPromised = server.authorization_response_iss_parameter_supported === true;
       return isPromised ? refused("issuer_mismatch", { detail: "iss: missing" }) : undefined;
     }
-    return iss === server.issuer ? undefined : refused("issuer_mismatch");
+    return iss === issuerOf(server, iss) ? undefined : refused("issuer_mismatch");
   } catch (error) {
     return failed("platform_unavailable", error);
   }

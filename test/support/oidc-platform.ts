@@ -9,6 +9,8 @@ export interface OidcPlatform {
   readonly issuer: string;
   /** How often the token endpoint granted something, by grant type, and how often it refused. */
   readonly grants: { authorization_code: number; refresh_token: number; refused: number };
+  /** The Authorization header of each request to the token endpoint. */
+  readonly authorizations: (string | undefined)[];
   /** From now on every refresh token is refused. */
   endGrants(): void;
   /** Awaited before a request to the token endpoint reaches the server; may answer in its place by a status. */
@@ -20,10 +22,12 @@ export interface OidcOptions {
   readonly accessTokenSeconds?: number;
   /** The ID token has the claims too, as with many providers; otherwise the userinfo endpoint alone, as OpenID Connect has it. */
   readonly claimsInIdToken?: boolean;
+  /** How clients authenticate; the discovery names no other way. */
+  readonly clientAuth?: "client_secret_basic" | "client_secret_post";
 }
 
 export async function withOidcPlatform<T>(
-  { redirectUris, accessTokenSeconds = 3_600, claimsInIdToken = false }: OidcOptions,
+  { redirectUris, accessTokenSeconds = 3_600, claimsInIdToken = false, clientAuth }: OidcOptions,
   use: (platform: OidcPlatform) => Promise<T>,
 ): Promise<T> {
   const port = await freePort();
@@ -38,8 +42,10 @@ export async function withOidcPlatform<T>(
             redirect_uris: [...redirectUris],
             grant_types: ["authorization_code", "refresh_token"],
             response_types: ["code"],
+            ...(clientAuth === undefined ? {} : { token_endpoint_auth_method: clientAuth }),
           },
         ],
+        ...(clientAuth === undefined ? {} : { clientAuthMethods: [clientAuth] }),
         pkce: { required: () => true },
         rotateRefreshToken: true,
         issueRefreshToken: async () => true,
@@ -78,6 +84,7 @@ export async function withOidcPlatform<T>(
   const platform: OidcPlatform = {
     issuer,
     grants: { authorization_code: 0, refresh_token: 0, refused: 0 },
+    authorizations: [],
     before: () => undefined,
     endGrants: () => {
       refusing = true;
@@ -92,6 +99,7 @@ export async function withOidcPlatform<T>(
   });
   const server = createServer(async (request, response) => {
     if (request.url !== "/token") return answer(request, response);
+    platform.authorizations.push(request.headers.authorization);
     const status = await platform.before();
     if (status !== undefined) return response.writeHead(status).end();
     return answer(request, response);
