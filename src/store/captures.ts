@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
+import { ADVISORY_LOCKS } from "./advisory-locks.ts";
 import { Area, insert, run } from "./database.ts";
 import { NEWEST } from "./paging.ts";
 import { writeSetting } from "./settings.ts";
@@ -40,8 +41,6 @@ export interface CaptureLimits {
 const LOG = "capture_log";
 const DELETED_TO = "capture_deleted_to";
 const STEP = 1_000;
-/** Any fixed number: all processes of this service on one database take the same advisory lock. */
-const APPEND_LOCK = 7_140_231_902;
 
 type Measured = Pick<CapturedRequest, "id" | "receivedAt"> & { readonly bytes: number };
 
@@ -55,7 +54,8 @@ export class Captures extends Area {
     const { dialect, transact } = this.database;
     if (requests.length === 0) return;
     await transact(async (query) => {
-      if (dialect === "postgres") await run(query, sql`SELECT pg_advisory_xact_lock(${APPEND_LOCK})`);
+      if (dialect === "postgres")
+        await run(query, sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.captures})`);
       for (const { requestId, receivedAt, encrypted } of requests) {
         const row = { requestId, receivedAt, bytes: encrypted.length, encryptedRequest: encrypted };
         await run(

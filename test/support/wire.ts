@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { nameOf } from "../../src/store/postgres/prepared-names.ts";
 
 /** What becomes of a COMMIT on its way: lost before the server has it, or its answer lost afterwards. */
 export type Loss = "commit" | "answer";
 
 /** The message that binds the statement of that name: the store sends COMMIT under it (PostgreSQL's manual, 54.7). */
-const COMMIT = Buffer.from("\u0000oncehook_commit\u0000", "latin1");
+const COMMIT = Buffer.from(`\u0000${nameOf("COMMIT")}\u0000`, "latin1");
 
 interface Pair {
   readonly client: Socket;

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import {
   type CopyPair,
   type CopyProgress,
@@ -20,8 +21,8 @@ import { createPool } from "./pool.ts";
 /** Of one statement: a table that is compared may be large. */
 const STATEMENT_LIMIT_MS = 6 * 3_600_000;
 const LOCK_LIMIT_MS = 10_000;
-/** Any fixed number: two copies into one database take the same advisory lock. */
-const COPY_LOCK = 7_140_231_902;
+const POOLED =
+  "a pooler is between, and a copy needs one session that stays: give the address of the PostgreSQL server itself";
 /** The sessions of the migration before may need some time to end. */
 const SESSIONS_END_MS = 3_000;
 /** Values come back in one form, whatever the server's configuration says. */
@@ -34,7 +35,8 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
  * @throws MaintenanceError where a receiver or another copy uses it
  */
 export async function openCopyTarget(url: string, schema?: string): Promise<CopyTarget> {
-  const { settings } = await firstConnection(url, schema);
+  const { settings, isPooled } = await firstConnection(url, schema);
+  if (isPooled) throw new MaintenanceError(POOLED);
   const pool = createPool({
     url,
     settings,
@@ -59,7 +61,7 @@ export async function openCopyTarget(url: string, schema?: string): Promise<Copy
 
 async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarget> {
   await client.query(SESSION);
-  const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${COPY_LOCK}) AS taken`);
+  const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${ADVISORY_LOCKS.copy}) AS taken`);
   if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
   const { rows: applied } = await client.query("SELECT handler, name FROM oncehook_handler_migrations");

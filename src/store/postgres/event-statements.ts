@@ -3,8 +3,9 @@ import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../callback-columns.ts";
 import type { Completion } from "../once.ts";
 import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
-import type { WireValue } from "./message-writer.ts";
-import type { StatementResult, WireStatement } from "./statement-batch.ts";
+import type { WireStatement, WireValue } from "./message-writer.ts";
+import { prepared } from "./prepared-names.ts";
+import type { StatementResult } from "./statement-batch.ts";
 
 /** A notification that a handler enqueued. */
 export interface QueuedNotification {
@@ -30,28 +31,24 @@ const RECORD_COLUMNS = [
 ];
 const RECORD_TIMES = ["created_at", "processed_at"];
 
-const INSERT_RECORD: WireStatement = {
-  name: "oncehook_insert_record",
-  // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
-  text: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+// A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
+const INSERT_RECORD = prepared(
+  `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
     VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
-};
-const DELETE_RECORD: WireStatement = {
-  name: "oncehook_delete_record",
-  text: "DELETE FROM oncehook_records WHERE event_id = $1 AND source = $2 AND status = 'processing'",
-};
+);
+const DELETE_RECORD = prepared(
+  "DELETE FROM oncehook_records WHERE event_id = $1 AND source = $2 AND status = 'processing'",
+);
 /** In no particular order. With the LIMIT its plan, which is kept, uses the index: see `rowList`. */
-const SELECT_RECORDS: WireStatement = {
-  name: "oncehook_select_records",
-  text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
+const SELECT_RECORDS = prepared(
+  `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
     FROM (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
     JOIN oncehook_records USING (event_id, source)`,
-};
-const INSERT_NOTIFICATION: WireStatement = {
-  name: "oncehook_insert_notification",
-  text: `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
+);
+const INSERT_NOTIFICATION = prepared(
+  `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
     VALUES ($1, $2, $3, $4, $5, $6)`,
-};
+);
 
 /** The parts of a completion; one statement holds those that an event has, so that it costs one execution. */
 const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
@@ -71,16 +68,16 @@ const callback = (from: number) => `callback AS (
       INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
       VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${from + index}`).join(", ")}) RETURNING id)`;
 
-function completionStatement(name: string, parts: readonly string[], more = ""): WireStatement {
+function completionStatement(parts: readonly string[], more = ""): WireStatement {
   const completed = `completed AS (${COMPLETE}${more} ${OF_EVENT} RETURNING 1)`;
   const text = `WITH ${[DELETE_LEFTOVERS, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`;
-  return { name: `oncehook_${name}`, text };
+  return prepared(text);
 }
 const COMPLETIONS = {
-  plain: completionStatement("complete", []),
-  notified: completionStatement("complete_notify", [FIRST_NOTIFICATION]),
-  logged: completionStatement("complete_log", [callback(5)], LOGGED),
-  notifiedAndLogged: completionStatement("complete_notify_log", [FIRST_NOTIFICATION, callback(8)], LOGGED),
+  plain: completionStatement([]),
+  notified: completionStatement([FIRST_NOTIFICATION]),
+  logged: completionStatement([callback(5)], LOGGED),
+  notifiedAndLogged: completionStatement([FIRST_NOTIFICATION, callback(8)], LOGGED),
 } as const;
 
 /** Reserves the event: it answers one row, or none where a record is there. */
@@ -174,14 +171,12 @@ const COMPLETED = ["event_id", "source", "event_type", "version", "body_sha256",
 const INSERTED_RECORD = `INSERT INTO oncehook_records
     (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at, callback_id)`;
 /** A record that is there makes it fail, behind which the server runs no COMMIT. */
-const INSERT_COMPLETED: WireStatement = {
-  name: "oncehook_insert_completed",
-  text: `${INSERTED_RECORD} SELECT r.source, r.event_id, r.event_type, r.version, 'completed', r.body_sha256, r.result,
+const INSERT_COMPLETED = prepared(
+  `${INSERTED_RECORD} SELECT r.source, r.event_id, r.event_type, r.version, 'completed', r.body_sha256, r.result,
       $7::timestamptz, $8::timestamptz, NULL FROM unnest(${arrays(COMPLETED, 1)}) AS r(${COMPLETED.join(", ")})`,
-};
-const INSERT_LOGGED: WireStatement = {
-  name: "oncehook_insert_logged",
-  text: `WITH r AS MATERIALIZED (
+);
+const INSERT_LOGGED = prepared(
+  `WITH r AS MATERIALIZED (
       SELECT *, nextval(pg_get_serial_sequence('oncehook_callbacks', 'id')) AS callback_id
       FROM unnest(${arrays(COMPLETED, 1)}, ${arrays(CALLBACK_COLUMNS, 9)})
         AS r(${[...COMPLETED.map((name) => `r_${name}`), ...CALLBACK_COLUMNS].join(", ")})),
@@ -190,21 +185,18 @@ const INSERT_LOGGED: WireStatement = {
       SELECT callback_id, ${CALLBACK_COLUMNS.join(", ")} FROM r)
     ${INSERTED_RECORD} SELECT r_source, r_event_id, r_event_type, r_version, 'completed', r_body_sha256, r_result,
       $7::timestamptz, $8::timestamptz, callback_id FROM r`,
-};
+);
 const NOTIFICATION_COLUMNS = ["source", "event_id", "position", "topic", "payload", "created_at"] as const;
 const NOTIFICATION_TYPES = { position: "integer", created_at: "timestamptz" };
-const INSERT_NOTIFICATIONS: WireStatement = {
-  name: "oncehook_insert_notifications",
-  text: `INSERT INTO oncehook_notifications (${NOTIFICATION_COLUMNS.join(", ")})
+const INSERT_NOTIFICATIONS = prepared(
+  `INSERT INTO oncehook_notifications (${NOTIFICATION_COLUMNS.join(", ")})
     SELECT * FROM unnest(${arrays(NOTIFICATION_COLUMNS, 1, NOTIFICATION_TYPES)})`,
-};
-const deleteOf = (table: string): WireStatement => ({
-  name: `oncehook_delete_of_${table}`,
+);
+const deleteOf = (table: string) =>
   // With the LIMIT its plan, which is kept, uses the index: see `rowList`.
-  text: `DELETE FROM oncehook_${table} t
+  prepared(`DELETE FROM oncehook_${table} t
     USING (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
-    WHERE t.event_id = k.event_id AND t.source = k.source`,
-});
+    WHERE t.event_id = k.event_id AND t.source = k.source`);
 const DELETE_FAILURES = deleteOf("failures");
 const DELETE_PREPARATIONS = deleteOf("preparations");
 

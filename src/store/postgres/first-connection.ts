@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { backoffDelays } from "../retry-until.ts";
+import { sendBatch } from "./statement.ts";
 
 const LIMITS = {
   /** One try, and each of its statements. */
@@ -55,25 +56,44 @@ export async function withConnection<T>(
   // The error of a lost connection comes with the query that met it.
   client.on("error", () => {});
   try {
-    await client.connect();
+    await client.connect().catch((error: unknown) => {
+      throw refusedParameter(error) ?? error;
+    });
     return await use(client);
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** The schema first, then what the server looks through: a user's own tables are still found. */
-export async function setSearchPath(client: pg.Client, schema: string | undefined): Promise<void> {
+/** As PgBouncer words it; it names the option, or the setting in `options`. */
+const REFUSED_PARAMETER = /unsupported (?:options )?startup parameter\b.*/;
+
+function refusedParameter(cause: unknown): Error | undefined {
+  const [refusal] = REFUSED_PARAMETER.exec(cause instanceof Error ? cause.message : "") ?? [];
+  if (refusal === undefined) return undefined;
+  return new Error(
+    `DATABASE_URL: the pooler refuses what the address or PGOPTIONS sets (${refusal}): remove it there, or have the ` +
+      "pooler drop it: `ignore_startup_parameters = options` in pgbouncer.ini, with each setting that it names",
+    { cause },
+  );
+}
+
+/**
+ * Begins a transaction that reads, until the connection ends. The schema comes first, then what the server looks through:
+ * a user's own tables are still found. Behind a pooler a setting of the session would reach other clients.
+ */
+export async function beginReading(client: pg.Client, schema: string | undefined): Promise<void> {
+  await client.query("BEGIN READ ONLY");
   if (schema === undefined) return;
   const path = `${pg.escapeIdentifier(schema)}, `;
-  await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), false)", [path]);
+  await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), true)", [path]);
 }
 
 /** A pooler may drop what a session begins with: then the tables would be made, and looked for, elsewhere. */
 export async function assertSearchPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   if (schema === undefined) return;
-  const { rows } = await client.query("SELECT current_schema() AS first");
-  if (rows[0]?.first === schema) return;
+  const [answer] = await sendBatch(client, [{ text: "SELECT current_schema()" }]);
+  if (answer?.rows[0]?.[0] === schema) return;
   throw new Error(
     `DATABASE_SCHEMA: the sessions do not begin in the schema "${schema}": a pooler between has dropped the startup ` +
       "option search_path. Connect to the server itself, or have the pooler pass `options` on",
@@ -84,12 +104,12 @@ export async function assertSearchPath(client: pg.ClientBase, schema: string | u
 async function readServerSettings(client: pg.Client, schema: string | undefined) {
   const warnings = await durabilityWarnings(client);
   if (schema !== undefined) await createSchema(client, schema);
-  await setSearchPath(client, schema);
+  await beginReading(client, schema);
   const { rows } = await client.query(
     `SELECT current_setting('search_path') AS path, current_schema() AS first,
-      current_setting('synchronous_commit') AS synchronous_commit`,
+      current_setting('synchronous_commit') AS synchronous_commit, pg_backend_pid() AS pid`,
   );
-  const { path, first, synchronous_commit } = rows[0];
+  const { path, first, synchronous_commit, pid } = rows[0];
   if (first === null) {
     throw new Error(
       `none of the schemas in its search_path (${path}) is there and open to this role; set DATABASE_SCHEMA, or grant it one`,
@@ -97,6 +117,8 @@ async function readServerSettings(client: pg.Client, schema: string | undefined)
   }
   return {
     durabilityWarnings: warnings,
+    // A pooler gives its clients a key of its making, for their requests to cancel.
+    isPooled: (client as unknown as { processID?: number }).processID !== pid,
     settings: {
       // A temporary table then hides no other one of the same name.
       search_path: `${withoutTemp(path)}, pg_temp`,

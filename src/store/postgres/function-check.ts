@@ -1,12 +1,10 @@
 import type pg from "pg";
+import type { WireStatement } from "./message-writer.ts";
+import { prepared } from "./prepared-names.ts";
 import { sendBatch } from "./statement.ts";
-import type { WireStatement } from "./statement-batch.ts";
 
 /** The server's newest function, in a step of an index. */
-export const NEWEST_FUNCTION: WireStatement = {
-  name: "oncehook_newest_function",
-  text: "SELECT max(oid) FROM pg_proc",
-};
+export const NEWEST_FUNCTION = prepared("SELECT max(oid) FROM pg_proc");
 const OWN_FUNCTIONS: WireStatement = {
   text: `SELECT (SELECT max(oid) FROM pg_proc), EXISTS (
       SELECT 1 FROM pg_proc p WHERE p.oid >= 16384 AND NOT EXISTS (

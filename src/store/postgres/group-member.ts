@@ -6,9 +6,9 @@ import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
 import type { QueuedNotification } from "./event-statements.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
+import type { WireStatement } from "./message-writer.ts";
 import { createScope } from "./single-event.ts";
 import { executeOn } from "./statement.ts";
-import type { WireStatement } from "./statement-batch.ts";
 
 /** Runs an event in a transaction of its own. */
 export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
@@ -29,7 +29,7 @@ export class QueuedEvent implements PendingEvent {
   readonly #runInOwnTransaction: RunInOwnTransaction;
   #isTaken = false;
   #hasEnded = false;
-  #onEnded: (() => void) | undefined;
+  #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(event: PendingEvent, runInOwnTransaction: RunInOwnTransaction) {
     this.record = event.record;
@@ -42,10 +42,9 @@ export class QueuedEvent implements PendingEvent {
 
   /** Resolves when it has ended, in a group or in its own transaction. */
   get ended(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onEnded = resolve;
-      if (this.#hasEnded) resolve();
-    });
+    this.#ended ??= Promise.withResolvers();
+    if (this.#hasEnded) this.#ended.resolve();
+    return this.#ended.promise;
   }
 
   handle(scope: OnceScope): unknown {
@@ -86,7 +85,7 @@ export class QueuedEvent implements PendingEvent {
   #end(): void {
     this.#isTaken = true;
     this.#hasEnded = true;
-    this.#onEnded?.();
+    this.#ended?.resolve();
   }
 }
 

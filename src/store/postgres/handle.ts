@@ -5,6 +5,8 @@ import { createTransactionHandle, type TransactionDriver } from "../transaction-
 import { postgresDialect } from "./dialect.ts";
 import { beginning, type LeadingWords } from "./leading-words.ts";
 import { resetBeforeReuse } from "./pool.ts";
+import { isPooled } from "./pooled-connections.ts";
+import { nameOf } from "./prepared-names.ts";
 import { executeOn, waitFor } from "./statement.ts";
 
 /** What reads and writes rows; anything else may leave something behind for the rest of its transaction, or longer. */
@@ -26,6 +28,8 @@ interface StatementClass {
   /** Whether nothing but rows can differ after it, as far as its text tells. */
   readonly isPlain: boolean;
   readonly setsSavepoint: boolean;
+  /** Whether the session keeps something of it even where the transaction is rolled back. */
+  readonly outlivesRollback: boolean;
 }
 
 const MAX_CLASSIFIED = 512;
@@ -41,6 +45,7 @@ function classify(sql: string): StatementClass {
     refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
     isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
     setsSavepoint: words[0] === "SAVEPOINT",
+    outlivesRollback: words[0] === "PREPARE" || /\bpg_(?:try_)?advisory_lock/i.test(sql),
   };
   if (sql.length > MAX_CLASSIFIED_LENGTH) return verdict;
   if (classified.size >= MAX_CLASSIFIED) classified.clear();
@@ -89,7 +94,7 @@ interface DriversStatement {
   readonly name?: unknown;
 }
 
-const rulesFor = (transaction: HandlerTransaction): GuardRules => ({
+const rulesFor = (transaction: HandlerTransaction, client: pg.ClientBase): GuardRules => ({
   name: "connection",
   allowed: ALLOWED,
   check(method, args) {
@@ -102,7 +107,7 @@ const rulesFor = (transaction: HandlerTransaction): GuardRules => ({
           "would go on past what Oncehook waits for",
       );
     }
-    return method === "query" ? asOneStatement(args, transaction) : args;
+    return method === "query" ? asOneStatement(args, transaction, client) : args;
   },
 });
 
@@ -114,16 +119,20 @@ function isMember(of: unknown, name: string): boolean {
  * The extended protocol takes one statement a text, so that no text can hide a COMMIT behind another statement.
  * @returns the arguments with which the driver's `query` uses it
  */
-function asOneStatement(args: readonly unknown[], transaction: HandlerTransaction): readonly unknown[] {
+function asOneStatement(
+  args: readonly unknown[],
+  transaction: HandlerTransaction,
+  client: pg.ClientBase,
+): readonly unknown[] {
   const [given, ...rest] = args;
   if (typeof given !== "string" && (typeof given !== "object" || given === null)) return args;
   const statement: DriversStatement = typeof given === "string" ? { text: given } : given;
   const { text, values, name } = statement;
-  if (typeof text === "string") assertAllowedAlone(text, transaction);
-  if (typeof name === "string") assertAllowedInHandler(name);
+  if (typeof text === "string") assertAllowedAlone(text, transaction, client);
   for (const list of [values, rest[0]]) if (Array.isArray(list)) assertValues(list);
   // A prototype may hold what an object of a query builder gives.
-  return [{ ...statement, text, values, name, queryMode: "extended" }, ...rest];
+  const ownName = name && typeof text === "string" && !isPooled(client) ? nameOf(text) : undefined;
+  return [{ ...statement, text, values, name: ownName, queryMode: "extended" }, ...rest];
 }
 
 /** @throws Error for a value that no type of PostgreSQL can hold; a JSON text holds NUL escaped */
@@ -151,9 +160,14 @@ export function assertAllowedInHandler(sql: string): void {
 }
 
 /** The same for an event in its own transaction, which may have savepoints. */
-function assertAllowedAlone(sql: string, transaction: HandlerTransaction): void {
+function assertAllowedAlone(sql: string, transaction: HandlerTransaction, client: pg.ClientBase): void {
   assertAllowedInHandler(sql);
-  if (classify(sql).setsSavepoint) transaction.hasSavepoint = true;
+  const { setsSavepoint, outlivesRollback } = classify(sql);
+  if (setsSavepoint) transaction.hasSavepoint = true;
+  if (outlivesRollback && isPooled(client))
+    throw new Error(
+      "behind a pooler this would stay in a session of other clients: use pg_advisory_xact_lock, and no PREPARE",
+    );
 }
 
 export function createHandle(
@@ -179,7 +193,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     resetBeforeReuse(client);
   };
   return createHandle(transaction, {
-    assertAllowed: (sql) => assertAllowedAlone(sql, transaction),
+    assertAllowed: (sql) => assertAllowedAlone(sql, transaction, client),
     execute(statement) {
       // A temporary table may hide another from here on, for which a statement was parsed.
       if (!isPlainStatement(statement.sql)) mayHaveChanged();
@@ -188,7 +202,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     connection() {
       mayHaveChanged();
       return guardConnection(client, transaction, {
-        ...rulesFor(transaction),
+        ...rulesFor(transaction, client),
         onStarted: (pending) => waitFor(client, pending),
       });
     },

@@ -7,29 +7,32 @@ import type { Transaction, TransactionObserver } from "../transaction.ts";
 import { isLockTimeout, isReadOnlyServer, markPermanent, transientReason } from "./database-errors.ts";
 import { isForeignTransactionError } from "./event-statements.ts";
 import { createUngroupedHandle } from "./handle.ts";
+import type { WireStatement } from "./message-writer.ts";
 import { resetBeforeReuse, withClient } from "./pool.ts";
+import { RESET_ALL } from "./pooled-connections.ts";
+import { prepared } from "./prepared-names.ts";
 import { responseTimeout, sendBatch } from "./statement.ts";
-import { StatementBatch, type StatementResult, type WireStatement } from "./statement-batch.ts";
+import { StatementBatch, type StatementResult } from "./statement-batch.ts";
 
 /** A rollback that does not answer in this time waits behind a statement that is still running. */
 const ROLLBACK_TIMEOUT_MS = 500;
 
-export const BEGIN: WireStatement = { name: "oncehook_begin", text: "BEGIN" };
-const COMMIT: WireStatement = { name: "oncehook_commit", text: "COMMIT" };
-const ROLLBACK: WireStatement = { name: "oncehook_rollback", text: "ROLLBACK" };
+export const BEGIN = prepared("BEGIN");
+const COMMIT = prepared("COMMIT");
+const ROLLBACK = prepared("ROLLBACK");
 /**
  * What a handler, a function or a trigger may have left for the rest of the session, which outlives a savepoint too. Before
  * the completion, so that COMMIT waits for the disk, and this role writes the record.
  */
 export const RESET_SESSION: readonly WireStatement[] = [
-  { name: "oncehook_reset_role", text: "RESET ROLE" },
-  { name: "oncehook_reset", text: "RESET ALL" },
-  { name: "oncehook_discard_temp", text: "DISCARD TEMP" },
-  { name: "oncehook_close", text: "CLOSE ALL" },
-  { name: "oncehook_unlisten", text: "UNLISTEN *" },
+  prepared("RESET ROLE"),
+  RESET_ALL,
+  prepared("DISCARD TEMP"),
+  prepared("CLOSE ALL"),
+  prepared("UNLISTEN *"),
 ];
 /** Behind the end of a transaction: a lock of the session may guard what COMMIT makes visible. */
-const UNLOCK: WireStatement = { name: "oncehook_unlock", text: "SELECT pg_advisory_unlock_all()" };
+const UNLOCK = prepared("SELECT pg_advisory_unlock_all()");
 const MIN_TIMEOUT_MS = 500;
 
 const ENDED_INSIDE =

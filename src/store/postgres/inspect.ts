@@ -7,7 +7,7 @@ import {
   inspectTables,
 } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
-import { durabilityWarnings, setSearchPath, withConnection } from "./first-connection.ts";
+import { beginReading, durabilityWarnings, withConnection } from "./first-connection.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -18,7 +18,7 @@ export function inspectPostgres(
 ): Promise<Inspection> {
   return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS, queryMs: ANSWER_TIMEOUT_MS }, async (client) => {
     const warnings = await durabilityWarnings(client);
-    await setSearchPath(client, schema);
+    await beginReading(client, schema);
     const tables = await existingTables(client, schema, asked);
     if (!(await hasServiceTables(client, schema))) return { exists: false, tables };
     const found = await inspectTables(async (text) => (await client.query(text)).rows);
@@ -52,8 +52,7 @@ async function hasServiceTables(client: pg.Client, schema: string | undefined): 
  */
 export function checkPostgres(url: string, schema?: string): Promise<IntegrityReport> {
   return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS }, async (client) => {
-    await client.query("SET default_transaction_read_only = on");
-    await setSearchPath(client, schema);
+    await beginReading(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);
     return checkInvariants(async (text) => (await client.query(text)).rows);

@@ -1,6 +1,15 @@
 /** A value as it goes on the wire; an array is one of texts, and goes in the binary form of `text[]`. */
 export type WireValue = string | number | Buffer | null | readonly (string | null)[];
 
+export interface WireStatement {
+  readonly text: string;
+  readonly values?: readonly WireValue[];
+  /** Whether the rows are returned as objects, each value of its column's type, as the driver's `query` does. */
+  readonly isTyped?: boolean;
+  /** What has a name is parsed once for each connection, other texts each time. */
+  readonly name?: string;
+}
+
 const FIRST_BYTES = 16_384;
 /** What a larger trip needed is given back before the next one. */
 const MAX_KEPT_BYTES = 524_288;

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import pg from "pg";
 import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
+import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, type Execute } from "../bind-query.ts";
@@ -14,11 +15,10 @@ import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { isDataError, transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
 import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
-import type { SessionSettings } from "./first-connection.ts";
 import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { createPool, withClient } from "./pool.ts";
+import { createPool, type PoolOptions, withClient } from "./pool.ts";
 import { handleSingle } from "./single-event.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
@@ -45,21 +45,19 @@ const MAX_CONCURRENT_LOOKUPS = 2;
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
-/** Any fixed number: all processes of this service on one database take the same advisory lock. */
-const MIGRATION_LOCK = 7_140_231_901;
 
 /**
  * Connects to PostgreSQL, brings the schema up to date and returns the store.
  * @throws MigrationError for a newer schema or another environment's database
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { durabilityWarnings, settings } = await firstConnection(options.url, options.schema);
+  const { durabilityWarnings, ...session } = await firstConnection(options.url, options.schema);
   const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
-  const pool = createPool({ ...options, settings, size: options.poolSize - groupConnections });
+  const pool = createPool({ ...options, ...session, size: options.poolSize - groupConnections });
   const groups =
     groupConnections === 0
       ? undefined
-      : createPool({ url: options.url, settings, size: groupConnections, ...GROUP_LIMITS });
+      : createPool({ url: options.url, ...session, size: groupConnections, ...GROUP_LIMITS });
   const opening = performance.now() + BACKGROUND_TIMEOUT_MS;
   try {
     await retryUntil(
@@ -67,7 +65,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       () => withClient(pool, opening, (client) => assertSearchPath(client, options.schema)),
       transientReason,
     );
-    const { applied, previousBaseUrl } = await migrate(options, settings);
+    const { applied, previousBaseUrl } = await migrate(options, session);
     const store = createStore(pool, groups, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return {
@@ -85,9 +83,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 }
 
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
-async function migrate(options: PostgresOptions, settings: SessionSettings) {
+async function migrate(options: PostgresOptions, session: Pick<PoolOptions, "settings" | "isPooled">) {
   const { url, migrations, stamp, clock, lockTimeoutMs } = options;
-  const pool = createPool({ url, settings, size: 1, statementTimeoutMs: MIGRATION_LIMIT_MS, lockTimeoutMs });
+  const pool = createPool({
+    ...{ url, ...session, size: 1, lockTimeoutMs },
+    statementTimeoutMs: MIGRATION_LIMIT_MS,
+  });
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,
@@ -96,7 +97,7 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
     {
       async run({ tx, client }) {
         await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
-        await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+        await client.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.migration]);
         return applyMigrations(tx, migrations, stamp, clock.now());
       },
       closing: () => [],

@@ -12,10 +12,11 @@ import { type CompletedEvent, completedStatements, type QueuedNotification } fro
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
+import type { WireStatement } from "./message-writer.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import { createScope } from "./single-event.ts";
 import { sendBatch } from "./statement.ts";
-import { StatementBatch, type StatementResult, toWireValue, type WireStatement } from "./statement-batch.ts";
+import { StatementBatch, type StatementResult, toWireValue } from "./statement-batch.ts";
 
 /** A handler that takes longer, apart from the database's part, leaves the group, since the others wait for it. */
 const MAX_HANDLERS_MS = 30;

@@ -4,13 +4,17 @@ import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import { ConnectionLost, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
+import type { WireStatement } from "./message-writer.ts";
+import { isPooled, markPooled } from "./pooled-connections.ts";
 import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
-import { forgetPreparedNames, type WireStatement } from "./statement-batch.ts";
+import { forgetPreparedNames } from "./statement-batch.ts";
 
 export interface PoolOptions {
   readonly url: string;
   /** What every session begins with, and goes back to; a role's own settings come second to it. */
   readonly settings?: SessionSettings;
+  /** Whether a pooler gives each transaction another session, which refuses settings or loses them. */
+  readonly isPooled?: boolean;
   readonly size: number;
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
@@ -23,26 +27,38 @@ export interface PoolOptions {
 const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
-  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs, isForGroups = false } = options;
-  const pool = new pg.Pool({
-    ...clientConfig(url, settings),
-    max: size,
-    application_name: "oncehook",
-    connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
+  const { url, settings = {}, isPooled: behindPooler = false, size, isForGroups = false } = options;
+  const { statementTimeoutMs, lockTimeoutMs } = options;
+  const timeouts = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: responseTimeout(statementTimeoutMs),
+  };
+  const pool = new pg.Pool({
+    ...(behindPooler ? clientConfig(url, {}) : { ...clientConfig(url, settings), ...timeouts }),
+    max: size,
+    application_name: "oncehook",
+    connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
     query_timeout: responseTimeout(statementTimeoutMs),
     keepAlive: true,
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
+    if (behindPooler) markPooled(client, setForTransaction({ ...settings, ...timeouts }));
     setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
     // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
     client.on("error", () => lostConnections.add(client));
   });
   return pool;
+}
+
+/** One statement, so that it costs one execution. */
+function setForTransaction(settings: Readonly<Record<string, string | number>>): WireStatement {
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config('${name}', ${pg.escapeLiteral(String(value))}, true)`,
+  );
+  return { text: `SELECT ${calls.join(", ")}` };
 }
 
 /** Connections that the driver reported as lost. */
@@ -53,7 +69,8 @@ const changedSessions = new WeakSet<object>();
 
 /** Lets the connection go back to its pool only as a new one would be. */
 export function resetBeforeReuse(client: pg.ClientBase): void {
-  changedSessions.add(client);
+  // Behind a pooler no session is kept, and what outlives a transaction is refused.
+  if (!isPooled(client)) changedSessions.add(client);
 }
 
 const DISCARD_ALL: WireStatement = { text: "DISCARD ALL" };

@@ -1,9 +1,26 @@
+import { createHash } from "node:crypto";
 import pg from "pg";
+import type { WireStatement } from "./message-writer.ts";
+
+const HASH_LENGTH = 32;
+
+/**
+ * The name under which a connection keeps a text parsed. It follows from the text: processes whose connections a pooler
+ * shares then mean one statement by one name.
+ */
+export function nameOf(text: string): string {
+  return `oncehook_${createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH)}`;
+}
+
+/** A statement that each connection parses once. */
+export function prepared(text: string): WireStatement {
+  return { name: nameOf(text), text };
+}
 
 /** So many texts of handlers are kept parsed on each connection; later ones are parsed each time, as they come. */
 const MAX_NAMES = 64;
 const MAX_SEEN = 256;
-/** Text to name; undefined for a text whose name was given up. One name means one text on every connection. */
+/** Text to name; undefined for a text whose name was given up. */
 const names = new Map<string, string | undefined>();
 /** Texts that came once: those with values written into them never come again, and shall not take a name. */
 let seen = new Set<string>();
@@ -18,7 +35,7 @@ export function preparedName(text: string): string | undefined {
     return undefined;
   }
   seen.delete(text);
-  const name = `oncehook_text_${names.size}`;
+  const name = nameOf(text);
   names.set(text, name);
   return name;
 }

@@ -8,8 +8,9 @@ import { completionStatements, deleteRecord, insertRecord } from "./event-statem
 import type { GroupEligibility } from "./group-eligibility.ts";
 import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
+import type { WireStatement } from "./message-writer.ts";
+import { prepared } from "./prepared-names.ts";
 import { sendBatch } from "./statement.ts";
-import type { WireStatement } from "./statement-batch.ts";
 
 /** A group starts no further member at this age: finished members wait for the commit. */
 const MAX_GROUP_AGE_MS = 80;
@@ -22,9 +23,9 @@ interface Savepoint {
 
 function savepoint(name: string): Savepoint {
   return {
-    set: { name: `oncehook_set_${name}`, text: `SAVEPOINT oncehook_${name}` },
-    release: { name: `oncehook_release_${name}`, text: `RELEASE oncehook_${name}` },
-    undo: { name: `oncehook_undo_${name}`, text: `ROLLBACK TO oncehook_${name}` },
+    set: prepared(`SAVEPOINT oncehook_${name}`),
+    release: prepared(`RELEASE oncehook_${name}`),
+    undo: prepared(`ROLLBACK TO oncehook_${name}`),
   };
 }
 

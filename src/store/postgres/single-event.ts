@@ -21,8 +21,8 @@ import {
   toStoredRecords,
 } from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
+import type { WireStatement } from "./message-writer.ts";
 import { sendBatch } from "./statement.ts";
-import type { WireStatement } from "./statement-batch.ts";
 
 /** One try of `Store.once` in a transaction of its own; the caller repeats it when a passing fault stopped it. */
 export async function handleSingle(

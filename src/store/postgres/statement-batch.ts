@@ -1,17 +1,9 @@
 import type { Writable } from "node:stream";
 import pg from "pg";
 import { markStaleStatement } from "./database-errors.ts";
-import { MessageWriter, type WireValue } from "./message-writer.ts";
+import { MessageWriter, type WireStatement, type WireValue } from "./message-writer.ts";
+import { settingsOf, withSettings } from "./pooled-connections.ts";
 import { isStaleStatement } from "./prepared-names.ts";
-
-export interface WireStatement {
-  readonly text: string;
-  readonly values?: readonly WireValue[];
-  /** Whether the rows are returned as objects, each value of its column's type, as the driver's `query` does. */
-  readonly isTyped?: boolean;
-  /** What has a name is parsed once for each connection, other texts each time. */
-  readonly name?: string;
-}
 
 /** What the server answered to one statement. */
 export interface StatementResult {
@@ -73,6 +65,9 @@ export class StatementBatch implements pg.Submittable {
   /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
   query_timeout: number | undefined;
   #statements: readonly WireStatement[];
+  #settings: WireStatement | undefined;
+  /** How many statements the server has answered, settings included. */
+  #answered = 0;
   #parsed: Wire["parsedStatements"] = {};
   #rows: (readonly (string | null)[])[] = [];
   #typed: TypedResult | undefined;
@@ -90,7 +85,9 @@ export class StatementBatch implements pg.Submittable {
   /** @returns why it sent nothing, as the driver expects it: after an exception it would wait for an answer */
   submit(connection: unknown): Error | null {
     const wire = connection as Wire;
+    this.#settings = settingsOf(wire);
     try {
+      this.#statements = withSettings(wire, this.#statements);
       send(wire, this.#statements, { isLast: true });
     } catch (error) {
       return error as Error;
@@ -118,7 +115,13 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    noteParsed(this.#parsed, this.#statements[this.results.length]);
+    const statement = this.#statements[this.#answered];
+    this.#answered += 1;
+    noteParsed(this.#parsed, statement);
+    if (statement === this.#settings && statement !== undefined) {
+      this.#rows = [];
+      return;
+    }
     const rowCount = Number(text.slice(text.lastIndexOf(" ") + 1));
     const command = TAG.exec(text)?.[0] ?? text;
     const result = { command, rowCount: Number.isNaN(rowCount) ? 0 : rowCount, rows: this.#rows };
@@ -135,8 +138,8 @@ export class StatementBatch implements pg.Submittable {
       return;
     }
     // A rejected name is parsed again next time, which may fix the error.
-    const name = this.#statements[this.results.length]?.name;
-    if (name !== undefined && this.#parsed[name] !== undefined) {
+    const name = this.#statements[this.#answered]?.name;
+    if (name && this.#parsed[name] !== undefined) {
       delete this.#parsed[name];
       if (isStaleStatement(error)) markStaleStatement(error);
     }
@@ -176,7 +179,7 @@ export function forgetPreparedNames(client: pg.ClientBase): void {
 }
 
 function noteParsed(parsed: Wire["parsedStatements"], statement: WireStatement | undefined): void {
-  if (statement?.name !== undefined) parsed[statement.name] = statement.text;
+  if (statement?.name) parsed[statement.name] = statement.text;
 }
 
 interface SendOptions {
@@ -216,6 +219,7 @@ interface DriverQueryParts {
   callback: ((error: Error | null | undefined, result?: pg.QueryResult) => void) | undefined;
   /** @returns why it sent nothing */
   submit(connection: unknown): Error | null;
+  handleDataRow(message: object): void;
   handleCommandComplete(message: object, connection: unknown): void;
   handleError(error: Error, connection: unknown): void;
 }
@@ -225,17 +229,18 @@ const DriversQuery = pg.Query as unknown as new (config: object) => DriverQueryP
 
 /** A query of the driver, with the types it knows for values and columns, behind statements that go in the same round trip. */
 export class PrefixedQuery extends DriversQuery {
-  readonly #prefix: readonly WireStatement[];
-  #pendingResults: number;
+  #prefix: readonly WireStatement[];
+  #pendingResults = 0;
 
   constructor(config: object, prefix: readonly WireStatement[]) {
     super(config);
     this.#prefix = prefix;
-    this.#pendingResults = prefix.length;
   }
 
   override submit(connection: unknown): Error | null {
     const wire = connection as Wire;
+    this.#prefix = withSettings(wire, this.#prefix);
+    this.#pendingResults = this.#prefix.length;
     wire.stream.cork();
     try {
       send(wire, this.#prefix, { isLast: false, next: this.name });
@@ -243,6 +248,10 @@ export class PrefixedQuery extends DriversQuery {
     } finally {
       wire.stream.uncork();
     }
+  }
+
+  override handleDataRow(message: object): void {
+    if (this.#pendingResults === 0) super.handleDataRow(message);
   }
 
   override handleCommandComplete(message: object, connection: unknown): void {

@@ -1,13 +1,10 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
 import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
+import type { WireStatement } from "./message-writer.ts";
+import { isPooled } from "./pooled-connections.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
-import {
-  PrefixedQuery,
-  StatementBatch,
-  type StatementResult,
-  type WireStatement,
-} from "./statement-batch.ts";
+import { PrefixedQuery, StatementBatch, type StatementResult } from "./statement-batch.ts";
 
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
 const RESPONSE_GRACE_MS = 2_000;
@@ -149,7 +146,7 @@ export async function executeOn(
   { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
   { prefix = [], isCached = true, types }: ExecuteOptions = {},
 ): Promise<QueryResult<unknown>> {
-  const name = isCached ? preparedName(sql) : undefined;
+  const name = isCached && !isPooled(client) ? preparedName(sql) : undefined;
   // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
   const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name, types };
   try {

@@ -1,0 +1,8 @@
+/** PostgreSQL's advisory locks, which all processes on one database share; any fixed numbers, each different. */
+export const ADVISORY_LOCKS = {
+  migration: 7_140_231_901,
+  /** Of appending captured requests. */
+  captures: 7_140_231_902,
+  /** Of copying into the database. */
+  copy: 7_140_231_903,
+} as const;

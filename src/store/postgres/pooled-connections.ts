@@ -1,0 +1,44 @@
+import type pg from "pg";
+import type { WireStatement } from "./message-writer.ts";
+import { prepared } from "./prepared-names.ts";
+
+/** What a transaction of a connection begins with, where its session may be another one each time. */
+interface PooledConnection {
+  readonly settings: WireStatement;
+  readonly isIdle: () => boolean;
+}
+
+const pooledConnections = new WeakMap<object, PooledConnection>();
+
+/**
+ * Takes a pooler between into account: no transaction relies on what an earlier one left in its session. Each begins with
+ * the settings, in the same round trip, and parses its statements anew.
+ */
+export function markPooled(client: pg.ClientBase, settings: WireStatement): void {
+  const { connection } = client as unknown as { connection: object };
+  pooledConnections.set(connection, { settings, isIdle: () => client.getTransactionStatus() === "I" });
+}
+
+export function isPooled(client: pg.ClientBase): boolean {
+  return pooledConnections.has((client as unknown as { connection: object }).connection);
+}
+
+export const RESET_ALL = prepared("RESET ALL");
+
+/** What is sent for some statements, with the settings wherever the session has none. */
+export function withSettings(wire: object, statements: readonly WireStatement[]): readonly WireStatement[] {
+  const pooled = pooledConnections.get(wire);
+  if (pooled === undefined) return statements;
+  const { settings, isIdle } = pooled;
+  const sent = statements.flatMap((statement) => {
+    // Another session may know the name by another process, or not at all.
+    const unnamed = { ...statement, name: "" };
+    return statement.text === RESET_ALL.text ? [unnamed, settings] : [unnamed];
+  });
+  // A BEGIN behind them is of their transaction, which the server has begun already.
+  return isIdle() ? [settings, ...sent] : sent;
+}
+
+export function settingsOf(wire: object): WireStatement | undefined {
+  return pooledConnections.get(wire)?.settings;
+}
