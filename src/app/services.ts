@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, type Log, PLATFORM, sourceOf } from "../domain/index.ts";
+import { type Clock, PLATFORM, sourceOf } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnResponse } from "../http/index.ts";
@@ -38,6 +38,7 @@ import type { LearntSecrets } from "./learnt-secrets.ts";
 import { masksOf } from "./masks.ts";
 import { createCallbackAppender } from "./retention.ts";
 import { createRollupWriter } from "./rollup-writer.ts";
+import { createSlowHandlerReport } from "./slow-handlers.ts";
 
 interface Dependencies {
   readonly config: Config;
@@ -63,8 +64,7 @@ interface Dependencies {
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: Dependencies) {
-  const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
-    dependencies;
+  const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer } = dependencies;
   const { namedSecrets = [], learntSecrets, configuredSources: configured = [] } = dependencies;
   const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
   const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
@@ -81,7 +81,7 @@ export function createServices(dependencies: Dependencies) {
   const describe = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
   const { origin = () => config.baseUrl } = dependencies;
-  const { typeMismatch, ...observer } = createObserver(metrics, noteCredential, logger);
+  const { typeMismatch, ...observer } = createObserver(metrics, dependencies);
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
     claimSecret: createSecretClaims(config, store, clock),
@@ -218,10 +218,10 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
 
 function createObserver(
   metrics: Metrics,
-  noteCredential: NoteCredential,
-  log: Log,
+  { noteCredential, store, clock, logger: log }: Dependencies,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
+    handlerRan: createSlowHandlerReport(store, clock, log),
     attempted: (key, kind, outcome) => metrics.attempt(sourceOf(key), kind, outcome),
     credentialsUsed(source, credentials, tenant) {
       for (const credential of credentials) {

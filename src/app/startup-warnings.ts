@@ -4,6 +4,7 @@ import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
+import { slowHandlerTexts } from "./slow-handlers.ts";
 import { sourceWarnings } from "./source-bounds.ts";
 
 export async function logStartupWarnings(
@@ -24,7 +25,12 @@ export async function logStartupWarnings(
     (warning) => warning !== undefined,
   );
   const ofSources = sourceWarnings(config, configured);
-  for (const warning of [...config.warnings, ...found, ...ofSources, ...stuck]) log.warn({}, warning);
+  const slow =
+    store.dialect === "sqlite"
+      ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now())
+      : [];
+  for (const warning of [...config.warnings, ...found, ...ofSources, ...slow, ...stuck])
+    log.warn({}, warning);
 }
 
 /**

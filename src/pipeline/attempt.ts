@@ -129,6 +129,7 @@ class Attempt implements PendingEvent {
   readonly #ended: AttemptEnded;
   readonly #context: AsyncResource;
   #runs = 0;
+  #handlerStartedAt: number | undefined;
   #span: TraceSpan | undefined;
   #completion: Completion | undefined;
   #isStale = false;
@@ -161,6 +162,7 @@ class Attempt implements PendingEvent {
 
   #startHandler(scope: OnceScope): Promise<unknown> {
     this.#runs += 1;
+    this.#handlerStartedAt = performance.now();
     this.#validated.input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
     this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#validated.input.eventType}`);
@@ -213,6 +215,7 @@ class Attempt implements PendingEvent {
   }
 
   complete(returned: unknown): Completion {
+    this.#handlerRan();
     const result = storableResult(returned);
     const { buildLogEntry, mode } = this.#validated.input;
     const logEntry = buildLogEntry?.(success(result));
@@ -238,7 +241,15 @@ class Attempt implements PendingEvent {
     this.#ended(success(result.result), this.#completion?.logEntry);
   }
 
+  #handlerRan(): void {
+    const { input, handler } = this.#validated;
+    if (this.#handlerStartedAt === undefined) return;
+    this.#receiver.observer.handlerRan(input.key, handler.type, performance.now() - this.#handlerStartedAt);
+    this.#handlerStartedAt = undefined;
+  }
+
   fail(error: unknown): void {
+    if (error instanceof HandlerTimedOut) this.#handlerRan();
     this.#span?.fail(error);
     // What follows must log in this event's own trace, and not in that of the event that began the group.
     this.#context.runInAsyncScope(this.#ended, undefined, outcomeOf(error));

@@ -121,6 +121,8 @@ export interface Observer {
   /** @param tenant of a source whose path has parameters */
   credentialsUsed(source: string, credentials: readonly Credential[], tenant?: string | undefined): void;
   bodyMismatch(key: EventKey): void;
+  /** A handler ended within its transaction, well or badly. @param type of the handler: a pattern, perhaps */
+  handlerRan(key: EventKey, type: string, durationMs: number): void;
   /** An event was not run, since a newer one of its `orderBy` has. */
   staleEvent(key: EventKey): void;
 }

@@ -43,6 +43,7 @@ export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";
 export type * from "./rollups.ts";
+export type { SlowHandler } from "./settings.ts";
 export type * from "./source-secrets.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
 export {

@@ -1,5 +1,6 @@
 import type { Diagnosis } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
+import { type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
 
 export interface InspectOptions {
@@ -26,6 +27,7 @@ export interface ServiceInspection {
   /** The id of the encryption key it was last used with. */
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
+  readonly slowHandlers: readonly SlowHandler[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
   /** Callbacks that were not authentic, of the newest entries of the log; the newest first. */
   readonly refused: readonly RefusedCallback[];
@@ -66,6 +68,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
   const select = async (sql: string) => (outdatedSchema(schema) === undefined ? await all(sql) : []);
   const settings = await all("SELECT name, value FROM oncehook_settings");
   const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
+  const rows = [...stored].map(([name, value]) => ({ name, value }));
   const applied = await select("SELECT name FROM oncehook_handler_migrations");
   const waiting = await select(COUNT_WAITING);
   const refused = await select(SELECT_REFUSED);
@@ -76,6 +79,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     baseUrl: stored.get("base_url"),
     keyId: stored.get("key_id"),
     credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
+    slowHandlers: slowHandlersOf(rows),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
     refused: refused.map(({ source, received_at, diagnosis }) => ({
       source: String(source),

@@ -10,6 +10,7 @@ import {
 } from "../../store/index.ts";
 import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
 import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
+import { slowHandlerTexts } from "../slow-handlers.ts";
 import { databaseReason } from "../start-error.ts";
 import { unconfiguredChannelWarnings } from "../startup-warnings.ts";
 import { checkSecrets, type Finding, failure, ok, warning } from "./check-secrets.ts";
@@ -56,8 +57,9 @@ export async function checkDatabase(
   const stuck = unconfiguredChannelWarnings(found.waitingByChannel, destinations).map((text) =>
     warning("notifications", text),
   );
+  const slow = slowHandlerTexts(found.slowHandlers, now).map((text) => warning("handlers", text));
   const secrets = await checkSecrets(config, found, now);
-  return [...findings, ...secrets, ...checkRefusedCallbacks(found.refused), ...stuck];
+  return [...findings, ...secrets, ...checkRefusedCallbacks(found.refused), ...slow, ...stuck];
 }
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */
