@@ -127,7 +127,7 @@ interface SourceDependencies {
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
-  { eventTypeFrom, rejectTypeMismatch }: Config,
+  { eventTypeFrom, rejectTypeMismatch, environment: appEnvironment }: Config,
   { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceDependencies,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
@@ -140,10 +140,13 @@ export function createSourceMap(
   const sparing = createSparingLog(log, clock);
   const warn = (fields: Readonly<Record<string, unknown>>, message: string) =>
     sparing("warn", { fields, message });
+  const weakSecrets = ({ production: "refuse", development: "warn", test: undefined } as const)[
+    appEnvironment
+  ];
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
     const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
-    const own = { name, clock, origin, warn, claimSecret: claimOfSource };
+    const own = { name, clock, origin, warn, claimSecret: claimOfSource, weakSecrets };
     const environment = { ...own, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);

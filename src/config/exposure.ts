@@ -1,23 +1,50 @@
 import ipaddr from "ipaddr.js";
+import { issuedWeakness } from "../sources/index.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import type { Environment, Problems } from "./read-variables.ts";
 import { type Exposure, weakSecrets } from "./secrets.ts";
+import { secretVariables, type sourcesOf } from "./sources.ts";
 import type { Values } from "./variables.ts";
 
 /**
  * What leaves the receiver open: secrets that can be guessed, certificates that are not verified, networks that hold
  * everyone, plain HTTP. Production refuses it, development returns it as warnings; tests have constant secrets on purpose.
  */
-export function checkExposure(values: Values, env: Environment, problems: Problems): string[] {
+export function checkExposure(
+  values: Values,
+  env: Environment,
+  sources: ReturnType<typeof sourcesOf>,
+  problems: Problems,
+): string[] {
   if (values.APP_ENV === "test") return [];
   const open = [processExposures(env), networkExposures(values), plainHttpExposures(values)].flat();
-  const exposures: Exposure[] = [...weakSecrets(values), ...open];
+  const exposures: Exposure[] = [...weakSecrets(values), ...weakSourceSecrets(sources), ...open];
   const warned = exposures.filter(({ name, message, production, development }) => {
     if (values.APP_ENV !== "production") return development !== "ignore";
     if (production !== "warn") problems.add([name], `${message}. Production does not start with it`);
     return production === "warn";
   });
   return warned.map(({ name, message }) => `${name}: ${message}`);
+}
+
+/** Secrets that can be guessed. A short one that is no mistake may be rotated out, or be a verify token: it is warned of. */
+function weakSourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): Exposure[] {
+  const find = (source: string, secrets: readonly string[], nameOf: (index: number) => string) =>
+    secrets.flatMap((secret, index): Exposure[] => {
+      const weakness = issuedWeakness(secret, [source]);
+      if (weakness === undefined) return [];
+      const isTolerable = weakness.isShort && index > 0;
+      return [{ name: nameOf(index), message: weakness.message, ...(isTolerable && { production: "warn" }) }];
+    });
+  return [
+    ...named.flatMap(({ name, definition: { secrets } }) => {
+      const place = (index: number) => (secrets.length > 1 ? ` ${index + 1} of ${secrets.length}` : "");
+      return find(name, secrets, (index) => `sources.${name}: secret${place(index)}`);
+    }),
+    ...presets.flatMap(({ name, secrets }) =>
+      find(name, secrets, (index) => secretVariables(name)[index] ?? name),
+    ),
+  ];
 }
 
 function processExposures(env: Environment): Exposure[] {

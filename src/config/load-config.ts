@@ -56,7 +56,8 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
   );
   checkDistinct(values, problems);
   if (listens) checkUserAuthorized(reading, handling.builtInHandlers);
-  const warnings = checkExposure(values, env, problems);
+  const sources = sourcesOf(reading, env, file.sources);
+  const warnings = checkExposure(values, env, sources, problems);
   const host = URL.parse(values.CALLBACK_BASE_URL ?? "")?.hostname ?? "localhost";
   const notifications = notificationsOf(reading, host);
   const parts = {
@@ -67,7 +68,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     servesPlatform,
     authentication: authenticationOf(reading, beside),
     /** Beside the specification's platform. */
-    sources: sourcesOf(reading, env, file.sources),
+    sources,
     /** Null: the sandbox platform. */
     oauth: oauthOf(reading),
     redirect: redirectOf(reading, server.baseUrl),

@@ -23,7 +23,8 @@ const smtpUrl = text("")
   })
   .describe("smtps://user:password@host:465, percent-encoded, or smtp://…:587 with STARTTLS");
 /** Standard Webhooks: 24 to 64 bytes. */
-const webhookSecret = matching(/^whsec_[A-Za-z0-9+/]+={0,2}$/, "")
+const webhookSecret = matching(/^(?:v1,)?whsec_[A-Za-z0-9+/]+={0,2}$/, "")
+  .transform((secret) => secret.replace(/^v1,/, ""))
   .refine((secret) => {
     const { length } = Buffer.from(secret.slice("whsec_".length), "base64");
     return length >= 24 && length <= 64;

@@ -1,7 +1,8 @@
+import { isPlaceholder, WHSEC, weaknessOf } from "../sources/index.ts";
 import type { Environment, Problems } from "./read-variables.ts";
 import { exporterSecrets } from "./tracing.ts";
 import { key32, percentDecoded } from "./variable.ts";
-import { secretNames, type Values } from "./variables.ts";
+import { secretNames, VARIABLES, type Values } from "./variables.ts";
 
 /** All of them: an address is a secret where it is one as a whole. */
 const SECRET_NAMES = secretNames("own", "previous", "issued", "address");
@@ -57,7 +58,7 @@ function isSecret(value: unknown): value is string | Uint8Array {
 /** One text for one secret: the same 32 bytes in base64, hexadecimal, or after a webhook's prefix. */
 function canonicalSecret(secret: string | Uint8Array): string {
   if (typeof secret !== "string") return Buffer.from(secret).toString("base64");
-  const text = secret.replace(/^whsec_/, "");
+  const text = secret.replace(WHSEC, "");
   const key = key32.safeParse(text);
   return key.success ? Buffer.from(key.data).toString("base64") : text;
 }
@@ -67,20 +68,34 @@ export interface EnvironmentFile {
   readonly values: Readonly<Record<string, string | undefined>>;
 }
 
-const NEVER_SHARED = {
-  secret: SECRET_NAMES,
-  address: ["CALLBACK_BASE_URL"],
-  database: ["DATABASE_URL"],
-} as const;
+/** A variable of a source, which the configuration file may read under any name. */
+const OF_SOURCE =
+  /(?:SECRET|TOKEN|PASSWORD|PASSCODE|HASH|(?<!PUBLIC_|PUBLISHABLE_)KEY)S?(?:_(?:PREVIOUS|CURRENT|OLD|NEW|\d+))?$/;
 
-/** SPEC 1.6: environments share neither addresses nor secrets. Returns what two of them share, without its value. */
-export function compareEnvironments(files: readonly EnvironmentFile[]): string[] {
-  return Object.entries(NEVER_SHARED).flatMap(([kind, names]) => {
+/**
+ * SPEC 1.6: environments share neither addresses nor secrets. Returns what two of them share, without its value.
+ * @param secrets of the configuration that is loaded, whatever the names of their variables
+ */
+export function compareEnvironments(
+  files: readonly EnvironmentFile[],
+  secrets: readonly string[] = [],
+): string[] {
+  const others = ({ values }: EnvironmentFile) =>
+    Object.entries(values).flatMap(([name, value = ""]) =>
+      !(name in VARIABLES) && (OF_SOURCE.test(name) || secrets.includes(value)) ? [name] : [],
+    );
+  const neverShared: Readonly<Record<string, (file: EnvironmentFile) => readonly string[]>> = {
+    secret: (file) => [...SECRET_NAMES, ...others(file)],
+    address: () => ["CALLBACK_BASE_URL"],
+    database: () => ["DATABASE_URL"],
+  };
+  return Object.entries(neverShared).flatMap(([kind, namesOf]) => {
     const seen = new Map<string, { file: string; variable: string; environment: string }>();
-    return files.flatMap(({ name: file, values }) => {
+    return files.flatMap((environmentFile) => {
+      const { name: file, values } = environmentFile;
       // Two files of one environment, such as .env.production and .env.production-eu, may share all they have.
       const environment = values.APP_ENV ?? file;
-      return names.flatMap((variable) => {
+      return namesOf(environmentFile).flatMap((variable) => {
         const value = values[variable]?.replace(/\/+$/, "");
         if (value === undefined || value === "") return [];
         const other = seen.get(value);
@@ -92,16 +107,6 @@ export function compareEnvironments(files: readonly EnvironmentFile[]): string[]
     });
   });
 }
-
-/** Seven letters or more: random text of any usual length holds none of them. */
-const PLACEHOLDERS =
-  /changeme|changethis|changeit|replaceme|replacethis|replacewith|placeholder|yoursecret|yourtoken|yourown|yourkey|examplesecret|exampletoken|examplekey|mysecret|supersecret|topsecret|notsecret|notasecret|insecure|donotuse|password|passw0rd|p4ssw0rd|letmein|qwertyui/;
-/** Of 16 random hexadecimal digits, at most 4 different ones are 4 in ten million. */
-const MIN_CHARACTERS = 5;
-/** Of 32 random hexadecimal digits, at most 7 different ones are 4 in a hundred million. */
-const MIN_BYTES = 8;
-/** How many neighbours of a hundred count up or down by one in a sequence. */
-const SEQUENCE_PERCENT = 75;
 
 export interface Exposure {
   readonly name: string;
@@ -131,39 +136,4 @@ export function weakSecrets(values: Values): Exposure[] {
     .filter((name) => isPlaceholder(String(values[name] ?? "")))
     .map((name) => ({ name, message: PLATFORM_PLACEHOLDER }));
   return [...find("own"), ...issued, ...find("previous")];
-}
-
-function weaknessOf(secret: string | Uint8Array): string | undefined {
-  if (typeof secret !== "string") return weaknessOfBytes(secret, MIN_BYTES);
-  if (isPlaceholder(secret)) return "a placeholder";
-  const [, encoded] = /^whsec_(.+)$/.exec(secret) ?? [];
-  return encoded === undefined
-    ? weaknessOfBytes(Buffer.from(secret), MIN_CHARACTERS)
-    : weaknessOfBytes(Buffer.from(encoded, "base64"), MIN_BYTES);
-}
-
-function weaknessOfBytes(bytes: Uint8Array, min: number): string | undefined {
-  const different = new Set(bytes).size;
-  if (different === 1) return bytes[0] === 0 ? "zeros alone" : "one character over and over";
-  if (different < min) return `only ${different} different characters`;
-  const text = Buffer.from(bytes).toString("latin1");
-  if (isRepetition(text)) return "a repeated pattern";
-  if (isSequence(bytes)) return "a sequence";
-  return isPlaceholder(text) ? "a placeholder" : undefined;
-}
-
-function isPlaceholder(text: string): boolean {
-  return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
-}
-
-function isRepetition(text: string): boolean {
-  for (let period = 2; period <= text.length / 2; period += 1)
-    if (text.startsWith(text.slice(period))) return true;
-  return false;
-}
-
-function isSequence(bytes: Uint8Array): boolean {
-  const steps = [...bytes.subarray(1)].map((byte, at) => byte - (bytes[at] ?? 0));
-  const share = (step: number) => (100 * steps.filter((one) => one === step).length) / steps.length;
-  return share(1) >= SEQUENCE_PERCENT || share(-1) >= SEQUENCE_PERCENT;
 }

@@ -89,6 +89,7 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
+export { WHSEC } from "./schemes/secret-keys.ts";
 export type { ClaimSecret, SecretClaim } from "./schemes/secret-owners.ts";
 export { signHmacRequest } from "./schemes/sign-hmac.ts";
 export { isTenantUnknown } from "./schemes/tenant-scheme.ts";
@@ -98,6 +99,7 @@ export {
   type TokenOptions,
 } from "./schemes/token.ts";
 export { type TokenPlace, tokenInBody } from "./schemes/token-place.ts";
+export { isPlaceholder, issuedWeakness, weaknessOf } from "./schemes/weak-secret.ts";
 export { type ChainTrust, readCertificates, verifyChain } from "./schemes/x5c-chain.ts";
 export {
   SampleError,

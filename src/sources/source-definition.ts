@@ -7,21 +7,16 @@ import type { Reconciliation } from "./reconcile/reconciliation.ts";
 import type { HmacData } from "./schemes/hmac-data.ts";
 import type { SecretLookup } from "./schemes/learnt-secrets.ts";
 import type { CredentialPlaces, Scheme } from "./schemes/scheme.ts";
-import type { ClaimSecret } from "./schemes/secret-owners.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
+import type { TenantEnvironment } from "./schemes/tenant-scheme.ts";
 
 /** What a source is made with, at the start. */
-export interface SourceEnvironment {
-  readonly name: string;
+export interface SourceEnvironment extends TenantEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
   readonly origin: () => string;
   /** Secrets that the platform chose itself; left out for a source whose platform chooses none. */
   readonly learning?: SecretLookup & Required<Pick<ContractEnvironment, "learn">>;
-  /** Which tenant has a secret, for all processes on one database. */
-  readonly claimSecret?: ClaimSecret;
-  /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
-  readonly warn?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   /** Requests an address that the contract has pinned, without following a redirect. */
   readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }

@@ -27,6 +27,11 @@ function problems(env: Record<string, string>): readonly string[] {
   }
 }
 
+it("a webhook's secret that is shown as v1,whsec_ is the same secret", () => {
+  const { webhook } = loadConfig({ ...WEBHOOK, NOTIFY_WEBHOOK_SECRET: `v1,${WEBHOOK_SECRET}` }).notifications;
+  expect(webhook?.secret).toBe(WEBHOOK_SECRET);
+});
+
 describe("the address of a webhook", () => {
   it("a webhook's address is masked, and so is each part that can be its secret", () => {
     const mask = createMask({ secretValues: loadConfig(WEBHOOK).secretValues });

@@ -32,7 +32,11 @@ function problems(env: Record<string, string>, file?: File): readonly string[] {
 describe("production without SIGNING_SECRET", () => {
   it.each<[string, Record<string, string>, File]>([
     ["SOURCES", { ...BARE, ...STRIPE }, {}],
-    ["sources in oncehook.config.ts", BARE, { sources: { billing: stripe({ secret: "whsec_a" }) } }],
+    [
+      "sources in oncehook.config.ts",
+      BARE,
+      { sources: { billing: stripe({ secret: "whsec_of_the_billing_test" }) } },
+    ],
   ])("production starts without the platform where %s names another source", (_, env, file) => {
     const config = loadConfig(env, file);
     expect(config.servesPlatform).toBe(false);

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createHash, createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { fixedKeys, type JwtAlgorithm, jwksKeys, pemKeys, secretKeys } from "../../src/sources/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
@@ -14,6 +14,14 @@ const pairs = (rsa: typeof RSA) => ({
 const PAIRS = pairs(RSA);
 const STRANGERS = pairs(generateKeyPairSync("rsa", { modulusLength: 2048 }));
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
+
+/** Over a text that no JavaScript value is written as. */
+function signedText(payload: string): string {
+  const content = ['{"alg":"HS256"}', payload]
+    .map((text) => Buffer.from(text).toString("base64url"))
+    .join(".");
+  return `${content}.${createHmac("sha256", SECRET).update(content).digest("base64url")}`;
+}
 
 describe("a JWT", () => {
   it("a JWT is accepted with its issuer, audience and time", async () => {
@@ -42,6 +50,15 @@ describe("a JWT", () => {
     [{ nbf: seconds(NOW) + 60 }, '"nbf" is in 60 s'],
   ])("the log says how far the time of a JWT is off: %j", async (over, detail) => {
     expect(await verify(await token({ ...CLAIMS, ...over }))).toMatchObject({ detail });
+  });
+
+  it.each(["exp", "nbf", "iat"])("a token whose %s is beyond every time is refused", async (claim) => {
+    const text = JSON.stringify({ ...CLAIMS, [claim]: 0 });
+    for (const number of ["1e400", "-1e400", "1e300"]) {
+      const payload = text.replace(`"${claim}":0`, `"${claim}":${number}`);
+      const verdict = await verify(signedText(payload));
+      expect(verdict, number).toMatchObject({ kind: "refused", code: "jwt_claims" });
+    }
   });
 
   it.each([{ exp: seconds(NOW) - 4 }, { nbf: seconds(NOW) + 4 }])(

@@ -16,13 +16,22 @@ const secretNamed = (text: string) => `the secret ${text}, which is long enough`
 /** A source whose tenants have what the function gives, and what it wrote to the log. */
 function withTenants(
   secret: TenantSecrets,
-  { claimSecret, ...over }: { readonly signed?: string; readonly claimSecret?: ClaimSecret } = {},
+  {
+    claimSecret,
+    weakSecrets,
+    ...over
+  }: {
+    readonly signed?: string;
+    readonly claimSecret?: ClaimSecret;
+    readonly weakSecrets?: "refuse" | "warn";
+  } = {},
 ) {
   const warnings: { readonly fields: object; readonly message: string }[] = [];
   const origin = () => "https://callbacks.example";
   const scheme = hmac({ ...OWN, ...over, path: "/hooks/:shop", secret }).createScheme({
     ...{ name: "shops", clock: { now: () => new Date() }, origin },
     ...(claimSecret !== undefined && { claimSecret }),
+    weakSecrets,
     warn: (fields, message) => warnings.push({ fields, message }),
   });
   const verify = async (shop: string, signedWith: string) => {
@@ -35,6 +44,34 @@ function withTenants(
   };
   return { verify, warnings };
 }
+
+describe("a tenant's secret that can be guessed", () => {
+  it.each(["acme", "ACME", "shops", "undefined", "changeme", "x"])(
+    "production responds 503 and says so, so that the platform sends the event again: %s",
+    async (secret) => {
+      const { verify, warnings } = withTenants(() => secret, { weakSecrets: "refuse" });
+      expect(await verify("acme", "of all")).toMatchObject({ kind: "failed", code: "keys_unavailable" });
+      expect(warnings).toMatchObject([
+        {
+          fields: { source: "shops", tenant: "acme" },
+          message: expect.stringContaining("can be guessed: got "),
+        },
+      ]);
+    },
+  );
+
+  it("development uses it, with a warning, and another tenant is served", async () => {
+    const secret: TenantSecrets = ({ params }) => (params.shop === "acme" ? "acme" : secretNamed("of bolt"));
+    const development = withTenants(secret, { weakSecrets: "warn" });
+    expect(await development.verify("bolt", "of bolt")).toBe("verified");
+    expect(development.warnings).toEqual([]);
+    expect(await development.verify("acme", "of bolt")).toMatchObject({ code: "signature_mismatch" });
+    expect(development.warnings).not.toEqual([]);
+    const production = withTenants(secret, { weakSecrets: "refuse" });
+    expect(await production.verify("acme", "of bolt")).toMatchObject({ kind: "failed" });
+    expect(await production.verify("bolt", "of bolt")).toBe("verified");
+  });
+});
 
 describe("the secrets of tenants", () => {
   it("a secret that was verified for one tenant is refused for another one, with a warning", async () => {

@@ -47,14 +47,14 @@ export async function runDoctor(
     ...(await checkAccess(config)),
     ...(await checkNotifications(config)),
     ...(await checkAddress(config, registered, handlers)),
-    ...checkEnvironments(files),
+    ...checkEnvironments(files, config.secretValues),
   ];
 }
 
-function checkEnvironments(files: readonly EnvironmentFile[]): Finding[] {
+function checkEnvironments(files: readonly EnvironmentFile[], secrets: readonly string[]): Finding[] {
   const about = "environments";
   if (files.length < 2) return [ok(about, "fewer than two environment files to compare")];
-  const problems = compareEnvironments(files).map((problem) => failure(about, problem));
+  const problems = compareEnvironments(files, secrets).map((problem) => failure(about, problem));
   const names = files.map(({ name }) => name).join(", ");
   return problems.length > 0 ? problems : [ok(about, `${names} share no secret, address or database`)];
 }

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Diagnosis, diagnosisOf, type Finding, parseJson } from "../../domain/index.ts";
 import type { DistinctHeaders, SignedBody } from "../schemes/scheme.ts";
+import { WHSEC } from "../schemes/secret-keys.ts";
 import { type ClaimedDigest, offeredSignature } from "./offered-signature.ts";
 
 /** A secret that is used for diagnoses alone, and never accepted. */
@@ -114,14 +115,14 @@ function formatsOfVariable(secret: string, index: number) {
 
 /** The keys that platforms and people make of one secret, besides its UTF-8 bytes. */
 export function secretFormats(secret: string, name: string): { key: Bytes; finding: Finding }[] {
-  const bare = secret.replace(/^whsec_/, "");
+  const bare = secret.replace(WHSEC, "");
   const formats: readonly (readonly [key: Bytes, how: string])[] = [
     [`${secret}\n`, "with a line break after it"],
     [`${secret}\r\n`, "with a line break (CRLF) after it"],
     /^["']/.test(secret)
       ? [secret.replace(/^["']|["']$/g, ""), "without its quotes"]
       : [`"${secret}"`, "with quotes around it"],
-    secret.startsWith("whsec_") ? [bare, "without `whsec_`"] : [`whsec_${secret}`, "with `whsec_` before it"],
+    WHSEC.test(secret) ? [bare, "without `whsec_`"] : [`whsec_${secret}`, "with `whsec_` before it"],
     [HEX.test(bare) ? Buffer.from(bare, "hex") : "", "decoded from hexadecimal"],
     [BASE64.test(bare) ? Buffer.from(bare, "base64") : "", "decoded from base64"],
   ];

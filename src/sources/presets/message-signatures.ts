@@ -85,10 +85,9 @@ function keyParts(
   if (typeof keys === "function") {
     const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
     const scheme = (environment: SourceEnvironment) => {
-      const { name, warn, claimSecret } = environment;
       const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
-      const own = { name, warn, claimSecret, signsPath };
-      return createTenantScheme({ ...own, secretsOf, option: "keys", make: ofTenant, materialOf });
+      const own = { ...environment, signsPath, secretsOf };
+      return createTenantScheme({ ...own, option: "keys", make: ofTenant, materialOf });
     };
     return { ...common, secrets: [], hasTenantSecrets: true, scheme };
   }

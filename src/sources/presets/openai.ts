@@ -1,4 +1,4 @@
-import { whsecKey } from "../schemes/secret-keys.ts";
+import { WHSEC, whsecKey } from "../schemes/secret-keys.ts";
 import { standardPreset } from "./standard.ts";
 
 /**
@@ -18,5 +18,5 @@ export const openai = standardPreset({
 });
 
 function openaiKey(secret: string): Uint8Array | undefined {
-  return secret.startsWith("whsec_") ? whsecKey(secret) : Buffer.from(secret, "utf8");
+  return WHSEC.test(secret) ? whsecKey(secret) : Buffer.from(secret, "utf8");
 }

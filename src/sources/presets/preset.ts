@@ -211,10 +211,11 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       settings: options,
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
       scheme(environment) {
-        const { name, warn, claimSecret, learning = NOTHING_LEARNT } = environment;
-        const own = { name, warn, claimSecret, make: make(environment) };
-        if (ofTenants !== undefined) return createTenantScheme({ ...own, secretsOf: ofTenants, signsPath });
-        return isLearning ? learningScheme(learning, secrets, own.make) : own.make(secrets);
+        const { learning = NOTHING_LEARNT } = environment;
+        const makeScheme = make(environment);
+        if (ofTenants !== undefined)
+          return createTenantScheme({ ...environment, make: makeScheme, secretsOf: ofTenants, signsPath });
+        return isLearning ? learningScheme(learning, secrets, makeScheme) : makeScheme(secrets);
       },
       contract,
       ...(ofTenants !== undefined && { hasTenantSecrets: true }),
@@ -280,9 +281,7 @@ export function secretParts(
     hasTenantSecrets: true,
     scheme: (environment) =>
       createTenantScheme({
-        name: environment.name,
-        warn: environment.warn,
-        claimSecret: environment.claimSecret,
+        ...environment,
         secretsOf: ofTenants,
         option,
         make: (secrets) => make(secrets, environment),

@@ -94,6 +94,9 @@ async function check(
   }
 }
 
+/** The last time of a `Date`. JSON's 1e400 is read as infinite, and a token with it would never expire. */
+const MAX_SECONDS = 8.64e12;
+
 /** No key made the signature. */
 interface Undecided {
   readonly kind: "undecided";
@@ -116,6 +119,13 @@ async function tryKeys(
     }
     try {
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
+      const endless = (["exp", "nbf", "iat"] as const).find(
+        (name) => Math.abs(payload[name] ?? 0) > MAX_SECONDS,
+      );
+      if (endless !== undefined)
+        return refused("jwt_claims", {
+          detail: `"${endless}" is no time: more than ${MAX_SECONDS} s from 1970`,
+        });
       return { kind: "signed", payload, index: candidate.index };
     } catch (error) {
       const verdict = classifyJoseError(error, errors, options.clock);

@@ -44,7 +44,8 @@ function expectation(format: KeyFormat): string {
 }
 
 const HEX = /^(?:[0-9A-Fa-f]{2})+$/;
-const WHSEC = "whsec_";
+/** What stands before a secret of Standard Webhooks; Supabase and Svix show it with the version of the signature. */
+export const WHSEC = /^(?:v1,)?whsec_/;
 
 function decoded(secret: string, format: KeyFormat): ReturnType<Exclude<KeyFormat, string>> {
   if (typeof format === "function") return format(secret);
@@ -55,9 +56,9 @@ function decoded(secret: string, format: KeyFormat): ReturnType<Exclude<KeyForma
   return whsecKey(secret);
 }
 
-/** Standard Webhooks: base64 after an optional `whsec_`. @returns undefined for any other text */
+/** Standard Webhooks: base64 after an optional `whsec_` or `v1,whsec_`. @returns undefined for any other text */
 export function whsecKey(secret: string): Buffer | undefined {
-  return unpadded(secret.startsWith(WHSEC) ? secret.slice(WHSEC.length) : secret, "base64");
+  return unpadded(secret.replace(WHSEC, ""), "base64");
 }
 
 /** Node's decoder skips what it does not know, so that a text in another format would give some key. */

@@ -4,6 +4,7 @@ import { failed, isRefused, type Refused, refused, tenantName } from "../../doma
 import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
 import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
 import { type ClaimSecret, SecretOwners } from "./secret-owners.ts";
+import { issuedWeakness } from "./weak-secret.ts";
 
 /** What a function of secrets gets: the parameters of the source's path, such as `{ shop: "acme.example" }`. */
 export interface TenantContext {
@@ -35,9 +36,19 @@ interface Tenant {
   readonly scheme: Scheme;
 }
 
-export interface TenantSchemeOptions<Secret> {
+/** What a scheme of tenants has of its source's environment. */
+export interface TenantEnvironment {
   /** The source's name. */
   readonly name: string;
+  /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
+  readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
+  /** Which tenant has a secret, for all processes; this one alone remembers where it is left out. */
+  readonly claimSecret?: ClaimSecret | undefined;
+  /** What becomes of a tenant whose secret can be guessed; left out, it is used. */
+  readonly weakSecrets?: "refuse" | "warn" | undefined;
+}
+
+export interface TenantSchemeOptions<Secret> extends TenantEnvironment {
   readonly secretsOf: TenantSecrets<Secret>;
   /** The option that holds that function. Default: `secret`. */
   readonly option?: string | undefined;
@@ -48,9 +59,6 @@ export interface TenantSchemeOptions<Secret> {
   readonly mismatch?: SecretMismatch | undefined;
   /** The bytes by which two secrets are compared; undefined for what is no secret. Default: the text. */
   readonly materialOf?: (given: unknown) => string | Uint8Array | undefined;
-  readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
-  /** Which tenant has a secret, for all processes; this one alone remembers where it is left out. */
-  readonly claimSecret?: ClaimSecret | undefined;
 }
 
 /**
@@ -142,13 +150,23 @@ const NO_SECRET =
 /** None where the function gives none, or anything but secrets: an object's own `constructor` is the name of no tenant. */
 async function secretsOfTenant<Secret>(
   id: string,
-  { secretsOf, name, materialOf = textOf, warn }: TenantSchemeOptions<Secret>,
+  { secretsOf, name, materialOf = textOf, warn, weakSecrets }: TenantSchemeOptions<Secret>,
 ): Promise<Omit<Tenant, "scheme"> & { readonly secrets: readonly Secret[] }> {
   const params: PathParameters = JSON.parse(id);
   const given: unknown = await secretsOf({ params });
   const secrets = [given].flat().filter((secret) => secret !== undefined && secret !== null);
   const materials = secrets.map(materialOf);
   const known = materials.filter((material) => material !== undefined);
+  const names = [name, ...Object.values(params)];
+  const weak = secrets
+    .map((secret) => (typeof secret === "string" ? issuedWeakness(secret, names) : undefined))
+    .find((weakness) => weakness !== undefined);
+  if (weak !== undefined && weakSecrets !== undefined) {
+    const tenant = tenantIn({ params });
+    warn?.({ source: name, tenant }, `the secret of a tenant can be guessed: ${weak.message}`);
+    // An operator's mistake, which the platform outlives: with 401 it would give the events up.
+    if (weakSecrets === "refuse") throw new Error(`the secret of ${tenant}: ${weak.message}`);
+  }
   if (known.length === secrets.length)
     return { secrets: secrets as Secret[], fingerprints: known.map(fingerprint) };
   warn?.({ source: name, tenant: tenantIn({ params }) }, NO_SECRET);

@@ -175,6 +175,17 @@ describe("options and secrets", () => {
     expect(readSource(source, signed({}))).toMatchObject([{ event_type: "unnamed" }]);
   });
 
+  it("a secret that is shown as v1,whsec_ is the same secret", async () => {
+    const shown = `v1,${SECRET}`;
+    for (const source of [standardWebhooks, svix, openai])
+      expect(
+        await verifySource(
+          source({ secret: shown }),
+          signed({ type: "invoice.paid" }, { prefix: source === svix ? "svix" : "webhook" }),
+        ),
+      ).toHaveProperty("verified");
+  });
+
   it("OpenAI's secret without whsec_ is the key as it is", async () => {
     const source = openai({ secret: "a text" });
     expect(await verifySource(source, signed({ type: "a" }, { key: "a text" }))).toHaveProperty("verified");

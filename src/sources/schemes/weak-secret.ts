@@ -1,0 +1,74 @@
+import { WHSEC } from "./secret-keys.ts";
+
+/** Seven letters or more: random text of any usual length holds none of them. */
+const PLACEHOLDERS =
+  /changeme|changethis|changeit|replaceme|replacethis|replacewith|placeholder|yoursecret|yourtoken|yourown|yourkey|examplesecret|exampletoken|examplekey|mysecret|supersecret|topsecret|notsecret|notasecret|insecure|donotuse|password|passw0rd|p4ssw0rd|letmein|qwertyui/;
+/** Of 16 random hexadecimal digits, at most 4 different ones are 4 in ten million. */
+const MIN_CHARACTERS = 5;
+/** Of 32 random hexadecimal digits, at most 7 different ones are 4 in a hundred million. */
+const MIN_BYTES = 8;
+/** How many neighbours of a hundred count up or down by one in a sequence. */
+const SEQUENCE_PERCENT = 75;
+/** Twitch takes no shorter one; the shortest that a platform gives out are Dropbox's 15 and LinkedIn's 16 characters. */
+const MIN_ISSUED = 10;
+/** The text that stands for a variable that is not set. */
+const UNSET = /^(?:undefined|null|none|nil|nan|true|false|\[object \w+\])$/i;
+
+export interface IssuedWeakness {
+  readonly message: string;
+  /** It may be what was meant, and can be guessed; otherwise it is a mistake. */
+  readonly isShort: boolean;
+}
+
+/** What is wrong with the text of a platform's secret; undefined where nothing is. @param names of its source and tenant */
+export function issuedWeakness(secret: string, names: readonly string[]): IssuedWeakness | undefined {
+  const text = secret.replace(WHSEC, "");
+  const different = new Set(text).size;
+  const isName = names.some((name) => name.toLowerCase() === text.toLowerCase());
+  const mistake =
+    (UNSET.test(text) ? `the text "${text}", as of a variable that is not set` : undefined) ??
+    (isPlaceholder(text) ? "a placeholder" : undefined) ??
+    (isName ? "the name of its source or tenant" : undefined);
+  const short =
+    (text.length < MIN_ISSUED ? `a length of ${text.length}` : undefined) ??
+    (different < MIN_CHARACTERS ? `only ${different} different characters` : undefined);
+  const got = mistake ?? short;
+  if (got === undefined) return undefined;
+  const expected = `expected the secret that the platform shows, or a random one of at least ${MIN_ISSUED} characters`;
+  return { message: `got ${got}, ${expected}`, isShort: mistake === undefined };
+}
+
+/** Why a secret that an operator makes can be guessed, in words that follow "got"; undefined where it cannot. */
+export function weaknessOf(secret: string | Uint8Array): string | undefined {
+  if (typeof secret !== "string") return weaknessOfBytes(secret, MIN_BYTES);
+  if (isPlaceholder(secret)) return "a placeholder";
+  return WHSEC.test(secret)
+    ? weaknessOfBytes(Buffer.from(secret.replace(WHSEC, ""), "base64"), MIN_BYTES)
+    : weaknessOfBytes(Buffer.from(secret), MIN_CHARACTERS);
+}
+
+function weaknessOfBytes(bytes: Uint8Array, min: number): string | undefined {
+  const different = new Set(bytes).size;
+  if (different === 1) return bytes[0] === 0 ? "zeros alone" : "one character over and over";
+  if (different < min) return `only ${different} different characters`;
+  const text = Buffer.from(bytes).toString("latin1");
+  if (isRepetition(text)) return "a repeated pattern";
+  if (isSequence(bytes)) return "a sequence";
+  return isPlaceholder(text) ? "a placeholder" : undefined;
+}
+
+export function isPlaceholder(text: string): boolean {
+  return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
+}
+
+function isRepetition(text: string): boolean {
+  for (let period = 2; period <= text.length / 2; period += 1)
+    if (text.startsWith(text.slice(period))) return true;
+  return false;
+}
+
+function isSequence(bytes: Uint8Array): boolean {
+  const steps = [...bytes.subarray(1)].map((byte, at) => byte - (bytes[at] ?? 0));
+  const share = (step: number) => (100 * steps.filter((one) => one === step).length) / steps.length;
+  return share(1) >= SEQUENCE_PERCENT || share(-1) >= SEQUENCE_PERCENT;
+}
