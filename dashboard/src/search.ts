@@ -38,7 +38,7 @@ export const CALLBACK_FILTERS = [
 ] as const satisfies readonly (keyof CallbackFilters)[];
 
 export function failureSearch(raw: Raw): FailureFilter {
-  const state = oneOf(raw.state, ["accepted", "waiting", "exhausted"] as const);
+  const state = oneOf(raw.state, ["accepted", "waiting", "exhausted", "rejected"] as const);
   return {
     ...picked(raw, ["source", "event_type", "code"] as const),
     ...(state === undefined ? {} : { state }),

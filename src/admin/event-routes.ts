@@ -164,8 +164,9 @@ function singleEntries({ record, failure, notifications }: EventHistory): Timeli
   const entries: TimelineEntry[] = [];
   if (failure !== undefined) {
     const { state, code, firstFailedAt, lastFailedAt } = failure;
-    // It is kept for a person since the last attempt failed, and not since the first one did.
-    entries.push({ at: state === "exhausted" ? lastFailedAt : firstFailedAt, kind: "failure", state, code });
+    // No attempt is automatic since the last one failed, and not since the first one did.
+    const isOver = state === "exhausted" || state === "rejected";
+    entries.push({ at: isOver ? lastFailedAt : firstFailedAt, kind: "failure", state, code });
   }
   for (const { id, topic, createdAt, deliveries } of notifications) {
     const what = { kind: "notification", notification_id: id, topic } as const;

@@ -9,7 +9,7 @@ import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
 const LIST = operation<{ Querystring: input.PageQuery & input.FailureFilterQuery & { event_id?: string } }>({
-  summary: "Failed events: waiting for a retry, or retries exhausted",
+  summary: "Failed events: waiting for a retry, with retries exhausted, or rejected",
   description: input.BOUNDED_SEARCH,
   querystring: { ...input.PAGE_QUERY, ...input.FAILURE_FILTER, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Failure" }] },

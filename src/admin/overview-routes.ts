@@ -53,7 +53,7 @@ async function readOverview(
     }),
     needs_attention: needsAttention({
       alerts: alerts.length,
-      exhausted: failures.exhausted,
+      ...failures,
       dead,
       previous: uses.filter((one) => isPreviousInUse(one, now)).length,
     }),
@@ -74,15 +74,21 @@ const DAY_MS = 86_400_000;
 
 /** What will not get well by itself, the most urgent first. */
 function needsAttention(
-  count: Readonly<Record<"alerts" | "exhausted" | "dead" | "previous", number>>,
+  count: Readonly<Record<"alerts" | "exhausted" | "rejected" | "dead" | "previous", number>>,
 ): OverviewView["needs_attention"] {
   const alerts = counted(count.alerts, "alert is", "alerts are");
   const exhausted = counted(count.exhausted, "event has", "events have");
+  const rejected = counted(count.rejected, "event was", "events were");
   const dead = counted(count.dead, "delivery", "deliveries");
   const previous = counted(count.previous, "previous secret", "previous secrets");
   const lines = [
     ["open_alert", count.alerts, `${alerts} open.`],
     ["exhausted_failures", count.exhausted, `${exhausted} failed at every attempt: replay or discard.`],
+    [
+      "rejected_failures",
+      count.rejected,
+      `${rejected} rejected by schema, handler or contract: mend the cause and replay, or discard.`,
+    ],
     ["dead_notifications", count.dead, `${dead} of notifications could not be made: replay or discard.`],
     [
       "previous_secret_in_use",

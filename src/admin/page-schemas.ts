@@ -220,6 +220,7 @@ export const OVERVIEW = view(
       oldest_accepted_at: time().nullable(),
       waiting: z.int(),
       exhausted: z.int(),
+      rejected: z.int(),
       next_attempt_at: time().nullable(),
     }),
     notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
@@ -236,6 +237,7 @@ export const TALLY = view("`event: tally` of a live stream; of all callbacks, wh
   accepted: z.int().describe("Accepted events whose first attempt has not ended."),
   waiting: z.int().describe("Failures that wait for a retry."),
   exhausted: z.int().describe("Failures with retries exhausted."),
+  rejected: z.int().describe("Failures that were rejected."),
 });
 
 export const GAP = view(

@@ -1,4 +1,4 @@
-import type { EventKey } from "../domain/index.ts";
+import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
 import type { FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
 import type { BulkReplayView, PageOf } from "./schemas.ts";
 
@@ -98,7 +98,7 @@ export async function searchPageOf<Row, Item>(
 
 export type FailureFilterQuery = Readonly<BulkReplayView["filter"]>;
 export const FAILURE_FILTER = {
-  state: { type: "string", enum: ["accepted", "waiting", "exhausted"] },
+  state: { type: "string", enum: FAILURE_STATES },
   source: text("Such as `platform` or `oauth`."),
   event_type: text("Such as `payment_notify`."),
   code: text("Why the last attempt failed: a code of docs/errors.md, such as `handler_failed`."),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FAILURE_STATES } from "../domain/index.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
 
@@ -6,7 +7,7 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
   id: z.int(),
   filter: z
     .strictObject({
-      state: z.enum(["accepted", "waiting", "exhausted"]).optional(),
+      state: z.enum(FAILURE_STATES).optional(),
       source: z.string().optional(),
       event_type: z.string().optional(),
       code: z.string().optional(),
@@ -84,13 +85,13 @@ export const EVENT = view("The record of an event that was handled.", {
   processed_at: time().nullable(),
 });
 
-export const FAILURE = view("A failed event, waiting for its retry or with retries exhausted.", {
+export const FAILURE = view("A failed event: waiting for its retry, with retries exhausted, or rejected.", {
   id: z.int(),
   source: z.string(),
   event_id: z.string(),
-  event_type: z.string(),
+  event_type: z.string().describe("Empty for a callback that its contract could not read."),
   version: version(),
-  state: z.enum(["accepted", "waiting", "exhausted"]),
+  state: z.enum(FAILURE_STATES),
   attempts: z.int(),
   retries_done: z.int(),
   code: z.string(),
@@ -191,7 +192,7 @@ const TIMELINE_ENTRY = z.discriminatedUnion("kind", [
   z.strictObject({
     at: time(),
     kind: z.literal("failure"),
-    state: z.enum(["accepted", "waiting", "exhausted"]).describe("It was kept then; this is its state now."),
+    state: z.enum(FAILURE_STATES).describe("It was kept then; this is its state now."),
     code: z.string(),
   }),
   z.strictObject({ at: time(), kind: z.literal("record"), status: z.literal("completed") }),

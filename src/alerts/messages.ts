@@ -28,13 +28,16 @@ interface AlertTexts {
   readonly resolved: (source: string, type: string) => string;
 }
 
+/** In the place of the type of callbacks that their contract could not read. */
+const UNREAD = "(not read)";
+
 const TEXTS: Readonly<Record<AlertKind, AlertTexts>> = {
   failures: {
     name: "failure_exhausted",
     started: (source, type, count) =>
-      `${count === 1 ? "1 event" : `${count} events`} ${type} of ${source} failed in every attempt and will not be retried: ` +
-      "see `oncehook failures`, fix the cause, then replay or discard them.",
-    resolved: (source, type) => `No exhausted failure of ${type} of ${source} is left.`,
+      `${count === 1 ? "1 event" : `${count} events`} ${type || UNREAD} of ${source} failed in every attempt, or were ` +
+      "rejected, and will not be retried: see `oncehook failures`, fix the cause, then replay or discard them.",
+    resolved: (source, type) => `No exhausted or rejected failure of ${type || UNREAD} of ${source} is left.`,
   },
   accepted: {
     name: "accepted_too_old",

@@ -4,6 +4,7 @@ import type { Config } from "../config/index.ts";
 import {
   type CallbackLogEntry,
   type Clock,
+  type FailureState,
   type Log,
   systemClock,
   UNKNOWN_REQUEST,
@@ -113,8 +114,8 @@ export interface ReconcileRequest {
   readonly waitMs: number;
 }
 
-/** Where an accepted event is: handled, waiting for a retry, with its retries exhausted, or not run yet. */
-export type FollowedState = "handled" | "waiting" | "exhausted" | "accepted";
+/** Where an accepted event is: handled, or in this state among the failures. */
+export type FollowedState = "handled" | FailureState;
 
 export interface ReconcileReport {
   readonly source: string;

@@ -6,6 +6,7 @@ import type {
   PageOf,
   PageParams,
 } from "../admin-client/index.ts";
+import { FAILURE_STATES, type FailureState } from "../domain/index.ts";
 import {
   adminCommand,
   callAdmin,
@@ -72,7 +73,9 @@ export function eventsCommand(): Command {
 
 export function failuresCommand(): Command {
   return withFailureFilter(listCommand("failures"))
-    .description("List failed events, newest first: waiting for a retry or with retries exhausted.")
+    .description(
+      "List failed events, newest first: waiting for a retry, with retries exhausted, or rejected.",
+    )
     .option("--source <source>", "failures of events that came from it")
     .option("--id <event_id>", "the failure of this event alone")
     .action(async (options: EventListOptions) => {
@@ -83,7 +86,7 @@ export function failuresCommand(): Command {
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,
-        failure.event_type,
+        failure.event_type || UNREAD,
         failure.state,
         String(failure.attempts),
         failure.next_attempt_at ?? "never",
@@ -96,6 +99,9 @@ export function failuresCommand(): Command {
     });
 }
 
+/** In the place of the type of a callback that its contract could not read. */
+const UNREAD = "(not read)";
+
 function historyText(history: EventHistoryView): string {
   const { source, event_id, timeline, timeline_cursor } = history;
   const head = ["time", "what", "outcome", "status", "ms", "error"];
@@ -107,8 +113,9 @@ function historyText(history: EventHistoryView): string {
 function eventStatus({ failure, event }: EventHistoryView): string {
   if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
   if (failure === null) return "no handler has handled it, and no retry waits";
-  const { event_type, next_attempt_at } = failure;
-  return `${event_type}, ${next_attempt_at === null ? "retries exhausted" : `next retry at ${next_attempt_at}`}`;
+  const { event_type, state, next_attempt_at } = failure;
+  const ended = state === "rejected" ? state : "retries exhausted";
+  return `${event_type || UNREAD}, ${next_attempt_at === null ? ended : `next retry at ${next_attempt_at}`}`;
 }
 
 const ATTEMPTS = {
@@ -147,7 +154,7 @@ export function firstLine(text: string): string {
 }
 
 export interface FailureFilterOptions {
-  readonly state?: "accepted" | "waiting" | "exhausted";
+  readonly state?: FailureState;
   readonly source?: string;
   readonly type?: string;
   readonly code?: string;
@@ -155,9 +162,7 @@ export interface FailureFilterOptions {
 
 export function withFailureFilter(command: Command): Command {
   return command
-    .addOption(
-      new Option("--state <state>", "failures in this state").choices(["accepted", "waiting", "exhausted"]),
-    )
+    .addOption(new Option("--state <state>", "failures in this state").choices(FAILURE_STATES))
     .option("--type <event_type>", "failures of events of this type")
     .option("--code <code>", "failures with this code");
 }

@@ -75,6 +75,7 @@ const STATES = {
   handled: "handled",
   waiting: "failed; it is retried (oncehook failures)",
   exhausted: "retries exhausted (oncehook failures, oncehook replay)",
+  rejected: "rejected by schema, handler or contract (oncehook failures, oncehook replay)",
   accepted: "durable; no receiver has run it yet",
 };
 

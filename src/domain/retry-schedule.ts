@@ -1,3 +1,11 @@
+export const FAILURE_STATES = ["accepted", "waiting", "exhausted", "rejected"] as const;
+
+/**
+ * `accepted`: its first attempt is due or under way; `waiting` for a retry; `exhausted`: no retry is left; `rejected`: the
+ * schema, the handler or the contract said no to an authentic event, and no retry is automatic.
+ */
+export type FailureState = (typeof FAILURE_STATES)[number];
+
 /** SPEC 8: at most 3 asynchronous retries, 60 seconds apart; both configurable. */
 export interface RetryPolicy {
   readonly max: number;

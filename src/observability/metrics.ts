@@ -10,6 +10,7 @@ import {
   DIAGNOSES,
   type DiagnosisCode,
   type DropReason,
+  type FailureState,
   type Outcome,
   outcomeName,
   withTimeout,
@@ -24,7 +25,7 @@ export interface MetricsOptions {
   readonly sources: readonly string[];
   /** Seconds since the oldest accepted event arrived; 0 where there is none. Asked at each scrape, as those below. */
   readonly acceptedAge: () => Promise<number>;
-  readonly failureCounts: () => Promise<Record<"accepted" | "waiting" | "exhausted", number>>;
+  readonly failureCounts: () => Promise<Record<FailureState, number>>;
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
   readonly waitingCallbacks: () => number;
   /** Without it the metrics say nothing of the database and the disk. */
@@ -42,7 +43,8 @@ const HELP = {
     "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
   oncehook_waiting_callbacks_limit: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
   oncehook_attempts_total: "Runs of a handler, by the source of their events.",
-  oncehook_failures: "Events not handled yet: accepted, waiting for a retry, or with retries exhausted.",
+  oncehook_failures:
+    "Events not handled yet: accepted, waiting for a retry, with retries exhausted, or rejected.",
   oncehook_accepted_oldest_seconds: "Age of the oldest accepted event whose first attempt has not ended.",
   oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
   oncehook_delivery_attempts_total: "Attempts to deliver a notification, by how they ended.",
@@ -113,6 +115,7 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
 
 const CODES = Object.keys(DIAGNOSES) as DiagnosisCode[];
 const BY_OUTCOME = ["source", "outcome"];
+const BY_KIND = ["source", "kind", "outcome"];
 
 const LOGGED_DROPS = [
   "rejected_bound",
@@ -133,11 +136,7 @@ function createCounters(registry: Registry, sources: readonly string[]) {
   return {
     requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
     outcomes: counter<[source: string, outcome: string]>("oncehook_callback_outcomes_total", BY_OUTCOME),
-    attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", [
-      "source",
-      "kind",
-      "outcome",
-    ]),
+    attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", BY_KIND),
     credentials: counter<[source: string, method: string, secret: string]>(
       "oncehook_credentials_used_total",
       ["source", "method", "secret"],

@@ -96,7 +96,8 @@ export async function settleAccepted(
     const { body, bodySha256 } = content;
     const encryptedBody = encryptor.encrypt(body, failureContext(key));
     const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
-    await store.failures.record({ ...failure, encryptedBody, bodySha256, nextAttemptAt: null }, now);
+    const rejected = { nextAttemptAt: null, isRejected: true };
+    await store.failures.record({ ...failure, encryptedBody, bodySha256, ...rejected }, now);
     await store.failureLeases.release(key, leaseOwner);
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.

@@ -129,11 +129,19 @@ async function storeOutcome(
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
     return failureLeases.release(failure, owner, kind === "replay" ? undefined : later, triedBy);
   }
-  // What is refused or rejected will be so again, so that its retries are exhausted at once.
-  const hasNoRetry = outcome.kind === "refused";
-  const next = hasNoRetry ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
-  const error = hasNoRetry ? outcome.message : receiver.describe(outcome.cause);
-  const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null, bulkReplayId };
+  // It would be rejected again until its cause is mended.
+  const isRejected = outcome.kind === "refused";
+  const next = isRejected ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
+  const error = isRejected ? outcome.message : receiver.describe(outcome.cause);
+  const again = {
+    kind,
+    code: outcome.code,
+    error,
+    now,
+    nextAttemptAt: next ?? null,
+    isRejected,
+    bulkReplayId,
+  };
   await failureLeases.reschedule(failure, owner, again);
 }
 

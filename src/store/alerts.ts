@@ -140,10 +140,10 @@ export class Alerts extends Area {
       WHERE step_seconds = ${STEP_SECONDS} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
-  /** How many exhausted failures there are by type, among `limit` of them. */
+  /** How many exhausted and rejected failures there are by type, among `limit` of them. */
   async exhausted(limit: number): Promise<ExhaustedCounts> {
     const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
-        SELECT source, event_type FROM oncehook_failures WHERE state = 'exhausted' LIMIT ${limit}
+        SELECT source, event_type FROM oncehook_failures WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}
       ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
     return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
   }

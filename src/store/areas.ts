@@ -1,12 +1,13 @@
 import { Audit, CredentialUses, RateCounters, Sessions } from "./access.ts";
 import { Alerts } from "./alerts.ts";
+import { Attempts } from "./attempts.ts";
 import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
 import type { Database } from "./database.ts";
 import { EncryptedValues } from "./encrypted-values.ts";
 import { FailureLeases } from "./failure-leases.ts";
-import { Attempts, Failures } from "./failures.ts";
+import { Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
 import { NotificationDeliveries } from "./notification-deliveries.ts";
 import { Notifications } from "./notifications.ts";

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
-import type { StoredFailure } from "./failures.ts";
+import type { FailureState } from "../domain/index.ts";
 
 /** Retries, or the first attempts of accepted events. */
-export type DueState = Exclude<StoredFailure["state"], "exhausted">;
+export type DueState = Extract<FailureState, "accepted" | "waiting">;
 
 /** At most so many rows of one source and tenant. */
 export interface DueRows {

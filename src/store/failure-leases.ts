@@ -3,9 +3,11 @@ import {
   type AttemptInterruption,
   afterInterruption,
   type EventKey,
+  type FailureState,
   type FaultCode,
   type RetryPolicy,
 } from "../domain/index.ts";
+import { type AttemptTrigger, insertAttempt } from "./attempts.ts";
 import {
   Area,
   assign,
@@ -19,14 +21,7 @@ import {
   type Values,
 } from "./database.ts";
 import { type DueRows, type DueState, dueSources, firstOfKeys, suspectDue } from "./due-failures.ts";
-import {
-  type AttemptTrigger,
-  byDueTime,
-  FAILURE_COLUMNS,
-  insertAttempt,
-  removeIfRecorded,
-  type StoredFailure,
-} from "./failures.ts";
+import { byDueTime, FAILURE_COLUMNS, removeIfRecorded, type StoredFailure } from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND, takeLease } from "./lease.ts";
 
 /** A lease of one failure; taking it counts as an attempt, except for a removal. */
@@ -43,8 +38,9 @@ export interface FailedAttempt {
   readonly code: FaultCode;
   readonly error: string;
   readonly now: Date;
-  /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
+  /** Null: no further retry, the failure is exhausted or rejected. Ignored for a replay. */
   readonly nextAttemptAt: Date | null;
+  readonly isRejected?: boolean;
   /** The bulk replay that made the attempt; it counts the failure in the same transaction. */
   readonly bulkReplayId?: number | undefined;
 }
@@ -141,25 +137,24 @@ export class FailureLeases extends Area {
   ): Promise<StoredFailure | "absent" | "leased"> {
     const { kind = "replay" } = lease;
     const ofEvent = equal({ eventId, source });
-    const [leased] = await this.lease(
-      lease,
-      sql`UPDATE oncehook_failures
+    const take = sql`UPDATE oncehook_failures
       SET ${leaseOf(lease, kind)}, attempts = attempts + ${sql.lit(kind === "removal" ? 0 : 1)}
-      WHERE ${ofEvent} AND lease_owner IS NULL RETURNING ${FAILURE_COLUMNS}`,
-    );
+      WHERE ${ofEvent} AND lease_owner IS NULL RETURNING ${FAILURE_COLUMNS}`;
+    const [leased] = await this.lease(lease, take);
     if (leased !== undefined) return leased;
     const there = await this.read`SELECT id FROM oncehook_failures WHERE ${ofEvent}`;
     return there.length === 0 ? "absent" : "leased";
   }
 
-  /** After a leased attempt failed again; the failure is no longer suspect. `retry` may exhaust it, a replay does not. */
+  /** After a leased attempt failed again; the failure is no longer suspect. A replay exhausts only what was rejected. */
   async reschedule(key: EventKey, owner: string, again: FailedAttempt): Promise<void> {
     const { code, now, nextAttemptAt, bulkReplayId } = again;
-    const state = nextAttemptAt === null ? "exhausted" : "waiting";
     const failed = { code, error: storableText(again.error), lastFailedAt: now, crashes: 0 };
-    await this.end(key, owner, bulkReplayId, [
-      assign(again.kind === "replay" ? failed : { ...failed, nextAttemptAt, state }),
-    ]);
+    const state = again.isRejected ? "rejected" : nextAttemptAt === null ? "exhausted" : "waiting";
+    const isReplay = again.kind === "replay" && !again.isRejected;
+    const replayed = sql`state = CASE state WHEN 'rejected' THEN 'exhausted' ELSE state END`;
+    const changed = isReplay ? replayed : assign({ nextAttemptAt, state });
+    await this.end(key, owner, bulkReplayId, [assign(failed), changed]);
     await removeIfRecorded(this.database, key);
   }
 
@@ -230,7 +225,7 @@ export class FailureLeases extends Area {
     const isExhausted = isGivenUp && (kind === "retry" || kind === "accepted");
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
-    const changes: Values & { readonly state?: StoredFailure["state"] } = {
+    const changes: Values & { readonly state?: FailureState } = {
       crashes,
       retriesDone,
       // Beside others, another event may have ended the process: this one's own error stays.
@@ -260,7 +255,7 @@ export class FailureLeases extends Area {
     await this.bringStateForward("accepted", now.getTime() + leaseMs);
   }
 
-  private async bringStateForward(state: StoredFailure["state"], due: number): Promise<void> {
+  private async bringStateForward(state: FailureState, due: number): Promise<void> {
     const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
       WHERE state = ${state} AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import type { EventKey, FaultCode } from "../domain/index.ts";
+import { type EventKey, FAILURE_STATES, type FailureState, type FaultCode } from "../domain/index.ts";
 import {
   Area,
   type Database,
@@ -8,14 +8,12 @@ import {
   idIn,
   idsOf,
   insert,
-  type Query,
   run,
   storableText,
 } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import {
   boundedSearch,
-  type ForwardPage,
   NEWEST,
   type Page,
   type SearchPage,
@@ -23,13 +21,13 @@ import {
   type SearchStep,
 } from "./paging.ts";
 
-/** An event that was accepted and has not been run to its end, or whose attempts have failed. */
+/** An event that was accepted and has not been run to its end, whose attempts have failed, or that was rejected. */
 export interface StoredFailure extends EventKey {
   readonly id: number;
+  /** Empty for a callback that its contract could not read: `encryptedBody` holds the request then. */
   readonly eventType: string;
   readonly version: string;
-  /** `accepted`: its first attempt is due or under way; `waiting` for a retry; `exhausted`: no retry is left. */
-  readonly state: "accepted" | "waiting" | "exhausted";
+  readonly state: FailureState;
   /** Every attempt that failed: inline, retries and replays. */
   readonly attempts: number;
   /** Asynchronous retries alone; `RETRY_MAX` bounds these. */
@@ -53,6 +51,8 @@ export interface NewFailure
   readonly nextAttemptAt: Date | null;
   /** Of its `orderBy`; empty where left out. */
   readonly orderKey?: string;
+  /** It is `rejected`, whatever it was before. */
+  readonly isRejected?: boolean;
 }
 
 /** An event whose platform gets its response before the event was run. */
@@ -66,7 +66,7 @@ export interface NewAcceptedEvent
 }
 
 export interface FailureFilter {
-  readonly state?: StoredFailure["state"];
+  readonly state?: FailureState;
   readonly source?: string;
   readonly eventType?: string;
   readonly code?: string;
@@ -87,11 +87,14 @@ export function byDueTime(one: StoredFailure, other: StoredFailure): number {
   return (one.nextAttemptAt ?? "").localeCompare(other.nextAttemptAt ?? "") || one.id - other.id;
 }
 
-/** Events whose attempts have failed. `FailureLeases` has their attempts. */
+/** Of a rejected event, by another delivery: its platform may have mended it. */
+const REPLACED = ["event_type", "version", "encrypted_body", "body_sha256", "retries_done"];
+
+/** Events whose attempts have failed, and rejected ones. `FailureLeases` has their attempts. */
 export class Failures extends Area {
   /**
-   * Makes an event durable before it was run. One that is there already stays as it is; retries that are exhausted begin
-   * again, as they do when a platform delivers such an event again. If they ended processes, it waits as a suspect.
+   * Makes an event durable before it was run. One that is there already stays as it is; one that is exhausted or rejected
+   * begins again, as it does when a platform delivers such an event again. If it ended processes, it waits as a suspect.
    * `last_failed_at` is when it was accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
@@ -104,22 +107,32 @@ export class Failures extends Area {
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
       last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at,
       lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
-      WHERE oncehook_failures.state = 'exhausted' AND oncehook_failures.lease_owner IS NULL`;
+      WHERE oncehook_failures.state IN ('exhausted', 'rejected') AND oncehook_failures.lease_owner IS NULL`;
     await removeIfRecorded(this.database, event);
   }
 
-  /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
+  /**
+   * A second failure of the same event counts as an attempt and leaves the retry schedule as it is. A rejection ends it, and a
+   * failure after a rejection begins it, with what the platform sent then.
+   */
   async record(failure: NewFailure, now: Date): Promise<void> {
-    const state = failure.nextAttemptAt === null ? "exhausted" : "waiting";
+    const { isRejected = false, ...columns } = failure;
+    const state = isRejected ? "rejected" : failure.nextAttemptAt === null ? "exhausted" : "waiting";
     const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt: now, lastFailedAt: now };
-    const row = { ...failure, ...counts, error: storableText(failure.error) };
+    const row = { ...columns, ...counts, error: storableText(failure.error) };
+    const isKept = sql`oncehook_failures.state IN ('waiting', 'exhausted') AND excluded.state <> 'rejected'`;
     await this.write`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1,
-      state = CASE oncehook_failures.state WHEN 'accepted' THEN excluded.state ELSE oncehook_failures.state END,
-      next_attempt_at = CASE oncehook_failures.state WHEN 'accepted' THEN excluded.next_attempt_at
-        ELSE oncehook_failures.next_attempt_at END`;
+      ${sql.join(
+        REPLACED.map(
+          (column) => sql`${sql.ref(column)} = CASE oncehook_failures.state WHEN 'rejected'
+        THEN ${sql.ref(`excluded.${column}`)} ELSE ${sql.ref(`oncehook_failures.${column}`)} END`,
+        ),
+      )},
+      state = CASE WHEN ${isKept} THEN oncehook_failures.state ELSE excluded.state END,
+      next_attempt_at = CASE WHEN ${isKept} THEN oncehook_failures.next_attempt_at ELSE excluded.next_attempt_at END`;
     await removeIfRecorded(this.database, failure);
   }
 
@@ -166,15 +179,11 @@ export class Failures extends Area {
     return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
   }
 
-  async counts(): Promise<Record<StoredFailure["state"], number>> {
-    const rows = await this.read<{ state: StoredFailure["state"]; count: number }>`
+  async counts(): Promise<Record<FailureState, number>> {
+    const rows = await this.read<{ state: FailureState; count: number }>`
       SELECT state, count(*) AS count FROM oncehook_failures GROUP BY state`;
-    return {
-      accepted: 0,
-      waiting: 0,
-      exhausted: 0,
-      ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
-    };
+    const counts = { accepted: 0, waiting: 0, exhausted: 0, rejected: 0 };
+    return Object.assign(counts, Object.fromEntries(rows.map(({ state, count }) => [state, count])));
   }
 
   /** When the next retry is due, in ISO 8601; null where none waits. */
@@ -198,7 +207,7 @@ export class Failures extends Area {
 
   /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
   private stepThrough(filter: FailureFilter): SearchStep<IdRow> {
-    const ofStates = (idsOf: (state: StoredFailure["state"]) => Promise<readonly IdRow[]>) =>
+    const ofStates = (idsOf: (state: FailureState) => Promise<readonly IdRow[]>) =>
       Promise.all(statesOf(filter).map(idsOf));
     return async (below, step, limit) => {
       const ends = await ofStates(
@@ -242,55 +251,13 @@ export function firstAccepted(limit: number): RawBuilder<unknown> {
 }
 
 /** The index begins with the state: a filter without one reads it once for each. */
-export function statesOf({ state }: FailureFilter): readonly StoredFailure["state"][] {
-  return state === undefined ? ["accepted", "waiting", "exhausted"] : [state];
+export function statesOf({ state }: FailureFilter): readonly FailureState[] {
+  return state === undefined ? FAILURE_STATES : [state];
 }
 
 export function matching(
-  state: StoredFailure["state"],
+  state: FailureState,
   { source, eventType, code }: FailureFilter,
 ): RawBuilder<unknown> {
   return equal({ state, source, eventType, code });
-}
-
-/** What started an attempt. The first one is in the callback log instead, but for an event that was accepted before it. */
-export type AttemptTrigger = "accepted" | "retry" | "replay" | "bulk";
-
-/** One run of a handler beside the callbacks, as it ended. */
-export interface NewAttempt extends EventKey {
-  readonly startedAt: Date;
-  readonly trigger: AttemptTrigger;
-  readonly outcome: "success" | FaultCode;
-  /** Message and stack, masked; null for a success. */
-  readonly error: string | null;
-  readonly durationMs: number;
-}
-
-export interface StoredAttempt extends Omit<NewAttempt, "startedAt"> {
-  readonly id: number;
-  /** ISO 8601. */
-  readonly startedAt: string;
-}
-
-/** The history of retries and replays, for display only. */
-export class Attempts extends Area {
-  append(attempt: NewAttempt): Promise<void> {
-    return insertAttempt(this.database.write, attempt);
-  }
-
-  /** The attempts of one event, oldest first. */
-  list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<readonly StoredAttempt[]> {
-    return this
-      .read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
-      FROM oncehook_attempts WHERE event_id = ${eventId} AND source = ${source} AND id > ${after}
-      ORDER BY id LIMIT ${limit}`;
-  }
-}
-
-export async function insertAttempt(
-  query: Query,
-  { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
-): Promise<void> {
-  const row = { source, eventId, startedAt, triggeredBy: trigger, outcome, durationMs };
-  await run(query, insert("oncehook_attempts", { ...row, error: storableText(error) }));
 }

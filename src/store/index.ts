@@ -1,6 +1,7 @@
 export { sql } from "kysely";
 export type * from "./access.ts";
 export type * from "./alerts.ts";
+export type * from "./attempts.ts";
 export type { PendingLookup } from "./batches.ts";
 export type * from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";

@@ -154,15 +154,17 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: "failures-open",
-    message: "no event with a record is also an exhausted failure",
+    message: "no event with a record is also an exhausted or rejected failure",
     select: `SELECT f.event_id AS what FROM oncehook_failures f
-      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source WHERE f.state = 'exhausted'`,
+      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source
+      WHERE f.state IN ('exhausted', 'rejected')`,
   },
   {
     name: "failures-scheduled",
-    message: "a waiting failure has a retry time, and an exhausted one has none",
+    message: "a waiting failure has a retry time, and an exhausted or rejected one has none",
     select: `SELECT event_id AS what FROM oncehook_failures
-      WHERE (state = 'waiting' AND next_attempt_at IS NULL) OR (state = 'exhausted' AND next_attempt_at IS NOT NULL)`,
+      WHERE (state = 'waiting' AND next_attempt_at IS NULL)
+      OR (state IN ('exhausted', 'rejected') AND next_attempt_at IS NOT NULL)`,
   },
   {
     name: "notifications-of-records",

@@ -11,7 +11,7 @@ export type TestNotification = ReturnType<typeof presentNotification>;
 export interface StoredData {
   /** Handled events. */
   records(): Promise<TestRecord[]>;
-  /** Events whose attempts have failed, `waiting` for a retry or `exhausted`. */
+  /** Events whose attempts have failed, `waiting` for a retry, `exhausted` or `rejected`. */
   failures(): Promise<TestFailure[]>;
   /** What handlers have asked to be sent, with its deliveries; without one until the clock is moved. */
   notifications(): Promise<TestNotification[]>;

@@ -124,6 +124,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
           oldest_accepted_at: null,
           waiting: 0,
           exhausted: 1,
+          rejected: 0,
           next_attempt_at: null,
         });
         expect(overview.notifications.dead).toBe(1);

@@ -23,6 +23,9 @@ function newFailure(eventId: string, over: Partial<NewFailure> = {}): NewFailure
   };
 }
 
+const rejection = (eventId: string, over: Partial<NewFailure> = {}) =>
+  newFailure(eventId, { code: "event_invalid", nextAttemptAt: null, isRejected: true, ...over });
+
 function lease(owner: string, now: Date, seconds = 30): Lease {
   return { owner, now, until: new Date(now.getTime() + seconds * 1000) };
 }
@@ -83,6 +86,59 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         nextAttemptAt: at(60).toISOString(),
         lastFailedAt: at(10).toISOString(),
       });
+    }));
+
+  it("a rejected event is listed and counted as such, and no retry leases it", () =>
+    withStore(dialect, async ({ failures, failureLeases, alerts }) => {
+      await failures.record(rejection("e1"), T0);
+      const encryptedBody = Buffer.from([7]);
+      await failures.record(rejection("e1", { error: "again", encryptedBody }), at(10));
+      expect([...((await failures.get(key("e1")))?.encryptedBody ?? [])]).toEqual([7]);
+      expect(await failures.get(key("e1"))).toMatchObject({
+        state: "rejected",
+        attempts: 2,
+        code: "event_invalid",
+        error: "again",
+        nextAttemptAt: null,
+      });
+      expect(await failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 1 });
+      expect(await failures.list({ limit: 9 }, { state: "rejected" })).toHaveLength(1);
+      expect(await failures.list({ limit: 9 }, {})).toHaveLength(1);
+      expect(await failureLeases.leaseDue(lease("a", at(9_999)), retriesOf(9))).toEqual([]);
+      expect((await alerts.exhausted(9)).types).toMatchObject([{ count: 1 }]);
+    }));
+
+  it("a rejection ends the retries of an event, and a failure after a rejection begins them", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failures.record(rejection("e1"), at(1));
+      expect(await failures.get(key("e1"))).toMatchObject({ state: "rejected", nextAttemptAt: null });
+      await failures.record(newFailure("e1"), at(2));
+      const nextAttemptAt = at(60).toISOString();
+      expect(await failures.get(key("e1"))).toMatchObject({
+        state: "waiting",
+        retriesDone: 0,
+        nextAttemptAt,
+      });
+    }));
+
+  it("a rejected event that is accepted again is run again", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(rejection("e1"), T0);
+      await failures.accept({ ...newFailure("e1"), nextAttemptAt: at(5) }, at(5));
+      expect((await failures.get(key("e1")))?.state).toBe("accepted");
+    }));
+
+  it("an attempt that is rejected leaves a rejected event, and a replay of one that fails an exhausted one", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failureLeases.leaseDue(lease("a", at(60)), retriesOf(1));
+      const again = { code: "event_invalid", error: "no", now: at(61), nextAttemptAt: null } as const;
+      await failureLeases.reschedule(key("e1"), "a", { ...again, kind: "retry", isRejected: true });
+      expect(await failures.get(key("e1"))).toMatchObject({ state: "rejected", nextAttemptAt: null });
+      await failureLeases.leaseOne(key("e1"), lease("b", at(62)));
+      await failureLeases.reschedule(key("e1"), "b", { ...again, kind: "replay", code: "handler_failed" });
+      expect((await failures.get(key("e1")))?.state).toBe("exhausted");
     }));
 
   it("due failures are leased oldest first, up to the limit", () =>
@@ -214,7 +270,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
       await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
-      expect(await failures.counts()).toEqual({ accepted: 0, waiting: 3, exhausted: 1 });
+      expect(await failures.counts()).toEqual({ accepted: 0, waiting: 3, exhausted: 1, rejected: 0 });
       const first = await failures.list({ limit: 2 }, {});
       expect(first.map(({ eventId }) => eventId)).toEqual(["e4", "e3"]);
       const second = await failures.list({ limit: 2, before: first[1]!.id }, {});

@@ -13,7 +13,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
   const logger = recordedLog();
   const metrics = createMetrics({
     knownTypes: [],
-    failureCounts: async () => ({ accepted: 0, waiting: 0, exhausted: 0 }),
+    failureCounts: async () => ({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 }),
     patternOf: () => undefined,
     sources: ["platform"],
     acceptedAge: async () => 0,

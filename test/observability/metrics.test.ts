@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { DIAGNOSES, failed, refused, success } from "../../src/domain/index.ts";
 import { createMetrics, type MetricsOptions } from "../../src/observability/index.ts";
 
-const none = { accepted: 0, waiting: 0, exhausted: 0 };
+const none = { accepted: 0, waiting: 0, exhausted: 0, rejected: 0 };
 
 function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none) {
   const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
@@ -135,11 +135,12 @@ describe("the metrics", () => {
 
   it("ask for the failures at each scrape", async () => {
     let waiting = 1;
-    const metrics = setUp(async () => ({ accepted: 0, waiting, exhausted: 7 }));
+    const metrics = setUp(async () => ({ accepted: 0, waiting, exhausted: 7, rejected: 0 }));
     expect(await samples(metrics, "oncehook_failures")).toEqual([
       'oncehook_failures{state="accepted"} 0',
       'oncehook_failures{state="waiting"} 1',
       'oncehook_failures{state="exhausted"} 7',
+      'oncehook_failures{state="rejected"} 0',
     ]);
     waiting = 2;
     expect(await samples(metrics, "oncehook_failures")).toContain('oncehook_failures{state="waiting"} 2');

@@ -4,6 +4,7 @@ import { insert, type Query, run } from "../database.ts";
 import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
+import { rejectedFailures } from "./rejected-failures.ts";
 import {
   fairLeases,
   initialSchema,
@@ -55,9 +56,9 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-const STEPS: readonly SchemaStep[] = [
+export const STEPS: readonly SchemaStep[] = [
   ...[initialSchema, orderKeys, tenantSecretUses, tenantSecrets],
-  ...[oneKey, fairLeases],
+  ...[oneKey, rejectedFailures, fairLeases],
 ];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;

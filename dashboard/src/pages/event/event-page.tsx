@@ -99,7 +99,13 @@ function EventFacts({
           ],
           [
             "Failed with",
-            failure === null ? null : <OutcomeBadge key="code" outcome={failure.code} status={500} />,
+            failure === null ? null : (
+              <OutcomeBadge
+                key="code"
+                outcome={failure.code}
+                status={failure.state === "rejected" ? 400 : 500}
+              />
+            ),
           ],
         ]}
       />
@@ -123,6 +129,7 @@ function stateOf(event: EventHistoryView["event"], failure: EventHistoryView["fa
   if (event?.status === "completed") return "completed";
   if (failure?.state === "waiting") return "none: failed, waiting for retry";
   if (failure?.state === "exhausted") return "none: failed, retries exhausted";
+  if (failure?.state === "rejected") return "none: rejected";
   return "none: not processed here";
 }
 

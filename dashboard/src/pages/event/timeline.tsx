@@ -1,4 +1,5 @@
 import { Button, Group, Text } from "@mantine/core";
+import type { FailureView } from "oncehook/admin-client";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
@@ -83,6 +84,13 @@ function attemptNumber(entries: readonly TimelineEntry[], at: number): number {
   return entries.slice(0, at + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
 }
 
+const FAILURE_TITLES: Readonly<Record<FailureView["state"], string>> = {
+  accepted: "Accepted, not run yet",
+  waiting: "Waiting for retry",
+  exhausted: "Retries exhausted",
+  rejected: "Rejected",
+};
+
 function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {
     case "delivery":
@@ -94,8 +102,7 @@ function entryTitle(moment: TimelineEntry, number: number): string {
     case "attempt":
       return `${BY[moment.by]} ${number}`;
     case "failure":
-      if (moment.state === "accepted") return "Accepted, not run yet";
-      return moment.state === "exhausted" ? "Retries exhausted" : "Waiting for retry";
+      return FAILURE_TITLES[moment.state];
     case "record":
       return "Record completed";
     case "notification":

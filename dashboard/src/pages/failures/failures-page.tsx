@@ -22,13 +22,15 @@ import { StartBulkReplay } from "./start-bulk-replay.tsx";
 const route = getRouteApi("/inside/failures");
 const EVERY_MS = 10_000;
 const FILTER_FIELDS: readonly FilterField[] = [
-  { name: "state", label: "State", options: ["accepted", "waiting", "exhausted"] },
+  { name: "state", label: "State", options: ["accepted", "waiting", "exhausted", "rejected"] },
   { name: "source", label: "Source" },
   { name: "event_type", label: "Event type" },
   {
     name: "code",
     label: "Code",
     suggestions: [
+      "event_invalid",
+      "rejected",
       "handler_failed",
       "handler_timed_out",
       "result_invalid",
@@ -98,7 +100,7 @@ const EVENT: Column<FailureView> = {
         {event_id}
       </PageLink>
       <Text size="sm">
-        {event_type}, {source}
+        {event_type || "(not read)"}, {source}
       </Text>
     </>
   ),
@@ -106,9 +108,9 @@ const EVENT: Column<FailureView> = {
 
 const REASON: Column<FailureView> = {
   head: "Reason",
-  cell: ({ code, error }) => (
+  cell: ({ code, state, error }) => (
     <>
-      <OutcomeBadge outcome={code} status={500} />
+      <OutcomeBadge outcome={code} status={state === "rejected" ? 400 : 500} />
       <details>
         <summary>{error.split("\n", 1)[0]}</summary>
         <TextBlock label="The error with its stack" text={error} />
@@ -131,8 +133,10 @@ const ATTEMPTS: Column<FailureView> = {
 
 const NEXT: Column<FailureView> = {
   head: "Next",
-  cell: ({ state, next_attempt_at }) =>
-    state === "exhausted" ? "never: retries exhausted" : <Time at={next_attempt_at} relative />,
+  cell: ({ state, next_attempt_at }) => {
+    if (state === "rejected") return "never: rejected";
+    return state === "exhausted" ? "never: retries exhausted" : <Time at={next_attempt_at} relative />;
+  },
 };
 
 /** @param ends told of what came of an action, since its row may be gone then */

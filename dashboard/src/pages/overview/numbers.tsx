@@ -18,6 +18,7 @@ export function OverviewNumbers({ overview: { totals, failures, notifications },
   const { handled, duplicates, refused, failed } = groupsOf(totals.outcomes);
   const waiting = now?.tally.waiting ?? failures.waiting;
   const exhausted = now?.tally.exhausted ?? failures.exhausted;
+  const rejected = now?.tally.rejected ?? failures.rejected;
   return (
     <SimpleGrid component="section" aria-label="In numbers" cols={{ base: 2, sm: 3, lg: 4 }} spacing="sm">
       <OneNumber label="Callbacks/s">{now?.rate === undefined ? "–" : RATE.format(now.rate)}</OneNumber>
@@ -36,6 +37,7 @@ export function OverviewNumbers({ overview: { totals, failures, notifications },
         )}
       </OneNumber>
       <OneNumber label="Retries exhausted">{COUNT.format(exhausted)}</OneNumber>
+      <OneNumber label="Rejected">{COUNT.format(rejected)}</OneNumber>
       <OneNumber label="Waiting deliveries">{COUNT.format(notifications.waiting)}</OneNumber>
       <OneNumber label="Failed deliveries">{COUNT.format(notifications.dead)}</OneNumber>
     </SimpleGrid>

@@ -67,9 +67,10 @@ function useFresh(now: LiveTallyState, read: OverviewView | undefined): void {
   shown.current = read;
   useEffect(() => {
     if (typeof now !== "object" || shown.current === undefined) return;
-    const { callbacks, waiting, exhausted } = now.tally;
+    const { callbacks, waiting, exhausted, rejected } = now.tally;
     const { failures } = shown.current;
-    if (callbacks === 0 && waiting === failures.waiting && exhausted === failures.exhausted) return;
+    const isSame = waiting === failures.waiting && exhausted === failures.exhausted;
+    if (callbacks === 0 && isSame && rejected === failures.rejected) return;
     void queries.invalidateQueries({ queryKey: ["overview"] }, { cancelRefetch: false });
   }, [now, queries]);
 }
@@ -138,6 +139,11 @@ function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
 const LINKS: Readonly<Record<string, ReactNode>> = {
   exhausted_failures: (
     <PageLink to="/failures" search={{ state: "exhausted" }}>
+      View failures
+    </PageLink>
+  ),
+  rejected_failures: (
+    <PageLink to="/failures" search={{ state: "rejected" }}>
       View failures
     </PageLink>
   ),
