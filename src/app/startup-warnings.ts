@@ -2,6 +2,7 @@ import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Failures } from "../store/index.ts";
+import { undocumentedTypeWarnings } from "./documented-types.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { slowHandlerTexts } from "./slow-handlers.ts";
@@ -24,7 +25,10 @@ export async function logStartupWarnings(
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
-  const ofSources = sourceWarnings(config, configured);
+  const ofSources = [
+    ...sourceWarnings(config, configured),
+    ...(await undocumentedTypeWarnings(configured, registry.handlers)),
+  ];
   const slow =
     store.dialect === "sqlite"
       ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now())

@@ -1,12 +1,16 @@
 import { type Command, Option } from "commander";
-import type {
-  EventFilter,
-  EventHistoryView,
-  FailureFilter,
-  PageOf,
-  PageParams,
+import {
+  type AdminClient,
+  AdminError,
+  type CallbackPage,
+  type EventFilter,
+  type EventHistoryView,
+  type EventKey,
+  type FailureFilter,
+  type PageOf,
+  type PageParams,
 } from "../admin-client/index.ts";
-import { FAILURE_STATES, type FailureState } from "../domain/index.ts";
+import { FAILURE_STATES, type FailureState, PLATFORM, withoutHandler } from "../domain/index.ts";
 import {
   adminCommand,
   callAdmin,
@@ -19,6 +23,7 @@ import {
   wholeNumber,
 } from "./call-admin.ts";
 import { escapeControls, table } from "./output.ts";
+import { UsageError, UserError } from "./user-error.ts";
 
 interface EventListOptions extends ListOptions, FailureFilterOptions {
   readonly id?: string;
@@ -35,16 +40,78 @@ async function firstFound<Item, Query extends PageParams>(
   return page;
 }
 
+/** The sources that have an event with this id, those of named handlers (`stripe#audit`) after their own source. */
+async function sourcesOf({ events, failures }: AdminClient, eventId: string, failed: boolean) {
+  const query = { event_id: eventId, limit: MAX_LIMIT };
+  const pages = [
+    await firstFound(query, failures.list),
+    ...(failed ? [] : [await firstFound(query, events.list)]),
+  ];
+  return [...new Set(pages.flatMap(({ items }) => items.map(({ source }) => source)))].toSorted();
+}
+
+interface WantedEvent {
+  readonly id: string;
+  /** Found where only one source has the event. */
+  readonly source: string | undefined;
+  /** Whether a failure of it is wanted. */
+  readonly isFailure: boolean;
+}
+
+/** Asks about one event. @throws UsageError where several sources have it, UserError where another one does */
+export async function askAboutEvent<Answer>(
+  client: AdminClient,
+  { id, source, isFailure }: WantedEvent,
+  ask: (key: EventKey) => Promise<Answer>,
+): Promise<Answer> {
+  if (source === undefined) {
+    const [first = PLATFORM, ...others] = await sourcesOf(client, id, isFailure);
+    // Handlers with names have the event of their source.
+    const rivals = isFailure ? others : others.filter((other) => withoutHandler(other) !== first);
+    if (rivals.length > 0)
+      throw new UsageError(
+        `--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`,
+      );
+    return ask({ source: first, event_id: id });
+  }
+  try {
+    return await ask({ source, event_id: id });
+  } catch (cause) {
+    if (!(cause instanceof AdminError) || cause.status !== 404) throw cause;
+    const found = await sourcesOf(client, id, isFailure);
+    if (found.length === 0) throw cause;
+    const what = isFailure ? "failure" : "event";
+    throw new UserError(`${source} has no ${what} ${id}, but ${found.join(" and ")}: --source ${found[0]}`, {
+      cause,
+    });
+  }
+}
+
+/** What an empty list says of the sources that have the event. */
+async function elsewhere(
+  client: AdminClient,
+  { id, source }: EventListOptions,
+  { items }: PageOf<unknown>,
+): Promise<string> {
+  if (id === undefined || source === undefined || items.length > 0) return "";
+  const found = await sourcesOf(client, id, false);
+  return found.length === 0 ? "" : `; ${found.join(" and ")} have ${id}`;
+}
+
 export function eventCommand(): Command {
   return adminCommand("event")
     .description("Show one event and everything that happened to it, oldest first.")
     .argument("<event_id>", "the event")
-    .option("--source <source>", "where it came from", "platform")
+    .option("--source <source>", "where it came from (default: the one source that has it)")
     .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MAX_LIMIT), 100)
     .option("--cursor <cursor>", "the later part of a time line, whose last line says this", parseCursor)
-    .action(async (eventId: string, options: ListOptions & { readonly source: string }) => {
+    .action(async (id: string, options: ListOptions & { readonly source?: string }) => {
       const { source, limit, cursor } = options;
-      await printAnswer(options, ({ events }) => events.get(source, eventId, { limit, cursor }), historyText);
+      const ask = (client: AdminClient) =>
+        askAboutEvent(client, { id, source, isFailure: false }, ({ source: found }) =>
+          client.events.get(found, id, { limit, cursor }),
+        );
+      await printAnswer(options, ask, historyText);
     });
 }
 
@@ -53,12 +120,18 @@ export function eventsCommand(): Command {
     .description("List the events that the running receiver has handled, newest first.")
     .option("--source <source>", "events that came from it")
     .option("--id <event_id>", "this event alone")
-    .action(async (options: EventListOptions) => {
+    .option(
+      "--ignored",
+      "instead, the types that no handler takes: how many of the newest 1,000 ignored callbacks",
+    )
+    .action(async (options: EventListOptions & { readonly ignored?: true }) => {
+      if (options.ignored === true) return listIgnored(options);
       const { id, source, limit, cursor } = options;
       const filter = { source, event_id: id };
-      const list = await callAdmin(options, ({ events }) =>
-        firstFound({ limit, cursor, ...filter }, events.list),
-      );
+      const { list, others } = await callAdmin(options, async (client) => {
+        const list = await firstFound({ limit, cursor, ...filter }, client.events.list);
+        return { list, others: await elsewhere(client, options, list) };
+      });
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -66,7 +139,7 @@ export function eventsCommand(): Command {
         processed_at ?? "",
         JSON.stringify(result),
       ]);
-      const none = `no ${isEmpty(filter) ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed`;
+      const none = `no ${isEmpty(filter) ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed${others}`;
       printList(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
     });
 }
@@ -82,7 +155,10 @@ export function failuresCommand(): Command {
       const { id, limit, cursor } = options;
       const filter = { ...failureFilter(options), event_id: id };
       const query = { limit, cursor, ...filter };
-      const list = await callAdmin(options, ({ failures }) => firstFound(query, failures.list));
+      const { list, others } = await callAdmin(options, async (client) => {
+        const list = await firstFound(query, client.failures.list);
+        return { list, others: await elsewhere(client, options, list) };
+      });
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,
@@ -94,13 +170,45 @@ export function failuresCommand(): Command {
         firstLine(failure.error),
       ]);
       const head = ["event_id", "source", "type", "state", "attempts", "next retry", "code", "error"];
-      const none = isEmpty(filter) ? "no event has failed" : "no such failure";
+      const none = isEmpty(filter) ? "no event has failed" : `no such failure${others}`;
       printList(list, options, head, rows, none);
     });
 }
 
 /** In the place of the type of a callback that its contract could not read. */
 const UNREAD = "(not read)";
+
+const MAX_IGNORED = 1_000;
+
+/** Counts what the callback log has; a receiver keeps no other count by type of what it did not handle. */
+async function listIgnored(options: EventListOptions): Promise<void> {
+  const { source, id: event_id } = options;
+  const found = await callAdmin(options, async ({ callbacks }) => {
+    const items: CallbackPage["items"][number][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await callbacks.list({ source, event_id, outcome: "ignored", limit: MAX_LIMIT, cursor });
+      items.push(...page.items);
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined && items.length < MAX_IGNORED);
+    return items;
+  });
+  const types = [...Map.groupBy(found, ({ source: of, event_type }) => JSON.stringify([of, event_type]))];
+  const counts = types.map(([, [newest, ...others]]) => ({
+    source: newest?.source ?? null,
+    event_type: newest?.event_type ?? null,
+    count: 1 + others.length,
+    newest_at: newest?.timestamp ?? null,
+  }));
+  const rows = counts.map((one) => [
+    one.source ?? "",
+    one.event_type ?? "",
+    String(one.count),
+    one.newest_at ?? "",
+  ]);
+  const head = ["source", "type", "ignored", "newest at"];
+  printList({ items: counts, next_cursor: null }, options, head, rows, "no callback in the log was ignored");
+}
 
 function historyText(history: EventHistoryView): string {
   const { source, event_id, timeline, timeline_cursor } = history;

@@ -4,7 +4,13 @@ import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/in
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
-import { type FailureFilterOptions, failureFilter, isEmpty, withFailureFilter } from "./look-up-commands.ts";
+import {
+  askAboutEvent,
+  type FailureFilterOptions,
+  failureFilter,
+  isEmpty,
+  withFailureFilter,
+} from "./look-up-commands.ts";
 import { counted, escapeControls, printResult } from "./output.ts";
 
 const MARGIN_MS = 5_000;
@@ -16,7 +22,7 @@ export function replayCommand(): Command {
       "Run a failed event again, now; without an event_id, all failures that the options mean. Exit code 0 when it is handled in the end.",
     )
     .argument("[event_id]", "the event, as `oncehook failures` lists it")
-    .option("--source <source>", "where it came from (of one event: platform)")
+    .option("--source <source>", "where it came from (of one event: the one source that has it)")
     .option("--dry-run", "only show what it would do: everything is rolled back")
     .option("--all", "every failure there is")
     .option(
@@ -32,10 +38,15 @@ export function discardCommand(): Command {
   return adminCommand("discard")
     .description("Delete a failed event without running it: no retry of it is left. Its log entries stay.")
     .argument("<event_id>", "the event, as `oncehook failures` lists it")
-    .option("--source <source>", "where it came from", "platform")
-    .action(async (eventId: string, options: AdminOptions & { readonly source: string }) => {
-      const key = { source: options.source, event_id: eventId };
-      await callAdmin(options, ({ failures }) => failures.discard(key));
+    .option("--source <source>", "where it came from (default: the one source that has it)")
+    .action(async (eventId: string, options: AdminOptions & { readonly source?: string }) => {
+      const wanted = { id: eventId, source: options.source, isFailure: true };
+      const key = await callAdmin(options, (client) =>
+        askAboutEvent(client, wanted, async (found) => {
+          await client.failures.discard(found);
+          return found;
+        }),
+      );
       printResult(options, key, () => `the failure of ${escapeControls(eventId)} was discarded\n`);
     });
 }
@@ -46,10 +57,11 @@ async function replay(eventId: string | undefined, options: BulkOptions, command
   const ofMany = BULK_OPTIONS.find(given);
   if (ofMany !== undefined)
     command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
-  const key = { source: options.source ?? "platform", event_id: eventId };
+  const wanted = { id: eventId, source: options.source, isFailure: true };
   const mode = { dry_run: options.dryRun ?? false };
   const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
-  const ask = ({ failures }: AdminClient) => failures.replay(key, mode);
+  const ask = (client: AdminClient) =>
+    askAboutEvent(client, wanted, (key) => client.failures.replay(key, mode));
   const { outcome } = await printAnswer(options, ask, replaySummary, longestMs);
   if (outcome !== "success" && outcome !== "already_processed") process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import {
   errorReason,
+  fitsTypePattern,
   isJsonObject,
   type JsonObject,
   PLATFORM,
@@ -12,7 +13,7 @@ import {
   VERSIONS,
 } from "../domain/index.ts";
 import { signHmac } from "../sources/index.ts";
-import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
+import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
 
@@ -76,9 +77,12 @@ async function send(type: string, options: SendOptions): Promise<void> {
 }
 
 async function platformCallback(type: string, options: SendOptions, timestamp: number) {
-  const data = options.data === undefined ? await sampleOf(type) : dataOf(options.data);
-  const { config } = await loadConfiguration(options, { listens: false });
-  if (!config.servesPlatform) throw new UserError(NO_PLATFORM);
+  const loaded = await loadConfiguration(options, { listens: false });
+  const { config } = loaded;
+  const sample = options.data === undefined ? (await sandbox()).sampleData(type) : undefined;
+  if (!config.servesPlatform || (options.data === undefined && sample === undefined))
+    throw await forgotten(type, loaded);
+  const data = sample ?? dataOf(options.data ?? "");
   const event = { event_id: options.id ?? `evt_${randomUUID()}`, event_type: type, timestamp, data };
   const body = JSON.stringify(event);
   const { authenticHeaders } = await sandbox();
@@ -86,8 +90,22 @@ async function platformCallback(type: string, options: SendOptions, timestamp: n
   return { address: options.url ?? `${config.baseUrl}/api/platform/callback`, headers, body, event };
 }
 
-const NO_PLATFORM =
-  "SIGNING_SECRET is not set, so that there is no source `platform`: name another one with --source";
+/** A type of a source without `--source`, or one of the platform without its data. */
+async function forgotten(type: string, { config, handlers }: LoadedConfiguration): Promise<UserError> {
+  const { configuredSources } = await import("../app/index.ts");
+  const names = (await configuredSources(config)).map(({ name }) => name);
+  const fits = (name: string) =>
+    handlers.some((one) => one.source === name && fitsTypePattern(one.type, type));
+  const [first = names[0], ...others] = names.filter(fits);
+  const ofSource =
+    first === undefined ? [] : [`for the source ${[first, ...others].join(" or ")}, add --source ${first}`];
+  if (!config.servesPlatform) {
+    const why = "SIGNING_SECRET is not set, so that there is no source `platform`";
+    return new UserError([why, ...ofSource].join("; "));
+  }
+  const data = `for the built-in protocol, add --data with a JSON object, such as --data '{"id":"1"}'`;
+  return new UsageError(`"${type}" is no built-in type: ${[...ofSource, data].join("; ")}`);
+}
 
 async function callbackOf(source: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
   const { sourceCallback } = await import("./send-source.ts");
@@ -135,14 +153,6 @@ function timestampOf(text: string | undefined): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(
     `--timestamp: got ${JSON.stringify(text)}, expected whole seconds since 1970, such as ${Math.floor(Date.now() / 1000)}`,
-  );
-}
-
-async function sampleOf(type: string): Promise<JsonObject> {
-  const sample = (await sandbox()).sampleData(type);
-  if (sample !== undefined) return sample;
-  throw new UsageError(
-    `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
   );
 }
 

@@ -7,7 +7,7 @@ import { BASE } from "../support/configuration.ts";
 const RATE_OFF = { RATE_LIMIT_CALLBACK: "off" };
 const ENV = { ...BASE, CALLBACK_BASE_URL: "https://a.example/base", MAX_UNVERIFIED_BYTES: "67108864" };
 const check = (env: Record<string, string>, sources: Record<string, ReturnType<typeof stripe>> = {}) =>
-  checkSources(loadConfig({ ...ENV, ...env }, { sources }));
+  checkSources(loadConfig({ ...ENV, ...env }, { sources }), []);
 
 describe("oncehook doctor on sources", () => {
   it("lists the address, the preset, the secrets and the answer of each source", async () => {

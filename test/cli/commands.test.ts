@@ -158,7 +158,7 @@ describe("the command line", () => {
     [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object', 2],
     [
       ["send", "nobody_knows"],
-      'oncehook: "nobody_knows" is no built-in type, so there is no sample of its data',
+      'oncehook: "nobody_knows" is no built-in type: for the built-in protocol, add --data',
       2,
     ],
     [

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
+import { token } from "../../src/sources/presets/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { execute } from "../support/execute.ts";
@@ -42,10 +43,32 @@ const asking =
       ...env,
     });
 
+const ofShop = ["kept", "unkept"].map((type) =>
+  defineHandler({
+    source: "shop",
+    type,
+    data: z.object({}),
+    handle() {
+      if (type === "unkept" && failing.now) throw new Error("not yet");
+      return {};
+    },
+  }),
+);
+const SHOP_TOKEN = "a token of this test";
+
+async function sendToShop({ publicOrigin }: TestReceiver, id: string, type: string): Promise<void> {
+  const headers = { "X-Token": SHOP_TOKEN };
+  const body = JSON.stringify({ id, type });
+  await fetch(`${publicOrigin}/api/shop/callback`, { method: "POST", headers, body });
+}
+
 function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): Promise<void> {
   failing.now = true;
   return withReceiver("sqlite", (receiver) => use(receiver, asking(new URL(receiver.adminOrigin).port)), {
-    handlers: [unreliable, notifying, audit],
+    handlers: [unreliable, notifying, audit, ...ofShop],
+    sources: {
+      shop: token({ secret: SHOP_TOKEN, header: "X-Token", id: "body.id", type: "body.type" }),
+    },
   });
 }
 
@@ -76,6 +99,41 @@ describe("an operator at the command line", () => {
       expect(found.stdout).not.toMatch(/ platform /);
     }));
 
+  it("an event is found without --source where one source has it, and a message names the source that has it", () =>
+    withRunning(async (receiver, run) => {
+      await sendToShop(receiver, "evt_s", "kept");
+      await sendToShop(receiver, "evt_f", "unkept");
+      expect((await run("event", "evt_s")).stdout).toMatch(/^evt_s of shop: kept, handled at /);
+      const elsewhere = await run("event", "evt_s", "--source", "platform");
+      expect([elsewhere.code, elsewhere.stderr]).toEqual([
+        1,
+        expect.stringContaining("platform has no event evt_s, but shop: --source shop"),
+      ]);
+      const list = await run("failures", "--source", "platform", "--id", "evt_f");
+      expect(list.stdout).toContain("no such failure; shop have evt_f");
+      failing.now = false;
+      expect((await run("replay", "evt_f")).stdout).toContain("replayed: success");
+      await receiver.send(payment({ event_id: "evt_s" }));
+      const both = await run("event", "evt_s");
+      expect([both.code, both.stderr]).toEqual([
+        2,
+        expect.stringContaining("platform and shop have an event evt_s: name one"),
+      ]);
+    }));
+
+  it("what was ignored is counted by source and type", () =>
+    withRunning(async (receiver, run) => {
+      for (const id of ["1", "2"]) await sendToShop(receiver, id, "order.deleted");
+      await sendToShop(receiver, "3", "order.moved");
+      await sendToShop(receiver, "4", "kept");
+      const { stdout } = await run("events", "--ignored");
+      expect(stdout).toMatch(/^shop +order\.deleted +2 +20\S+Z$/m);
+      expect(stdout).toMatch(/^shop +order\.moved +1 +20\S+Z$/m);
+      expect(stdout).not.toContain("kept");
+      const json = JSON.parse((await run("events", "--ignored", "--json")).stdout);
+      expect(json.items).toMatchObject([{ event_type: "order.moved", count: 1 }, { count: 2 }]);
+    }));
+
   it("events of a source without records are reported as none", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(payment());
@@ -103,7 +161,7 @@ describe("an operator at the command line", () => {
       const ask = asking(port, TOKEN, { NODE_OPTIONS: `--import=${HASTY}` });
       const lookUp = await ask("events");
       expect(lookUp.stderr).toContain("has not answered within 15 s");
-      const { code, stdout } = await ask("replay", "e1");
+      const { code, stdout } = await ask("replay", "e1", "--source", "platform");
       expect([code, stdout]).toEqual([0, 'replayed: success {"done":true}\n']);
     } finally {
       slow.closeAllConnections();

@@ -41,6 +41,15 @@ it("send --source signs a sample as the source's platform does, and prints body 
     expect(again.stdout).toContain("already_processed");
   }));
 
+it("send without --source names the source that was forgotten", () =>
+  withSend(async (send) => {
+    const { code, stderr } = await send("invoice.paid");
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("for the source stripe, add --source stripe"),
+    ]);
+  }));
+
 it("send --source takes data from a file, and prints the event with --json", () =>
   withSend((send) =>
     withFolder(async (folder) => {

@@ -1,12 +1,14 @@
 import { type Config, ConfigError, secretVariables } from "../../config/index.ts";
+import type { Handler } from "../../handlers/index.ts";
 import { answerMode, type ConfiguredSource, configuredSources, sourceUrl } from "../configured-sources.ts";
+import { undocumentedTypeWarnings } from "../documented-types.ts";
 import { sourceWarnings } from "../source-bounds.ts";
 import { type Finding, failure, ok, warning } from "./check-secrets.ts";
 
 const ABOUT = "sources";
 
 /** The sources beside the platform: a line for each, and what would keep its callbacks out. */
-export async function checkSources(config: Config): Promise<Finding[]> {
+export async function checkSources(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
   let configured: readonly ConfiguredSource[];
   try {
     configured = await configuredSources(config);
@@ -14,7 +16,11 @@ export async function checkSources(config: Config): Promise<Finding[]> {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) => failure(ABOUT, problem));
   }
-  const warnings = [...sourceWarnings(config, configured), ...rateWarnings(config, configured)];
+  const warnings = [
+    ...sourceWarnings(config, configured),
+    ...rateWarnings(config, configured),
+    ...(await undocumentedTypeWarnings(configured, handlers)),
+  ];
   return [
     ...configured.map((source) => ok(ABOUT, describe(source, config))),
     ...warnings.map((text) => warning(ABOUT, text)),

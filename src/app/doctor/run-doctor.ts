@@ -40,7 +40,7 @@ export async function runDoctor(
     ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
-    ...(await checkSources(config)),
+    ...(await checkSources(config, handlers)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config, handlers)),
