@@ -33,6 +33,9 @@ export function sourceWarnings(
     ...bodyLimitWarnings(config, configured),
     ...answerWarnings(configured),
     ...retentionWarnings(config, configured),
+    ...configured.flatMap(({ name, definition: { open } }) =>
+      open === undefined ? [] : [`sources.${name}: ${open}`],
+    ),
   ];
 }
 

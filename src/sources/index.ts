@@ -35,14 +35,7 @@ export {
   type CertificateOptions,
   certificateKeys,
 } from "./schemes/certificate-keys.ts";
-export {
-  type AddressPin,
-  FetchedKeys,
-  type FetchedOptions,
-  isPinned,
-  type KeyRequest,
-  requestKeys,
-} from "./schemes/fetched-keys.ts";
+export { FetchedKeys, type FetchedOptions } from "./schemes/fetched-keys.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
 export {
   type HmacData,
@@ -71,6 +64,7 @@ export {
   secretKeys,
   x5cKeys,
 } from "./schemes/jwt-keys.ts";
+export { type AddressPin, isPinned, type KeyRequest, requestKeys } from "./schemes/key-request.ts";
 export type { SecretLookup } from "./schemes/learnt-secrets.ts";
 export { createPayPalScheme, type PayPalOptions } from "./schemes/paypal.ts";
 export { createPublicKeyScheme, type PublicKeyData, type PublicKeyOptions } from "./schemes/public-key.ts";

@@ -116,6 +116,8 @@ export interface SourceDefinition {
   readonly credential: string;
   /** The names at which a credential stands, of callbacks and of handshakes: logs mask them. */
   readonly credentialPlaces: CredentialPlaces;
+  /** What its settings leave open, a sentence for the start and `doctor`; left out where nothing is. */
+  readonly open?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;
   /** The headers with which the platform would sign this request; left out where they cannot be made here. */

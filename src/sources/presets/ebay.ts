@@ -1,6 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes/ebay.ts";
 import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { openToCustomers } from "./customer.ts";
 import { describe } from "./describe.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { defineSource } from "./preset.ts";
@@ -72,7 +73,7 @@ export function ebay(options: EbayOptions): SourceDefinition {
       `ebay: \`environment\`: got ${JSON.stringify(environment)}, expected "production" or "sandbox"`,
     );
   const credentials = credentialsOf(options, APIS[environment]);
-  return defineSource({
+  const definition = defineSource({
     preset: "ebay",
     facts: FACTS,
     settings: options,
@@ -85,6 +86,10 @@ export function ebay(options: EbayOptions): SourceDefinition {
       }),
     contract: contractOf(token),
   });
+  return openToCustomers(
+    definition,
+    "a notification names none, so act only on users and orders that you know",
+  );
 }
 
 ebay.describe = describe({

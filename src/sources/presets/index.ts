@@ -121,7 +121,7 @@ export { vercel } from "./vercel.ts";
 export { walmart } from "./walmart.ts";
 export { type WeChatPayOptions, wechatPay } from "./wechat-pay.ts";
 export { whatsapp } from "./whatsapp.ts";
-export { wise } from "./wise.ts";
+export { type WiseOptions, wise } from "./wise.ts";
 export { type WixOptions, wix } from "./wix.ts";
 export { woocommerce } from "./woocommerce.ts";
 export { workos } from "./workos.ts";

@@ -1,11 +1,12 @@
 import { isJsonObject, parseJson } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
-import { requestKeys } from "../schemes/fetched-keys.ts";
 import { keysById } from "../schemes/jwks-keys.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
+import { requestKeys } from "../schemes/key-request.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
+import { openToCustomers } from "./customer.ts";
 import { describe } from "./describe.ts";
 import { requiredTexts } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
@@ -67,7 +68,7 @@ export function plaid(options: PlaidOptions): SourceDefinition {
     throw new TypeError(`plaid: \`environment\`: got ${got}, expected "production" or "sandbox"`);
   }
   const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
-  return defineSource({
+  const definition = defineSource({
     preset: "plaid",
     facts: FACTS,
     settings: options,
@@ -88,6 +89,10 @@ export function plaid(options: PlaidOptions): SourceDefinition {
       }),
     contract: CONTRACT,
   });
+  return openToCustomers(
+    definition,
+    "a webhook names none, so act only on an `item_id` that you have stored",
+  );
 }
 
 plaid.describe = describe({

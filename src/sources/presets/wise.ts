@@ -1,12 +1,19 @@
-import { publicKeyPreset } from "./public-key-preset.ts";
+import { isRefused } from "../../domain/index.ts";
+import { parseObject } from "../contract/parse-body.ts";
+import type { SourceDefinition } from "../source-definition.ts";
+import { ofCustomer } from "./customer.ts";
+import type { SecretOption } from "./given-secrets.ts";
+import { type PublicKeyOptions, publicKeyPreset } from "./public-key-preset.ts";
 
-/**
- * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
- * Wise publishes. `X-Delivery-Id` is not signed. When a subscription is made a test is sent, with `X-Test-Notification`.
- * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
- * transferwise/digital-signatures-examples `verify-webhook-signature`.
- */
-export const wise = publicKeyPreset({
+export interface WiseOptions extends PublicKeyOptions {
+  /**
+   * The ids of your webhook subscriptions, as Wise shows them. Wise signs for all its customers with one key: without
+   * them another customer can send you its events.
+   */
+  readonly subscriptionId?: SecretOption;
+}
+
+const unbound = publicKeyPreset({
   preset: "wise",
   facts: {
     title: "Wise",
@@ -34,3 +41,26 @@ export const wise = publicKeyPreset({
     ],
   },
 });
+
+/**
+ * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
+ * Wise publishes. `X-Delivery-Id` is not signed. When a subscription is made a test is sent, with `X-Test-Notification`.
+ * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
+ * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
+ * transferwise/digital-signatures-examples `verify-webhook-signature`.
+ * @throws TypeError that names the option that is wrong
+ */
+export function wise(options: WiseOptions): SourceDefinition {
+  const { subscriptionId: _, ...others } = options;
+  return ofCustomer(unbound(others), options, {
+    option: "subscriptionId",
+    name: "subscription_id",
+    idIn({ body }) {
+      const parsed = parseObject(body);
+      return isRefused(parsed) ? undefined : parsed.object.subscription_id;
+    },
+    isQuestion: ({ headers }) => headers["x-test-notification"]?.[0] === "true",
+  });
+}
+
+wise.describe = unbound.describe;

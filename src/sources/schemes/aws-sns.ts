@@ -2,7 +2,8 @@ import { type Clock, failed, isRefused, type JsonObject, type Refused, refused }
 import { parseObject } from "../contract/parse-body.ts";
 import { type CertificateKeys, type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
-import { type AddressPin, KeysUnavailable } from "./fetched-keys.ts";
+import { KeysUnavailable } from "./fetched-keys.ts";
+import type { AddressPin } from "./key-request.ts";
 import { isSignedBy } from "./public-keys.ts";
 import { type MissingCredential, missingCredential, type Scheme } from "./scheme.ts";
 import { ageFault } from "./timestamp.ts";

@@ -8,7 +8,8 @@ import {
   refused,
 } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
-import { FetchedKeys, KeysUnavailable, requestKeys } from "./fetched-keys.ts";
+import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
+import { requestKeys } from "./key-request.ts";
 import { importPublicKey, isSignedBy } from "./public-keys.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 

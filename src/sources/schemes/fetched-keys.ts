@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { boundedFetch } from "../../http-client/index.ts";
 import { createFetchBudget } from "./fetch-budget.ts";
 import type { HeldBody } from "./scheme.ts";
 
@@ -17,7 +16,6 @@ const FRESH_MS = 600_000;
 const AGEING_MS = 3_600_000;
 /** How long they serve while the address does not respond. */
 const STALE_MS = 86_400_000;
-const TIMEOUT_MS = 3_000;
 
 export interface FetchedOptions {
   /** What messages call the place of the keys: a setting's name, or the platform's. */
@@ -51,6 +49,21 @@ export class FetchedValue<T> {
   /** Milliseconds since it was fetched; infinite before. */
   age(): number {
     return this.#now() - this.#fetchedAt;
+  }
+
+  /** Whether it is too old, and no request for it is under way or has just failed. */
+  isDue(): boolean {
+    return this.age() >= FRESH_MS && !this.isBusy();
+  }
+
+  /** Whether the last one may serve while no request is made. */
+  mayServe(): boolean {
+    return this.age() < (this.#failure === undefined ? AGEING_MS : STALE_MS);
+  }
+
+  /** Whether another look is under way. */
+  isRenewing(): boolean {
+    return this.#renewal !== undefined;
   }
 
   /** Whether a request for it is under way or has just failed. */
@@ -141,10 +154,13 @@ function assertMayWait(body: HeldBody | undefined, name: string): void {
 export interface FetchedKeysOptions extends FetchedOptions {
   readonly mostKnown?: number;
   readonly mostUnknown?: number;
-  /** How many ids without a known key are asked for within the window; a quarter of them for one remote address. */
+  /** How many requests forged ids and signatures may cause within the window; a quarter of them for one remote address. */
   readonly mostFetches?: number;
   readonly windowMs?: number;
 }
+
+/** Addresses that have sent an authentic callback: as many as tenants, the one used last at the end. */
+const MAX_PROVEN = 10_000;
 
 /** How long an id without a key is not asked for again. */
 const ABSENT_MS = 60_000;
@@ -164,6 +180,8 @@ export class FetchedKeys<T extends object> {
   readonly #known = new Map<string, FetchedValue<T | undefined>>();
   readonly #unknown = new Map<string, FetchedValue<T | undefined>>();
   readonly #excess: ReturnType<typeof createFetchBudget>;
+  readonly #excessOfProven: ReturnType<typeof createFetchBudget>;
+  readonly #proven = new Map<string, true>();
 
   /** @param fetch undefined for an id that the platform says does not exist; an error where nothing can be said */
   constructor(fetch: (id: string) => Promise<T | undefined>, options: FetchedKeysOptions) {
@@ -172,6 +190,7 @@ export class FetchedKeys<T extends object> {
     this.#fetch = fetch;
     this.#options = { now: () => performance.now(), ...options, mostKnown, mostUnknown };
     this.#excess = createFetchBudget(options.name, mostFetches, windowMs);
+    this.#excessOfProven = createFetchBudget(options.name, mostFetches, windowMs);
   }
 
   /**
@@ -180,8 +199,19 @@ export class FetchedKeys<T extends object> {
    * @throws KeysUnavailable when it cannot be fetched, or too many unknown ids were asked for
    */
   async get(id: string, body?: HeldBody): Promise<T | undefined> {
-    const entry = this.#known.get(id) ?? this.#unknownEntry(id, body);
+    const known = this.#known.get(id);
+    if (known?.isDue()) {
+      const excess = this.#spend(body);
+      if (excess !== undefined && known.mayServe()) return known.latest;
+      if (excess !== undefined) throw new KeysUnavailable(excess);
+    }
+    const entry = known ?? this.#unknownEntry(id, body);
     return this.#kept(id, entry, await entry.current(body));
+  }
+
+  /** Forgers at other addresses do not use up what this one may ask for: it has sent an authentic callback. */
+  trust(body: HeldBody | undefined): void {
+    if (body?.address !== undefined) keep(this.#proven, body.address, true, MAX_PROVEN);
   }
 
   /**
@@ -190,7 +220,18 @@ export class FetchedKeys<T extends object> {
    */
   async renewed(id: string, body?: HeldBody): Promise<T | undefined> {
     const entry = this.#known.get(id);
-    return entry === undefined ? this.get(id, body) : this.#kept(id, entry, await entry.renewed(body));
+    if (entry === undefined) return this.get(id, body);
+    // Those that wait for one look cost one.
+    const excess = entry.isRenewing() || entry.isBusy() ? undefined : this.#spend(body);
+    if (excess !== undefined) throw new KeysUnavailable(excess);
+    return this.#kept(id, entry, await entry.renewed(body));
+  }
+
+  /** @returns why no more may be asked for */
+  #spend(body: HeldBody | undefined): string | undefined {
+    const address = body?.address ?? "";
+    const excess = this.#proven.has(address) ? this.#excessOfProven : this.#excess;
+    return excess(address, new Date(this.#options.now()));
   }
 
   #kept(id: string, entry: FetchedValue<T | undefined>, value: T | undefined): T | undefined {
@@ -204,11 +245,10 @@ export class FetchedKeys<T extends object> {
   #unknownEntry(id: string, body: HeldBody | undefined): FetchedValue<T | undefined> {
     const entry = this.#unknown.get(id);
     if (entry !== undefined && (entry.isBusy() || entry.age() < ABSENT_MS)) return entry;
-    const { now, mostUnknown } = this.#options;
-    const excess = this.#excess(body?.address ?? "", new Date(now()));
+    const excess = this.#spend(body);
     if (excess !== undefined) throw new KeysUnavailable(excess);
     const fresh = new FetchedValue(() => this.#fetch(id), this.#options);
-    keep(this.#unknown, id, fresh, mostUnknown);
+    keep(this.#unknown, id, fresh, this.#options.mostUnknown);
     return fresh;
   }
 }
@@ -219,50 +259,4 @@ export function keep<T>(entries: Map<string, T>, id: string, entry: T, most: num
   const [oldest] = entries.size >= most ? entries.keys() : [];
   if (oldest !== undefined) entries.delete(oldest);
   entries.set(id, entry);
-}
-
-/** Where a platform may publish its keys. Both patterns are of the whole text, and linear. */
-export interface AddressPin {
-  /** Of the host, with its port where it is not 443. */
-  readonly host: RegExp;
-  readonly path: RegExp;
-}
-
-const MAX_URL_LENGTH = 512;
-
-/**
- * Whether a URL that a stranger named may be asked: https, in the one spelling of the URL Standard, and of host and path
- * nothing but what the pin lists. So no user name, query, fragment, escaped dot or port hides in it.
- */
-export function isPinned(url: string, { host, path }: AddressPin): boolean {
-  const parsed = url.length > MAX_URL_LENGTH ? null : URL.parse(url);
-  if (parsed === null || parsed.href !== url || parsed.protocol !== "https:") return false;
-  return (
-    host.test(parsed.host) && path.test(parsed.pathname) && `https://${parsed.host}${parsed.pathname}` === url
-  );
-}
-
-export interface KeyRequest {
-  readonly method?: "GET" | "POST";
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** The statuses by which the platform says that there is no such key, or what tells it from the response. */
-  readonly absent?: readonly number[] | ((response: Response) => boolean | Promise<boolean>);
-}
-
-/**
- * One request for keys: bounded in time and size, without redirects.
- * @returns undefined where there is no such key
- * @throws Error for every status but 200 and those of absence, and where nothing responds
- */
-export async function requestKeys(
-  url: string,
-  { absent = [], ...init }: KeyRequest = {},
-): Promise<string | undefined> {
-  const response = await boundedFetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-  const isAbsent =
-    typeof absent === "function" ? await absent(response.clone()) : absent.includes(response.status);
-  if (isAbsent) return undefined;
-  if (response.status !== 200) throw new Error(`${new URL(url).origin} answers ${response.status}`);
-  return response.text();
 }

@@ -1,7 +1,8 @@
 import type { createLocalJWKSet, JWK } from "jose";
 import { isJsonObject, parseJson } from "../../domain/index.ts";
-import { COOLDOWN_MS, FetchedKeys, type FetchedOptions, FetchedValue, requestKeys } from "./fetched-keys.ts";
+import { COOLDOWN_MS, FetchedKeys, type FetchedOptions, FetchedValue } from "./fetched-keys.ts";
 import type { JwsHeader, JwtKeys, KeyCandidate } from "./jwt-keys.ts";
+import { requestKeys } from "./key-request.ts";
 import type { HeldBody } from "./scheme.ts";
 
 const MAX_CANDIDATES = 8;

@@ -25,7 +25,7 @@ export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_sign
 const MOST_TENANTS = 10_000;
 /** Made-up tenants are remembered too, so that each costs one look-up a minute. */
 const MOST_UNKNOWN = 10_000;
-/** After a start all tenants come at once; a flood of made-up ones must not ask without end. */
+/** After a start all tenants come at once; a flood of made-up ones, or of wrong signatures, must not ask without end. */
 const MOST_LOOKUPS = 2_000;
 const LOOKUP_WINDOW_MS = 10_000;
 
@@ -98,7 +98,9 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
 
   /** The verdict on a callback of a tenant, unless a secret that verified it is another tenant's too. */
   async function ofOne(tenant: Tenant, verdict: VerificationResult, request: SignedRequest) {
-    if (signsPath || !("verified" in verdict)) return verdict;
+    if (!("verified" in verdict)) return verdict;
+    tenants.trust(request.bodyReservation);
+    if (signsPath) return verdict;
     for (const { index } of verdict.verified) {
       const secret = tenant.fingerprints[index];
       const first = secret && (await otherOwner(secret, request));

@@ -1,7 +1,7 @@
 import { createPrivateKey, createSign, randomBytes, X509Certificate } from "node:crypto";
 import { type Clock, isJsonObject, type JsonValue, ownValue, parseJson } from "../../domain/index.ts";
 import { decryptGcm, encryptedBytes } from "../contract/decryption.ts";
-import { requestKeys } from "./fetched-keys.ts";
+import { requestKeys } from "./key-request.ts";
 import { validityFault } from "./x5c-chain.ts";
 
 export interface WeChatMerchant {

@@ -50,6 +50,35 @@ describe("a callback of Wise", () => {
     });
   });
 
+  it("a callback of another customer of Wise is refused where the source names its subscriptions", async () => {
+    const of = (subscriptionId: readonly string[]) =>
+      wise({ publicKey: pem, subscriptionId }).createScheme(environment);
+    const mine = of(["another", "01234567-89ab-cdef-0123-456789abcdef"]);
+    expect(await mine.verify(posted())).toHaveProperty("verified");
+    const foreign = of(["fedcba98-7654-3210-fedc-ba9876543210"]);
+    expect(await foreign.verify(posted())).toMatchObject({
+      kind: "refused",
+      code: "signature_mismatch",
+      detail: "`subscription_id`: none of `subscriptionId`; Wise signs for all its customers with one key",
+    });
+    const test = { "X-Test-Notification": "true" };
+    expect(await foreign.verify(posted(BODY, test))).toHaveProperty("verified");
+    expect(contract.read(posted(BODY, test))).toMatchObject({ kind: "handshake" });
+    expect(await mine.verify(posted(BODY.replace("111", "112")))).toMatchObject({
+      code: "signature_mismatch",
+    });
+  });
+
+  it("an unset variable of the subscriptions is refused, and a source without them says what is open", () => {
+    expect(() => wise({ publicKey: pem, subscriptionId: undefined })).toThrow(
+      /^wise: `subscriptionId`: got none/,
+    );
+    expect(wise({ publicKey: pem, subscriptionId: "1" }).open).toBeUndefined();
+    expect(wise({ publicKey: pem }).open).toMatch(
+      /^Wise signs for all its customers .*: set `subscriptionId` to yours$/,
+    );
+  });
+
   it.each(["", "a key", pem.slice(0, 60)])("is not expected with the key %j", (key) => {
     expect(() => wise({ publicKey: key })).toThrow(TypeError);
   });
