@@ -20,7 +20,7 @@ export interface Sources {
   /** One check at a time. */
   check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
   /** `fixed`: its platform chooses no secret. */
-  relearn(source: string, forgets: boolean): Promise<views.RelearnView | "absent" | "fixed">;
+  relearn(source: string, forgets: boolean, from?: string): Promise<views.RelearnView | "absent" | "fixed">;
 }
 
 /**

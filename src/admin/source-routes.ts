@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { VERSIONS } from "../domain/index.ts";
 import {
@@ -49,18 +50,23 @@ const TENANTS = operation<{ Params: { source: string }; Querystring: PageQuery &
   },
 });
 
-const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean } }>({
+const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean; from?: string } }>({
   summary: "Take another secret from a platform that chooses it itself",
   action: "source.relearn",
-  auditedFields: ["forget"],
+  auditedFields: ["forget", "from"],
   description:
-    "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten.",
+    "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log has the fingerprint and the address of each secret that is sent.",
   params: { source: { type: "string", pattern: NO_NUL, description: "A name of `sources`." } },
   body: strictObject({
     forget: {
       type: "boolean",
       default: false,
       description: "Delete the secrets that were learnt, because one has leaked.",
+    },
+    from: {
+      type: "string",
+      pattern: "^[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?$",
+      description: "The only address or network that the secret may come from; any where it is left out.",
     },
   }),
   responses: {
@@ -69,6 +75,11 @@ const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean
     409: "Its platform chooses no secret; its secret is configured.",
   },
 });
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits] = text.split("/");
+  return isIP(address) > 0 && Number(bits ?? 0) <= (isIP(address) === 4 ? 32 : 128);
+}
 
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
@@ -92,10 +103,15 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
     return result;
   });
   app.post("/api/v1/sources/:source/relearn", RELEARN, async ({ params: { source }, body }) => {
-    const result = await sources.relearn(source, body.forget ?? false);
+    if (body.from !== undefined && !isNetwork(body.from))
+      throw new HttpError(400, "from: expected an address or a network, such as 192.0.2.7 or 192.0.2.0/24");
+    const result = await sources.relearn(source, body.forget ?? false, body.from);
     if (result === "absent") throw new HttpError(404, "there is no source of this name");
     if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
-    log.warn({ source, until: result.until }, "an operator has opened a source for another secret");
+    log.warn(
+      { source, until: result.until, from: body.from },
+      "an operator has opened a source for another secret",
+    );
     return result;
   });
 }

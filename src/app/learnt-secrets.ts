@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { NamedSource } from "../config/index.ts";
 import { type Clock, createSparingLog, type Log, type SparingLog } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
+import { createAllowList } from "../http/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { SourceEnvironment } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
@@ -10,6 +11,8 @@ import type { Store } from "../store/index.ts";
 const LOOK_EVERY_MS = 1_000;
 /** For how long an operator opens a source for another secret. */
 export const RELEARN_MINUTES = 15;
+/** Of a fingerprint: enough to tell a few secrets apart. */
+const SHOWN_CHARACTERS = 12;
 const NONE: readonly string[] = [];
 
 export const sourceSecretContext = (source: string): string => `source_secret\n${source}`;
@@ -74,15 +77,15 @@ export class LearntSecrets {
     return {
       learntSecrets: () => this.of(source),
       lookForSecrets: () => this.#lookSometimes(),
-      learn: (secret) => this.#learn(source, secret),
+      learn: (secret, address) => this.#learn(source, secret, address),
     };
   }
 
-  /** Opens a source for one more secret. @returns until when */
-  async relearn(source: string, forgets: boolean): Promise<Date> {
+  /** Opens a source for one more secret. @param from the only address or network that may send it @returns until when */
+  async relearn(source: string, forgets: boolean, from?: string): Promise<Date> {
     const { store, clock } = this.#deps;
     const until = new Date(clock.now().getTime() + RELEARN_MINUTES * 60_000);
-    await store.sourceSecrets.open(source, until, { forgets });
+    await store.sourceSecrets.open(source, until, { forgets, from });
     await this.#load();
     return until;
   }
@@ -93,15 +96,21 @@ export class LearntSecrets {
     return this.#poller.stop;
   }
 
-  async #learn(source: string, secret: string): Promise<boolean> {
+  async #learn(source: string, secret: string, address = ""): Promise<boolean> {
     const { store, encryptor, clock, log, fingerprint } = this.#deps;
     const own = fingerprint(source, secret);
     // The platform asks again where its answer was lost.
     if (this.#fingerprints.has(own)) return true;
     const encrypted = encryptor.encrypt(Buffer.from(secret), sourceSecretContext(source));
-    const isKept = await store.sourceSecrets.keep({ source, fingerprint: own, encrypted }, clock.now());
+    const fields = { source, address, fingerprint: own.slice(0, SHOWN_CHARACTERS) };
+    const isFrom = (network: string) => createAllowList([network])(address);
+    const isKept = await store.sourceSecrets.keep(
+      { source, fingerprint: own, encrypted },
+      clock.now(),
+      isFrom,
+    );
     if (isKept) {
-      log.info({ source }, "a platform has sent its secret, which verifies its callbacks from now on");
+      log.info(fields, "a platform has sent its secret, which verifies its callbacks from now on");
       await this.#load();
       return true;
     }
@@ -109,8 +118,9 @@ export class LearntSecrets {
     await this.#lookSometimes();
     if (this.#fingerprints.has(own)) return true;
     const message =
-      "a secret was sent, and not taken: oncehook sources relearn opens the source for another one";
-    this.#sparing("warn", { fields: { source }, message, cause: source });
+      "a secret was sent, and not taken: another one was first, or none is expected. If this one is the platform's, open the " +
+      "source for it alone: oncehook sources relearn --forget --from <its address>";
+    this.#sparing("warn", { fields, message, cause: `${source} ${address}` });
     return false;
   }
 

@@ -83,11 +83,11 @@ export function createSources(
       if (known?.definition.hasTenantSecrets !== true) return "absent";
       return store.tenantSecretUses.list({ source: name, tenant }, page);
     },
-    async relearn(name, forgets) {
+    async relearn(name, forgets, from) {
       const found = configured.find((one) => one.name === name);
       if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
       if (!found.definition.learns || learntSecrets === undefined) return "fixed";
-      const until = await learntSecrets.relearn(name, forgets);
+      const until = await learntSecrets.relearn(name, forgets, from);
       return { until: until.toISOString() };
     },
     check: createChecks(addressesOfSource, {

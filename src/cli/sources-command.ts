@@ -15,6 +15,11 @@ interface SourcesOptions extends AdminOptions {
   readonly check?: true;
 }
 
+interface RelearnOptions extends AdminOptions {
+  readonly forget?: true;
+  readonly from?: string;
+}
+
 type SourceView = SourcesView["items"][number];
 type Check = EndpointCheckView & { readonly source: string };
 
@@ -26,12 +31,15 @@ export function sourcesCommand(): Command {
     .description("Take another secret from a platform that chooses it itself, for fifteen minutes.")
     .argument("<source>", "as oncehook.config.ts or SOURCES names it")
     .option("--forget", "delete the secrets that were learnt before, at once")
-    .action(async (source: string, options: AdminOptions & { readonly forget?: true }) => {
-      const forget = options.forget ?? false;
-      const ask = ({ sources }: AdminClient) => sources.relearn(source, { forget });
+    .option("--from <address>", "take it from this address or network alone")
+    .action(async (source: string, options: RelearnOptions) => {
+      const { forget = false, from } = options;
+      const ask = ({ sources }: AdminClient) =>
+        sources.relearn(source, { forget, ...(from !== undefined && { from }) });
       await printAnswer(options, ask, ({ until }) => {
         const before = forget ? "no earlier one verifies any more" : "earlier ones verify as well";
-        return `${source} takes one secret until ${until}; ${before}. Have the platform send it: register the address again.\n`;
+        const sender = from === undefined ? "" : ` from ${from}`;
+        return `${source} takes one secret${sender} until ${until}; ${before}. Have the platform send it: register the address again.\n`;
       });
     });
   return adminCommand("sources")

@@ -174,6 +174,7 @@ function callbackRoute(
       startedAt,
       deadline: startedAt + timeLimitMs,
       bodyReservation: request.bodyReservation,
+      remoteAddress: request.address,
       context: request.context,
       buildLogEntry,
       endItem,

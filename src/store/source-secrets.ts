@@ -38,26 +38,42 @@ export class SourceSecrets extends Area {
       WHERE name = ${windowSetting(source)} AND value = ${UNTIL_ONE_IS_KNOWN}`;
   }
 
-  /** Opens the window for one secret until a time, whatever is known. @param forgets deletes those that were learnt */
-  async open(source: string, until: Date, { forgets = false } = {}): Promise<void> {
+  /**
+   * Opens the window for one secret until a time, whatever is known.
+   * @param forgets deletes those that were learnt @param from the only network that the secret may come from
+   */
+  async open(
+    source: string,
+    until: Date,
+    { forgets = false, from }: { forgets?: boolean; from?: string | undefined } = {},
+  ): Promise<void> {
     await this.database.transact(async (query) => {
       if (forgets) await run(query, sql`DELETE FROM oncehook_source_secrets WHERE source = ${source}`);
-      await writeSetting(query, windowSetting(source), until.toISOString());
+      const value = [until.toISOString(), from].filter((part) => part !== undefined).join(" ");
+      await writeSetting(query, windowSetting(source), value);
     });
   }
 
-  /** Keeps a secret, and closes the window with it. @returns false where the window is not open */
-  async keep({ source, fingerprint, encrypted }: StoredSourceSecret, now: Date): Promise<boolean> {
+  /**
+   * Keeps a secret, and closes the window with it.
+   * @param isFrom whether the secret came from a network @returns false where the window is not open for it
+   */
+  async keep(
+    { source, fingerprint, encrypted }: StoredSourceSecret,
+    now: Date,
+    isFrom: (network: string) => boolean = () => true,
+  ): Promise<boolean> {
     // A stranger's costs no transaction.
-    const isOpen = await this.read`SELECT name FROM oncehook_settings
+    const [open] = await this.read<{ value: string }>`SELECT value FROM oncehook_settings
       WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}`;
-    if (isOpen.length === 0) return false;
+    const network = open?.value.split(" ")[1];
+    if (open === undefined || (network !== undefined && !isFrom(network))) return false;
     return this.database.transact(async (query) => {
       const own = sql`SELECT fingerprint FROM oncehook_source_secrets WHERE source = ${source}`;
       // The row's lock lets one process at a time through.
       const { changes } = await run(
         query,
-        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}
+        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value = ${open.value}
           AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${own}))`,
       );
       if (changes === 0) return false;

@@ -31,9 +31,12 @@ const handlers = [
 ];
 const learning: ReceiverOptions = { sources: { tasks: source() }, handlers };
 
-async function introduce(receiver: TestReceiver, secret: string) {
+/** For a receiver behind a proxy. */
+const HTTPS = { "x-forwarded-proto": "https" };
+
+async function introduce(receiver: TestReceiver, secret: string, more: Record<string, string> = {}) {
   const url = `${receiver.publicOrigin}/api/tasks/callback`;
-  const response = await fetch(url, { method: "POST", headers: { "x-hook-secret": secret } });
+  const response = await fetch(url, { method: "POST", headers: { "x-hook-secret": secret, ...more } });
   await response.arrayBuffer();
   return { status: response.status, echoed: response.headers.get("x-hook-secret") };
 }
@@ -43,9 +46,9 @@ let events = 0;
 async function callBack(receiver: TestReceiver, secret: string): Promise<number> {
   events += 1;
   const body = Buffer.from(JSON.stringify({ id: `e${events}`, type: "task" }));
-  const headers = source(secret).sign?.({ body, now: new Date() });
+  const headers = { ...HTTPS, ...source(secret).sign?.({ body, now: new Date() }) };
   const url = `${receiver.publicOrigin}/api/tasks/callback`;
-  const response = await fetch(url, { method: "POST", body, ...(headers && { headers }) });
+  const response = await fetch(url, { method: "POST", body, headers });
   await response.arrayBuffer();
   return response.status;
 }
@@ -153,6 +156,41 @@ describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: D
         expect(await callBack(receiver, "the-second-one")).toBe(200);
       },
       learning,
+    ));
+
+  it("a relearn from an address takes no secret of another one, and the log has each with its address", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const [first, forger, right] = ["first", "forger", "right"].map(
+          (name) => name + randomBytes(8).toString("hex"),
+        );
+        const by = (secret = "", address = "") =>
+          introduce(receiver, secret, { "x-forwarded-for": address, ...HTTPS });
+        expect(await by(first, "192.0.2.7")).toMatchObject({ status: 200 });
+        expect(await relearn(receiver, { forget: true, from: "192.0.2.0/28" })).toMatchObject({
+          status: 200,
+        });
+        expect(await by(forger, "198.51.100.9")).toMatchObject({ status: 400 });
+        expect(await callBack(receiver, forger ?? "")).toBe(401);
+        expect(await by(right, "192.0.2.8")).toMatchObject({ status: 200, echoed: right });
+        expect(await callBack(receiver, right ?? "")).toBe(200);
+        expect(await callBack(receiver, first ?? "")).toBe(401);
+        const logged = receiver.lines.filter(({ fingerprint }) => fingerprint !== undefined);
+        expect(logged).toMatchObject([
+          { address: "192.0.2.7", msg: expect.stringContaining("verifies its callbacks") },
+          {
+            address: "198.51.100.9",
+            level: 40,
+            msg: expect.stringContaining("sources relearn --forget --from"),
+          },
+          { address: "192.0.2.8", msg: expect.stringContaining("verifies its callbacks") },
+        ]);
+        expect(new Set(logged.map(({ fingerprint }) => fingerprint)).size).toBe(3);
+        for (const from of ["nowhere", "192.0.2.0/33", "999.1.1.1", ""])
+          expect(await relearn(receiver, { from })).toMatchObject({ status: 400 });
+      },
+      { ...learning, env: { TRUST_PROXY: "127.0.0.1/32" } },
     ));
 
   it("relearning with forget ends the secrets before it, in every process", () =>

@@ -41,7 +41,7 @@ export interface HandshakeEnvironment {
    * Keeps a secret that the platform chose, durably, before the response. Any client can send one: it returns false
    * where a secret is known already and the operator has not asked for another.
    */
-  readonly learn?: (secret: string) => boolean | Promise<boolean>;
+  readonly learn?: (secret: string, remoteAddress?: string) => boolean | Promise<boolean>;
   /** Requests an address that passed the pin, without following a redirect; throws where the platform should ask again. */
   readonly visit?: (url: string) => Promise<void>;
 }
@@ -91,11 +91,11 @@ const CONTROL_FREE = { test: (text: string) => !CONTROL.test(text) };
 function withText(
   location: TextLocation,
   allowed: { test(text: string): boolean },
-  answer: (text: string) => HandshakeResponse,
+  answer: (text: string, remoteAddress?: string) => HandshakeResponse,
 ): Reply {
   return (reading) => {
     const text = boundedText(location, allowed, reading);
-    return typeof text === "string" ? answer(text) : text;
+    return typeof text === "string" ? answer(text, reading.remoteAddress) : text;
   };
 }
 
@@ -166,8 +166,8 @@ function compileLearn(
   { at, header }: Extract<HandshakeReply, { kind: "learn" }>,
   { learn }: HandshakeEnvironment,
 ): Reply {
-  async function keep(text: string): Promise<PlatformResponse | Refused> {
-    if ((await learn?.(text)) !== true) return invalid("this source takes no other secret");
+  async function keep(text: string, remoteAddress?: string): Promise<PlatformResponse | Refused> {
+    if ((await learn?.(text, remoteAddress)) !== true) return invalid("this source takes no other secret");
     return header === undefined ? fixedResponse({}) : withHeader(header, text);
   }
   return withText(compileText(at), HEADER_TEXT, keep);

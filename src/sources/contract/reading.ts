@@ -13,6 +13,7 @@ export interface Readable {
   /** @param name in lower case; @returns an array where the header is repeated */
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
+  readonly remoteAddress?: string | undefined;
   /** Left out where only the body was signed, and for an item of a batch. */
   readonly signedText?: SignedText | undefined;
   /** Lowercase hex, of what was signed as `HashBytes` has it; of one item's text in a batch. */
@@ -45,6 +46,10 @@ export class CallbackReading implements Readable {
     this.#request = request;
     this.#rules = rules;
     this.signedText = signedText;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
   }
 
   get decoded(): Decoded {

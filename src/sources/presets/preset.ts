@@ -111,7 +111,8 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     ...(learns(contract) && { learns: true }),
     ...(hasTenantSecrets && { hasTenantSecrets }),
     createContract({ learning, ...environment }) {
-      const learn = (secret: string) => learning !== undefined && isUsable(secret) && learning.learn(secret);
+      const learn = (secret: string, address?: string) =>
+        learning !== undefined && isUsable(secret) && learning.learn(secret, address);
       const created = createEventContract(contract, { visit: visitAddress, ...environment, learn });
       return isWanted === undefined ? created : { ...created, isWanted };
     },

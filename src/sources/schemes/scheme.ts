@@ -29,6 +29,8 @@ export interface SignedRequest {
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly bodyReservation?: HeldBody | undefined;
+  /** As the log has it. */
+  readonly remoteAddress?: string | undefined;
 }
 
 /** What a body's signature is judged by where the request line says nothing of it. */
