@@ -1,5 +1,11 @@
 import type { FastifyInstance } from "fastify";
-import { latencyQuantile, OVERVIEW_RANGES, type OverviewRange, periodStart } from "../domain/index.ts";
+import {
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  type OverviewRange,
+  periodStart,
+  type RefusedSource,
+} from "../domain/index.ts";
 import type { RollupSlot, StoredCredentialUse } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
@@ -51,7 +57,7 @@ async function readOverview(
     alerts: alerts.map(({ kind, source, subject, since }) => {
       return { kind, source, subject, since: since.toISOString() };
     }),
-    needs_attention: needsAttention({
+    needs_attention: needsAttention(await store.alerts.refusedSources(now), {
       alerts: alerts.length,
       ...failures,
       dead,
@@ -74,6 +80,7 @@ const DAY_MS = 86_400_000;
 
 /** What will not get well by itself, the most urgent first. */
 function needsAttention(
+  refusedSources: readonly RefusedSource[],
   count: Readonly<Record<"alerts" | "exhausted" | "rejected" | "dead" | "previous", number>>,
 ): OverviewView["needs_attention"] {
   const alerts = counted(count.alerts, "alert is", "alerts are");
@@ -96,9 +103,11 @@ function needsAttention(
       `Callbacks of the last day came with ${previous}: the platform does not have the new one yet.`,
     ],
   ] as const;
-  return lines
-    .filter(([, found]) => found > 0)
-    .map(([kind, found, message]) => ({ kind, count: found, message }));
+  const counts = lines.filter(([, found]) => found > 0);
+  return [
+    ...refusedSources.map(({ message }) => ({ kind: "refused_source", count: 1, message })),
+    ...counts.map(([kind, found, message]) => ({ kind, count: found, message })),
+  ];
 }
 
 function isPreviousInUse({ previousSince, lastUsedAt }: StoredCredentialUse, now: Date): boolean {

@@ -1,16 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, createSourceCounts, type Log, sourceOf } from "../domain/index.ts";
+import {
+  type Clock,
+  createSourceCounts,
+  type Log,
+  type SignatureCounts,
+  signatureOf,
+  sourceOf,
+} from "../domain/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { AlertKey, AlertKind, Alerts, Arrival, OutcomeCount, StoredAlert } from "../store/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
-import {
-  type AlertTransition,
-  DAY,
-  lastFullQuarter,
-  QUARTER_SECONDS,
-  type SignatureCounts,
-} from "./policy.ts";
+import { type AlertTransition, DAY, lastFullQuarter, QUARTER_SECONDS } from "./policy.ts";
 
 export interface AlertDependencies {
   readonly store: Alerts;
@@ -19,6 +20,8 @@ export interface AlertDependencies {
   readonly acceptedLimitMs: number;
   /** How many callbacks of a type must have come in a week before its silence can start an alert. */
   readonly silenceFloor: number;
+  /** Set where all full quarter-hours were evaluated before: their counts have not changed. */
+  readonly isSameQuarter?: boolean;
   /** Whether a handler for an event type exists; the silence of any other type is no fault. */
   readonly isHandled: (eventType: string) => boolean;
   readonly clock: Clock;
@@ -70,12 +73,16 @@ export function createAlertPoller(deps: AlertDependencies & { readonly arrivals:
     const now = clock.now();
     if (kinds.has("silence")) await storeArrivals(now);
     for (const kind of (Object.keys(EVALUATE) as AlertKind[]).filter((one) => kinds.has(one))) {
-      // Signatures are counted by quarter-hours: within one, nothing changes.
-      if (kind === "signatures" && evaluatedQuarter === lastFullQuarter(now)) continue;
       const observedSince = await store.claimEvaluation(kind, now, everyMs * CLAIM_TOLERANCE);
       if (observedSince === undefined) continue;
-      await evaluateAlerts(deps, kind, now, observedSince);
-      if (kind === "signatures") evaluatedQuarter = lastFullQuarter(now);
+      const quarter = lastFullQuarter(now);
+      await evaluateAlerts(
+        { ...deps, isSameQuarter: quarter === evaluatedQuarter },
+        kind,
+        now,
+        observedSince,
+      );
+      if (kind === "signatures") evaluatedQuarter = quarter;
     }
   }
 
@@ -149,7 +156,7 @@ async function failures(evaluation: Evaluation): Promise<void> {
     const key = { kind: "failures", source, subject } as const;
     const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
     const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
-    await apply(evaluation, key, transition, count);
+    await apply(evaluation, key, transition, { count });
   }
 }
 
@@ -175,7 +182,15 @@ async function accepted(evaluation: Evaluation): Promise<void> {
 }
 
 async function signatures(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, now } = evaluation;
+  const { store, alerts, now, isSameQuarter } = evaluation;
+  const started = new Set<string>();
+  for (const { source, message } of await store.refusedSources(now)) {
+    const key = { kind: "signatures", source, subject: "" } as const;
+    if (alertOf(alerts, key)?.isOpen === true) continue;
+    await apply(evaluation, key, "starts", { message });
+    started.add(source);
+  }
+  if (isSameQuarter === true) return;
   const last = lastFullQuarter(now);
   const sources = await signatureCounts(store, last + 1 - DAY, last + 1);
   const isOpen = alerts.some((alert) => alert.kind === "signatures" && alert.isOpen);
@@ -185,6 +200,7 @@ async function signatures(evaluation: Evaluation): Promise<void> {
   const shift = policy.comparedWith(last, first);
   const earlier = await signatureCounts(store, last + 1 - DAY - shift, last + 1 - shift);
   for (const [source, quarters] of sources) {
+    if (started.has(source)) continue;
     const key = { kind: "signatures", source, subject: "" } as const;
     const alert = alertOf(alerts, key);
     const known = new Map([...(earlier.get(source) ?? []), ...quarters]);
@@ -211,7 +227,7 @@ async function signatureCounts(
     await nextTurn();
   }
   for (const { source, outcome, slot, count } of outcomes) {
-    const signature = policy.signatureOf(outcome);
+    const signature = signatureOf(outcome);
     // Requests to no source's address have an empty source.
     if (signature === undefined || source === "") continue;
     const quarters = sources.get(source) ?? new Map<number, SignatureCounts>();
@@ -252,7 +268,7 @@ async function apply(
   { store, log, alerts, now }: Evaluation,
   key: AlertKey,
   transition: AlertTransition,
-  count = 0,
+  { count = 0, message }: { readonly count?: number; readonly message?: string } = {},
 ): Promise<void> {
   if (transition === "unchanged") return;
   const alert = alertOf(alerts, key);
@@ -266,7 +282,7 @@ async function apply(
     notifiedCount: count,
     // A smaller number of failures sends no notification.
     notifiedAt: state === undefined ? (alert?.notifiedAt ?? now) : now,
-    ...(state === undefined ? {} : { message: messageOf(key, state, since, count) }),
+    ...(state === undefined ? {} : { message: messageOf({ ...key, message }, state, since, count) }),
   };
   if (!(await store.change(change)) || state === undefined) return;
   const fields = { alert: key.kind, source: key.source, event_type: key.subject || undefined, state };

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../domain/index.ts";
 import type { AlertKey, AlertKind } from "../store/index.ts";
 
-/** The notification of an alert; `count` is of its failures. */
+/** The notification of an alert; `count` is of its failures. @param message of its start, where the usual one says less */
 export function messageOf(
-  { kind, source, subject }: AlertKey,
+  { kind, source, subject, message }: AlertKey & { readonly message?: string | undefined },
   state: "started" | "grown" | "resolved",
   since: Date,
   count: number,
@@ -16,7 +16,7 @@ export function messageOf(
     ...(subject === "" ? {} : { event_type: subject }),
     ...(kind === "failures" ? { count } : {}),
     since: since.toISOString(),
-    message: isResolved ? resolved(source, subject) : started(source, subject, count),
+    message: isResolved ? resolved(source, subject) : (message ?? started(source, subject, count)),
     see: `docs/alerts.md#alert${name}`,
   };
   return { topic: `alert.${name}${isResolved ? ".resolved" : ""}`, payload };

@@ -2,7 +2,7 @@
  * When an alert starts and when it resolves, as pure functions. docs/alerts.md states the rules; decision 0058 gives the
  * reasons for their numbers.
  */
-import { FAULTS, type OutcomeName } from "../domain/index.ts";
+import type { SignatureCounts } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
 
 export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
@@ -44,12 +44,6 @@ export function evaluateAccepted(
   if (!isOpen) return (ageMs ?? 0) > limitMs ? "starts" : "unchanged";
   const isRestored = ageMs === undefined ? isComplete : ageMs <= limitMs / 2;
   return isRestored ? "resolves" : "unchanged";
-}
-
-export interface SignatureCounts {
-  readonly authentic: number;
-  readonly wrong: number;
-  readonly unsigned: number;
 }
 
 export const QUARTER_SECONDS = 900;
@@ -125,43 +119,6 @@ function isFailing({ authentic, refused, usual }: Window): boolean {
 /** Half of the usual number is far from the quarter at which the alert starts, so that it does not flap. */
 function isRestored({ authentic, refused, usual }: Window): boolean {
   return authentic >= MIN_RETURNED && (authentic > refused || 2 * authentic >= usual);
-}
-
-/** Outcomes that only a callback with a valid signature can have. */
-const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
-  "success",
-  "already_processed",
-  "accepted",
-  "ignored",
-  "body_not_utf8",
-  "body_not_json",
-  "body_too_deep",
-  "body_forbidden_key",
-  "body_not_object",
-  "body_malformed",
-  "body_undecryptable",
-  "event_id_invalid",
-  "event_type_missing",
-  "event_type_mismatch",
-  "event_type_unknown",
-  "event_invalid",
-  "event_too_old",
-  "event_in_progress",
-  "handler_busy",
-  "rejected",
-  "handler_failed",
-  "handler_timed_out",
-  "result_invalid",
-  "commit_failed",
-  "commit_unknown",
-]);
-
-/** What an outcome says of the signature; undefined if nothing, as for an overload or the receiver's own endpoint check. */
-export function signatureOf(outcome: string): keyof SignatureCounts | undefined {
-  if (AUTHENTIC.has(outcome)) return "authentic";
-  const { [outcome]: fault }: Readonly<Record<string, { status: number } | undefined>> = FAULTS;
-  if (fault?.status !== 401 || outcome === "endpoint_check") return undefined;
-  return outcome.endsWith("_missing") ? "unsigned" : "wrong";
 }
 
 const DAYS = 7;

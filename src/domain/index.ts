@@ -16,3 +16,4 @@ export * from "./outcome.ts";
 export * from "./path.ts";
 export * from "./retry-schedule.ts";
 export * from "./rollup.ts";
+export * from "./signature-outcomes.ts";

@@ -1,5 +1,11 @@
 import { sql } from "kysely";
-import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
+import {
+  type JsonObject,
+  OVERVIEW_RANGES,
+  type RefusedSource,
+  refusedSources,
+  suspectSources,
+} from "../domain/index.ts";
 import { Area, assign, insert, rowList, run } from "./database.ts";
 import { firstAccepted } from "./failures.ts";
 
@@ -134,10 +140,19 @@ export class Alerts extends Area {
     return first?.slot;
   }
 
+  /** The sources whose callbacks are all refused for an hour; the first rule of the alert on signatures. */
+  async refusedSources(now: Date): Promise<RefusedSource[]> {
+    const seconds = Math.floor(now.getTime() / 1_000);
+    const minutes = await this.outcomes(seconds - 3_660, seconds, OVERVIEW_RANGES.hour.stepSeconds);
+    const suspects = suspectSources(minutes, seconds);
+    if (suspects.size === 0) return [];
+    return refusedSources(suspects, await this.outcomes(seconds - 90_000, seconds - 3_600), seconds);
+  }
+
   /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */
-  outcomes(from: number, to: number): Promise<readonly OutcomeCount[]> {
+  outcomes(from: number, to: number, stepSeconds: number = STEP_SECONDS): Promise<readonly OutcomeCount[]> {
     return this.read`SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
-      WHERE step_seconds = ${STEP_SECONDS} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
+      WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
   /** How many exhausted and rejected failures there are by type, among `limit` of them. */

@@ -1,4 +1,4 @@
-import type { Diagnosis } from "../domain/index.ts";
+import { type Diagnosis, type RefusedSource, refusedSources, suspectSources } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 import { type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
@@ -28,6 +28,8 @@ export interface ServiceInspection {
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
   readonly slowHandlers: readonly SlowHandler[];
+  /** Sources whose callbacks are all refused for an hour. */
+  readonly refusedSources: readonly RefusedSource[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
   /** Callbacks that were not authentic, of the newest entries of the log; the newest first. */
   readonly refused: readonly RefusedCallback[];
@@ -60,6 +62,10 @@ const SELECT_REFUSED = `SELECT source, received_at, diagnosis FROM
   (SELECT id, source, received_at, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
+const selectOutcomes = (stepSeconds: number, from: number): string =>
+  `SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
+  WHERE step_seconds = ${stepSeconds} AND slot >= ${from} GROUP BY slot, source, outcome`;
+
 /** Reads this service's tables, which exist. The statements have one text for both databases. */
 export async function inspectTables(all: Select): Promise<ServiceInspection> {
   const [newest] = await all(SELECT_SCHEMA);
@@ -72,6 +78,9 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
   const applied = await select("SELECT name FROM oncehook_handler_migrations");
   const waiting = await select(COUNT_WAITING);
   const refused = await select(SELECT_REFUSED);
+  const now = Math.floor(Date.now() / 1_000);
+  const minutes = (await select(selectOutcomes(60, now - 3_660))).map(toPeriodCount);
+  const quarters = (await select(selectOutcomes(900, now - 90_000))).map(toPeriodCount);
   return {
     schema,
     handlerMigrations: applied.map(({ name }) => String(name)),
@@ -80,6 +89,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     keyId: stored.get("key_id"),
     credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
     slowHandlers: slowHandlersOf(rows),
+    refusedSources: refusedSources(suspectSources(minutes, now), quarters, now),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
     refused: refused.map(({ source, received_at, diagnosis }) => ({
       source: String(source),
@@ -88,6 +98,13 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     })),
   };
 }
+
+const toPeriodCount = ({ source, outcome, slot, count }: Row) => ({
+  source: String(source),
+  outcome: String(outcome),
+  slot: Number(slot),
+  count: Number(count),
+});
 
 function toCredentialUse({ method, fingerprint, previous_since, last_used_at }: Row): StoredCredentialUse {
   const time = (value: unknown) => (value === null ? null : isoTime(value));

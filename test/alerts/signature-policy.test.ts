@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  comparedWith,
-  DAY,
-  evaluateSignatures,
-  HOUR,
-  type SignatureCounts,
-  signatureOf,
-  WEEK,
-} from "../../src/alerts/policy.ts";
-import { FAULTS } from "../../src/domain/index.ts";
+import { comparedWith, DAY, evaluateSignatures, HOUR, WEEK } from "../../src/alerts/policy.ts";
+import { FAULTS, type SignatureCounts, signatureOf } from "../../src/domain/index.ts";
 import { createChance, poisson } from "./chance.ts";
 
 /** Midnight of a Monday, in quarter-hours. */

@@ -58,8 +58,16 @@ export async function checkDatabase(
     warning("notifications", text),
   );
   const slow = slowHandlerTexts(found.slowHandlers, now).map((text) => warning("handlers", text));
+  const refusedSources = found.refusedSources.map(({ message }) => warning("refused", message));
   const secrets = await checkSecrets(config, found, now);
-  return [...findings, ...secrets, ...checkRefusedCallbacks(found.refused), ...slow, ...stuck];
+  return [
+    ...findings,
+    ...secrets,
+    ...refusedSources,
+    ...checkRefusedCallbacks(found.refused),
+    ...slow,
+    ...stuck,
+  ];
 }
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */

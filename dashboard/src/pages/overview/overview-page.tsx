@@ -152,6 +152,7 @@ const LINKS: Readonly<Record<string, ReactNode>> = {
       View deliveries
     </PageLink>
   ),
+  refused_source: <PageLink to="/refused">View refused callbacks</PageLink>,
   previous_secret_in_use: <PageLink to="/sources">View secrets</PageLink>,
 };
 
@@ -174,7 +175,7 @@ function NeedsAttention({ overview: { needs_attention }, isStale }: NeedsAttenti
         <Alert color="orange" variant="outline">
           <ul className="plain-list">
             {needs_attention.map(({ kind, message }) => (
-              <li key={kind}>
+              <li key={`${kind} ${message}`}>
                 {message} {LINKS[kind]}
               </li>
             ))}

@@ -1,0 +1,122 @@
+import { FAULTS } from "./faults.ts";
+import type { OutcomeName } from "./outcome.ts";
+
+/** Callbacks by what their outcomes say of the signature. */
+export interface SignatureCounts {
+  readonly authentic: number;
+  readonly wrong: number;
+  readonly unsigned: number;
+}
+
+/** Outcomes that only a callback with a valid signature can have. */
+const AUTHENTIC: ReadonlySet<string> = new Set<OutcomeName>([
+  "success",
+  "already_processed",
+  "accepted",
+  "ignored",
+  "body_not_utf8",
+  "body_not_json",
+  "body_too_deep",
+  "body_forbidden_key",
+  "body_not_object",
+  "body_malformed",
+  "body_undecryptable",
+  "event_id_invalid",
+  "event_type_missing",
+  "event_type_mismatch",
+  "event_type_unknown",
+  "event_invalid",
+  "event_too_old",
+  "event_in_progress",
+  "handler_busy",
+  "rejected",
+  "handler_failed",
+  "handler_timed_out",
+  "result_invalid",
+  "commit_failed",
+  "commit_unknown",
+]);
+
+/** What an outcome says of the signature; undefined if nothing, as for an overload or the receiver's own endpoint check. */
+export function signatureOf(outcome: string): keyof SignatureCounts | undefined {
+  if (AUTHENTIC.has(outcome)) return "authentic";
+  const { [outcome]: fault }: Readonly<Record<string, { status: number } | undefined>> = FAULTS;
+  if (fault?.status !== 401 || outcome === "endpoint_check") return undefined;
+  return outcome.endsWith("_missing") ? "unsigned" : "wrong";
+}
+
+/** Callbacks of a source that ended with an outcome in a period. */
+interface PeriodCount {
+  readonly source: string;
+  readonly outcome: string;
+  /** When the period began, in seconds since the epoch. */
+  readonly slot: number;
+  readonly count: number;
+}
+
+/** A source whose callbacks were authentic, and are all refused since. */
+export interface RefusedSource {
+  readonly source: string;
+  /** One sentence, with the numbers and the remedy. */
+  readonly message: string;
+}
+
+const HOUR_SECONDS = 3_600;
+const QUARTER_SECONDS = 900;
+const MIN_REFUSED = 10;
+const MIN_USUAL = 30;
+
+/** Periods by source: those of its last hour, in which all callbacks were refused. @param now in seconds since the epoch */
+export function suspectSources(minutes: readonly PeriodCount[], now: number): Map<string, PeriodCount[]> {
+  const start = now - HOUR_SECONDS;
+  const recent = Map.groupBy(
+    minutes.filter(({ slot }) => slot >= start - (start % 60)),
+    ({ source }) => source,
+  );
+  return new Map(
+    [...recent].filter(([source, periods]) => {
+      const { authentic, wrong, unsigned } = countsOf(periods);
+      // Requests to no source's address have an empty source.
+      return source !== "" && authentic === 0 && wrong + unsigned >= MIN_REFUSED;
+    }),
+  );
+}
+
+/**
+ * The sources that had no authentic callback for an hour, but refused ones, after a day of nearly only authentic ones. It needs
+ * no week to compare with, unlike the alert's other rule. A sender of forgeries can cause it where the platform is silent.
+ * @param quarters of the day before, by the quarter-hour
+ */
+export function refusedSources(
+  suspects: ReadonlyMap<string, readonly PeriodCount[]>,
+  quarters: readonly PeriodCount[],
+  now: number,
+): RefusedSource[] {
+  const earlier = Map.groupBy(
+    quarters.filter(({ slot }) => slot + QUARTER_SECONDS <= now - HOUR_SECONDS),
+    ({ source }) => source,
+  );
+  return [...suspects].flatMap(([source, periods]) => {
+    const { wrong, unsigned } = countsOf(periods);
+    const before = countsOf(earlier.get(source) ?? []);
+    const ofBefore = before.wrong + before.unsigned;
+    if (before.authentic < MIN_USUAL || before.authentic < 9 * ofBefore) return [];
+    const refusals = periods.filter(({ outcome }) => REFUSALS.includes(signatureOf(outcome)));
+    const since = new Date(Math.min(...refusals.map(({ slot }) => slot)) * 1_000).toISOString();
+    const message =
+      `${source}: 0 of ${wrong + unsigned} callbacks authentic since ${since.slice(11, 16)} UTC, in the day before that ` +
+      `${before.authentic} of ${before.authentic + ofBefore}: compare its secret with the platform's`;
+    return [{ source, message }];
+  });
+}
+
+const REFUSALS: readonly (keyof SignatureCounts | undefined)[] = ["wrong", "unsigned"];
+
+function countsOf(periods: readonly PeriodCount[]): SignatureCounts {
+  const counts = { authentic: 0, wrong: 0, unsigned: 0 };
+  for (const { outcome, count } of periods) {
+    const signature = signatureOf(outcome);
+    if (signature !== undefined) counts[signature] += count;
+  }
+  return counts;
+}
