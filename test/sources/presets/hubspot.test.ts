@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hubspot } from "../../../src/sources/presets/index.ts";
+import { hmac, hubspot } from "../../../src/sources/presets/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
 
 const SECRET = "11111111-2222-3333-4444-555555555555";
@@ -29,6 +29,23 @@ describe("a callback of HubSpot", () => {
       "X-HubSpot-Request-Timestamp": timestamp,
     };
     expect(scheme.verify(requestOf("[]", { target, headers }))).toHaveProperty("verified");
+  });
+
+  it("an id in a signed query is one id in every spelling that the signature fits", () => {
+    const source = hmac({
+      ...{ secret: SECRET, signed: "{decodedUrl}{body}", id: "query.id", type: "=order.placed" },
+      signature: { header: "X-Signature", encoding: "hex" },
+    });
+    const own = { scheme: source.createScheme(environment), contract: source.createContract(environment) };
+    const at = (query: string) => `/api/hubspot/callback?${query}`;
+    const signature = createHmac("sha256", SECRET).update(`https://hooks.example.com${at("id=a:b")}{}`);
+    const headers = { "X-Signature": signature.digest("hex") };
+    const ids = ["id=a:b", "id=a%3Ab", "id=a%3ab", "id=%61:b", "%69d=a:b", "&id=a:b"].map((query) => {
+      const request = requestOf("{}", { target: at(query), headers });
+      const result = own.scheme.verify(request);
+      return "verified" in result ? eventsOf(own.contract, request)[0]?.eventId : "refused";
+    });
+    expect(ids).toEqual(["a:b", "a:b", "a:b", "refused", "refused", "refused"]);
   });
 
   it("a callback of HubSpot has an event for each notification, of one id in every attempt", () => {
