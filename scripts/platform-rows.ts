@@ -47,7 +47,21 @@ export function platformTables(): string {
     "Proven",
     rows.filter((one) => !isUnproven(one)),
   );
-  return `${proven}\n\n${section("Documented, unproven", rows.filter(isUnproven))}\n`;
+  const unproven = section("Documented, unproven", rows.filter(isUnproven));
+  return `${[proven, unproven, keyTable(rows)].join("\n\n")}\n`;
+}
+
+/** Which key the events of a preset have whose id is not signed, or that has none. */
+function keyTable(rows: readonly PlatformRow[]): string {
+  const unsigned = rows.filter(({ description }) => description.identity !== "signed-id");
+  const cells = unsigned.map(({ description: { preset, identity, facts } }) => {
+    const { why = "", source = facts.docs } = facts.identity ?? {};
+    return row(`\`${preset}\``, `\`${identity}\``, why, `[${facts.title}](${source})`);
+  });
+  const about =
+    "Every other preset has a signed id, which is the key. `identity` changes a default of this table.";
+  const head = [row("preset", "identity", "why", "source"), row("---", "---", "---", "---")];
+  return ["## Keys of events", "", about, "", ...head, ...cells].join("\n");
 }
 
 /** The rows of docs/platforms.md, of every preset that `oncehook/sources` exports, by name. */

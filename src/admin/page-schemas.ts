@@ -40,6 +40,9 @@ const ABOUT = z.strictObject({
       "What the preset was tested with: the platform's SDK that signs, one that verifies or a published vector, a community library, its documentation, or nothing, for a source of your own.",
     ),
   instruction: z.string().describe("Where to register the address, and what proves a callback."),
+  identity: z
+    .string()
+    .describe('The key of its events, and what follows: docs/sources.md, "The key of an event".'),
   deadline_seconds: z.number().nullable().describe("How long the platform waits for a response."),
   retry_hours: z.number().nullable().describe("How long it sends a callback again; 0 where it never does."),
   disables: z.string().nullable().describe("After what it disables or deletes an endpoint."),

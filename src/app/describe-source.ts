@@ -10,7 +10,7 @@ import {
 } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
-import type { SourceDefinition } from "../sources/index.ts";
+import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { RegisteredAddress } from "./platform.ts";
@@ -37,7 +37,10 @@ export function describeSource(
   };
 }
 
-function aboutOf({ preset, facts, credential }: SourceDefinition, url: string): SourceView["about"] {
+function aboutOf(
+  { preset, facts, credential, identity }: SourceDefinition,
+  url: string,
+): SourceView["about"] {
   const { title, docs, proof, deadlineSeconds, retryHours, disables } = facts;
   const proven = credential === undefined ? "" : ` ${title} proves each callback by ${credential}.`;
   return {
@@ -46,6 +49,7 @@ function aboutOf({ preset, facts, credential }: SourceDefinition, url: string): 
     docs,
     proof,
     instruction: `Register ${url} with ${title}, exactly as it is.${proven}`,
+    identity: IDENTITY_TEXTS[identity],
     deadline_seconds: deadlineSeconds ?? null,
     retry_hours: retryHours ?? null,
     disables: disables ?? null,

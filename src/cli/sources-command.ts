@@ -185,6 +185,7 @@ function factsText({ about, answer, event_types, unhandled, activity }: SourceVi
           ["preset", `${about.preset} (${about.title}), ${PROOFS[about.proof]}`],
           ["documentation", about.docs],
           ["to do", about.instruction],
+          ["key", about.identity],
           ["deadline", of(about.deadline_seconds, "s")],
           ["retries", about.retry_hours === 0 ? "none" : of(about.retry_hours, "h")],
           ["disables after", about.disables ?? "not documented"],

@@ -11,7 +11,7 @@ export {
   createEventContract,
 } from "./contract/event-contract.ts";
 export type { Handshake } from "./contract/handshakes.ts";
-export type { EventIdentity, Identity } from "./contract/identity.ts";
+export { type EventIdentity, IDENTITY_TEXTS, type Identity } from "./contract/identity.ts";
 export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
 export type { TextPlace } from "./contract/locate.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";

@@ -32,6 +32,8 @@ export interface PlatformFacts {
    * community maintains where the platform has no SDK for it, or a vector of one; its documentation alone.
    */
   readonly proof: "signs" | "verifies" | "community" | "documented" | "own";
+  /** Why its events have their key where no id is signed: what it documents, as a phrase. Its page: `docs` when left out. */
+  readonly identity?: { readonly why: string; readonly source?: string };
   /** How long it waits for a response. */
   readonly deadlineSeconds?: number;
   /** How long it sends a callback again; 0 where it never does. */

@@ -114,6 +114,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
             title: "Stripe",
             proof: "signs",
             instruction: `Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.`,
+            identity: "signed id: a captured callback is a duplicate",
             deadline_seconds: 10,
             retry_hours: 72,
             disables: null,

@@ -1,5 +1,6 @@
 import { type Config, ConfigError, secretVariables } from "../../config/index.ts";
 import type { Handler } from "../../handlers/index.ts";
+import { IDENTITY_TEXTS } from "../../sources/index.ts";
 import { answerMode, type ConfiguredSource, configuredSources, sourceUrl } from "../configured-sources.ts";
 import { undocumentedTypeWarnings } from "../documented-types.ts";
 import { sourceWarnings } from "../source-bounds.ts";
@@ -32,7 +33,7 @@ function describe(source: ConfiguredSource, config: Config): string {
   const mode = answerMode(definition);
   const answer = typeof mode === "string" ? mode : `within ${mode.withinMs} ms`;
   const url = definition.settings.url ?? sourceUrl(source, config.baseUrl);
-  return `${name}: ${url}, preset ${definition.preset}, ${secretsText(source, config)}, answer ${answer}`;
+  return `${name}: ${url}, preset ${definition.preset}, ${secretsText(source, config)}, answer ${answer}, key: ${IDENTITY_TEXTS[definition.identity]}`;
 }
 
 function secretsText({ name, definition }: ConfiguredSource, { sources }: Config): string {

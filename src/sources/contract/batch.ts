@@ -16,7 +16,11 @@ export interface BatchData {
    * element that holds an inner array is the `parent` of its events.
    */
   readonly at: string | readonly string[];
+  /** The events of one element, where that may hold several. It must not throw. */
+  readonly split?: Split;
 }
+
+type Split = (element: JsonValue) => readonly JsonValue[];
 
 interface Item {
   readonly item: JsonValue;
@@ -33,7 +37,7 @@ interface ItemPath {
 
 /** @throws TypeError for an invalid place, when the source is created */
 export function compileBatch(
-  { at }: BatchData,
+  { at, split = (element) => [element] }: BatchData,
   hashBytes: HashBytes,
 ): (reading: Readable) => readonly ItemReading[] | Refused {
   const places = (typeof at === "string" ? [at] : at).map(compilePath);
@@ -48,7 +52,7 @@ export function compileBatch(
       if (found === undefined || found === null) continue;
       isThere = true;
       if (!Array.isArray(found)) return refused("event_invalid", { message: `${names}: expected an array` });
-      const fault = collect(items, { array: found, inner });
+      const fault = collect(items, { array: found, inner, split });
       if (fault !== undefined) return fault;
     }
     // A keep-alive may leave the array out.
@@ -71,15 +75,15 @@ function isEmptyObject(body: JsonValue | undefined): boolean {
 /** Elements without the inner array have no events: another place may find theirs. */
 function collect(
   items: Item[],
-  level: { array: JsonValue[]; inner: readonly (readonly PathKey[])[]; parent?: JsonValue },
+  level: { array: JsonValue[]; inner: readonly (readonly PathKey[])[]; split: Split; parent?: JsonValue },
 ): Refused | undefined {
-  const { array, inner, parent } = level;
+  const { array, inner, split, parent } = level;
   const [next, ...rest] = inner;
   for (const element of array) {
     const found = next === undefined ? undefined : valueAt(element, next);
-    if (next === undefined) items.push({ item: element, parent });
+    if (next === undefined) for (const item of split(element)) items.push({ item, parent });
     else if (Array.isArray(found)) {
-      const fault = collect(items, { array: found, inner: rest, parent: element });
+      const fault = collect(items, { array: found, inner: rest, split, parent: element });
       if (fault !== undefined) return fault;
     } else if (rest.length === 0 && isJsonObject(found)) items.push({ item: found, parent: element });
     if (items.length > MAX_EVENTS) return malformedBody(`the body holds more than ${MAX_EVENTS} events`);

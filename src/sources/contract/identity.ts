@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { type JsonValue, type PathKey, parsePath, type Refused, refused } from "../../domain/index.ts";
 import type { EventTimeData } from "./event-time.ts";
-import { compileText, inOption, readKept, type TextLocation, type TextPlace } from "./locate.ts";
+import {
+  compileLocation,
+  compileText,
+  inOption,
+  readKept,
+  type TextLocation,
+  type TextPlace,
+} from "./locate.ts";
 import { sha256Hex } from "./parse-body.ts";
 import type { HashBytes, Readable } from "./reading.ts";
 
@@ -25,14 +32,22 @@ export interface IdentityData {
   /** Fields of the body, or of an item, that count attempts, such as `body.retries`: `bytes` leaves them out. */
   readonly attemptFields?: readonly string[];
   /**
-   * Whether a retry has a new signed timestamp, which `bytes` leaves out then. Default: whether `eventTime` stands in
-   * the body, and tells genuine events apart without it.
+   * Whether a retry has a new signed timestamp, which `bytes` leaves out then. Default: whether the event's time stands in
+   * the body (`eventTime`), and tells genuine events apart without it.
    */
   readonly renewsTimestamp?: boolean | undefined;
 }
 
 /** The key of a source's events, for those who operate it. */
 export type EventIdentity = "signed-id" | Identity;
+
+/** The key of a source's events, and what follows for its operator. */
+export const IDENTITY_TEXTS = {
+  "signed-id": "signed id: a captured callback is a duplicate",
+  id: "id, not signed: someone who captured a callback could run it again under another id",
+  bytes: "bytes: two equal callbacks are one event",
+  delivery: "delivery: each one runs, a retry and a captured callback too",
+} as const satisfies Record<EventIdentity, string>;
 
 /** @returns what is wrong with a setting, in words that follow its name */
 export function identityFault(given: unknown): string | undefined {
@@ -71,12 +86,11 @@ export function compileBytes(data: IdentityData & { readonly eventTime?: EventTi
   const { bytesScope, attemptFields = [], eventTime } = data;
   const scope = bytesScope === undefined ? undefined : inOption("bytesScope", () => compileText(bytesScope));
   const counts = inOption("attemptFields", () => attemptFields.map(compileField));
-  const hasTime = !(
-    data.renewsTimestamp ??
-    (eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at))
-  );
+  const isInBody = eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at);
+  const ownTime = isInBody ? compileLocation(eventTime.at) : undefined;
   return (reading) => {
     const body = counts.length === 0 ? reading.bodySha256() : hashWithout(counts, reading);
+    const hasTime = !(data.renewsTimestamp ?? ownTime?.read(reading) !== undefined);
     const signed = reading.signedText?.(body, hasTime) ?? body;
     const found = scope?.read(reading);
     const text = found !== undefined && "text" in found ? `${found.text}\n${signed}` : signed;

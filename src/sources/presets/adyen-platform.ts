@@ -14,6 +14,7 @@ export const adyenPlatform = hmacPreset({
     title: "Adyen for Platforms",
     docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
     proof: "signs",
+    identity: { why: "no id; the body has its time and the object" },
     deadlineSeconds: 10,
     retryHours: 720,
   },

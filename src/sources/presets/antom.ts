@@ -28,11 +28,13 @@ const FACTS: PlatformFacts = {
   title: "Antom",
   docs: "https://docs.antom.com/ac/ams/digital_signature",
   proof: "documented",
+  identity: { why: "no id; a body has the payment and its result, and `Request-Time` is of the sending" },
   retryHours: 25,
 };
 
 const CONTRACT: ContractData = {
   id: "sha256",
+  renewsTimestamp: true,
   type: [
     "body.notifyType",
     "body.authorizationNotifyType",

@@ -12,6 +12,9 @@ export const bitbucket = hmacPreset({
     title: "Bitbucket Cloud",
     docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
     proof: "documented",
+    identity: {
+      why: "`X-Request-UUID` is the id of the request, beside `X-Attempt-Number`; of the attempt it would cost a second run",
+    },
   },
   scheme: {
     signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha256=" },

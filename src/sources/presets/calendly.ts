@@ -11,6 +11,7 @@ export const calendly = hmacPreset({
     title: "Calendly",
     docs: "https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures",
     proof: "documented",
+    identity: { why: "no id; the body has `created_at` in microseconds" },
   },
   scheme: {
     signature: {

@@ -12,6 +12,7 @@ export const cloudflare = tokenPreset({
     title: "Cloudflare",
     docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",
     proof: "documented",
+    identity: { why: "no id; the body has its time" },
   },
   header: "cf-webhook-auth",
   contract: {

@@ -19,6 +19,7 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
     title: "Cloudinary",
     docs: "https://cloudinary.com/documentation/notifications",
     proof: "signs",
+    identity: { why: "no id; the body has its time and `request_id`" },
   },
   own: { algorithm: true },
   scheme({ algorithm = "sha1" }) {

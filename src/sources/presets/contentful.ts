@@ -20,6 +20,10 @@ export const contentful = hmacPreset({
     title: "Contentful",
     docs: "https://www.contentful.com/developers/docs/webhooks/request-verification/",
     proof: "signs",
+    identity: {
+      why: "a duplicate has a recent idempotency key again, within a topic; without it the bytes are the key",
+      source: "https://www.contentful.com/developers/changelog/idempotency-key-headers-for-webhook-requests/",
+    },
   },
   scheme: {
     key: (secret) => (/^[\w+/=-]{64}$/.test(secret) ? Buffer.from(secret, "utf8") : undefined),
@@ -29,7 +33,7 @@ export const contentful = hmacPreset({
     timestamp: { header: TIME, unit: "milliseconds", toleranceSeconds: null },
   },
   contract: {
-    id: ["header.X-Contentful-Idempotency-Key", "sha256"],
+    id: ["{header.X-Contentful-Idempotency-Key}:{header.X-Contentful-Topic}", "sha256"],
     type: "header.X-Contentful-Topic",
     headers: ["X-Contentful-Topic", "X-Contentful-Webhook-Name"],
   },

@@ -19,6 +19,7 @@ export const dropbox = hmacPreset({
     title: "Dropbox",
     docs: "https://www.dropbox.com/developers/reference/webhooks",
     proof: "documented",
+    identity: { why: "no id and no time: the same hint is sent at each change" },
     deadlineSeconds: 10,
     // For about ten minutes.
     retryHours: 0.2,

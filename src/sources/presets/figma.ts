@@ -12,6 +12,7 @@ export const figma = bodyTokenPreset({
     title: "Figma",
     docs: "https://developers.figma.com/docs/rest-api/webhooks/",
     proof: "documented",
+    identity: { why: "no id; the body has its time, and counts its `retries`" },
   },
   name: "passcode",
   read: (body) => [ownValue(body, "passcode")],

@@ -18,6 +18,7 @@ export const front = hmacPreset({
     title: "Front",
     docs: "https://dev.frontapp.com/docs/application-webhooks",
     proof: "documented",
+    identity: { why: "no id of its own; the body has the event and its time" },
     deadlineSeconds: 10,
     disables: "three failed retries",
   },
@@ -27,6 +28,7 @@ export const front = hmacPreset({
   },
   contract: {
     id: "sha256",
+    renewsTimestamp: true,
     type: "body.type",
     handshakes: [
       { ...CHALLENGE, isSigned: false },

@@ -60,6 +60,10 @@ export const github = hmacPreset<GitHubOptions>({
     title: "GitHub",
     docs: "https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries",
     proof: "signs",
+    identity: {
+      why: "a redelivery has the `X-GitHub-Delivery` of the original delivery",
+      source: "https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks",
+    },
     deadlineSeconds: 10,
     retryHours: 0,
     maxBodyBytes: 25_000_000,

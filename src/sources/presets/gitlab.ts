@@ -8,6 +8,9 @@ const FACTS: PlatformFacts = {
   title: "GitLab",
   docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
   proof: "community",
+  identity: {
+    why: "`Idempotency-Key` stays the same over retries; without it (before 17.4) the bytes are the key",
+  },
   deadlineSeconds: 10,
   disables: "4 failures in a row disable it for a while, 40 for good; responses of 4xx count",
 };

@@ -27,6 +27,10 @@ const FACTS: PlatformFacts = {
   title: "Google Cloud Pub/Sub",
   docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
   proof: "verifies",
+  identity: {
+    why: "`messageId` is unique within its topic",
+    source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
+  },
   deadlineSeconds: 10,
   unsigned: "the body",
 };

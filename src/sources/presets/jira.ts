@@ -16,6 +16,9 @@ export const jira = hmacPreset({
     title: "Jira Cloud",
     docs: "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
     proof: "documented",
+    identity: {
+      why: "`X-Atlassian-Webhook-Identifier` is unique within a site and unchanged across retries",
+    },
     unsigned: "the query, which is the event where the body is excluded",
   },
   scheme: {

@@ -12,6 +12,7 @@ export const lemonSqueezy = hmacPreset({
     title: "Lemon Squeezy",
     docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
     proof: "documented",
+    identity: { why: "no id; the body has the object and its `updated_at`" },
   },
   scheme: { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" },
   contract: { id: "sha256", type: "body.meta.event_name" },

@@ -12,6 +12,7 @@ export const linear = hmacPreset({
     title: "Linear",
     docs: "https://linear.app/developers/webhooks",
     proof: "verifies",
+    identity: { why: "`Linear-Delivery` uniquely identifies the payload" },
     deadlineSeconds: 5,
     retryHours: 7.1,
     disables: "an endpoint that keeps failing",

@@ -1,20 +1,36 @@
-import { isJsonObject } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { graphPreset } from "./graph-webhooks.ts";
 
 /** What every entry of `messaging` has; the other one names what happened. */
 const COMMON = ["sender", "recipient", "timestamp"];
 
-/** `page.message`, `instagram.reaction`: a messaging event is named by its own property. */
-function messagingType({ body, item }: Readable): string | undefined {
-  if (!isJsonObject(body) || !isJsonObject(item)) return undefined;
+/** `message`, `reaction`: a messaging event is named by its own property. One that is unsent or echoed keeps its `mid`. */
+function nameOf(item: JsonObject): string | undefined {
   const name = Object.keys(item).find((key) => !COMMON.includes(key));
-  return name === undefined ? undefined : `${String(body.object)}.${name}`;
+  const message = ownValue(item, "message");
+  if (name !== "message" || !isJsonObject(message)) return name;
+  if (message.is_deleted === true) return "message_deleted";
+  return message.is_echo === true ? "message_echo" : name;
+}
+
+/** Such as `page.message`. */
+function messagingType({ body, item }: Readable): string | undefined {
+  const name = isJsonObject(item) ? nameOf(item) : undefined;
+  return name === undefined || !isJsonObject(body) ? undefined : `${String(body.object)}.${name}`;
+}
+
+function messageId({ item }: Readable): string | undefined {
+  const message = isJsonObject(item) ? ownValue(item, "message") : undefined;
+  if (!isJsonObject(item) || !isJsonObject(message) || typeof message.mid !== "string") return undefined;
+  const name = nameOf(item);
+  return name === "message" ? message.mid : `${message.mid}.${name}`;
 }
 
 /**
- * Meta (Facebook pages, Instagram, Messenger): changes and messages of several pages in one callback. A change has no
- * id: its entry's id and time, and the hash of its text, name it. WhatsApp has a preset of its own.
+ * Meta (Facebook pages, Instagram, Messenger): changes and messages of several pages in one callback. A message has its
+ * id; one that is unsent or echoed is another event with the same `mid`. A change has no id: its entry's id and time, and
+ * the hash of its text, name it. WhatsApp has a preset of its own.
  * Source: Meta, "Webhooks, getting started" and "Messenger Platform, webhooks".
  */
 export const meta = graphPreset({
@@ -26,7 +42,9 @@ export const meta = graphPreset({
     retryHours: 36,
   },
   contract: {
-    id: ["item.message.mid", "{parent.id}.{parent.time}.{sha256}"],
+    id: [messageId, "{parent.id}.{item.timestamp}.{sha256}", "{parent.id}.{parent.time}.{sha256}"],
+    // All of it stands in the body.
+    isIdSigned: true,
     type: ["{body.object}.{item.field}", messagingType],
     eventTime: { at: "parent.time", unit: "seconds" },
     batch: { at: ["body.entry[].changes[]", "body.entry[].messaging[]", "body.entry[].standby[]"] },

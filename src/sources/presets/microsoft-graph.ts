@@ -24,6 +24,7 @@ export const microsoftGraph = bodyTokenPreset({
     title: "Microsoft Graph",
     docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
     proof: "documented",
+    identity: { why: "an item without an `id` is a hint, and an event at each delivery" },
     deadlineSeconds: 10,
     retryHours: 4,
     disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",

@@ -20,6 +20,7 @@ const FACTS: PlatformFacts = {
   title: "monday.com",
   docs: "https://developer.monday.com/apps/docs/integration-authorization",
   proof: "documented",
+  identity: { why: "`triggerUuid` names the trigger" },
   retryHours: 0.5,
   unsigned: "the body",
 };

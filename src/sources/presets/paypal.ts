@@ -17,6 +17,10 @@ const FACTS: PlatformFacts = {
   title: "PayPal",
   docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
   proof: "verifies",
+  identity: {
+    why: "`id` is the event's, over all its transmissions; other bodies of the same checksum could have another one",
+    source: "https://developer.paypal.com/api/rest/webhooks/rest/",
+  },
   retryHours: 72,
   unsigned: "the body but for its CRC-32, which is no cryptographic hash",
 };

@@ -2,9 +2,11 @@ import { isJsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 
-/** Reminders of one dispute have its id each time. */
+/** They may come again with the id of one object: a failed transfer that is tried again, a reminder of a dispute. */
+const REPEATED = ["charge.dispute.remind", "invoice.update", "transfer.failed"];
+
 function idOf({ body }: Readable): string | undefined {
-  if (!isJsonObject(body) || body.event === "charge.dispute.remind") return undefined;
+  if (!isJsonObject(body) || REPEATED.includes(String(body.event))) return undefined;
   const data = ownValue(body, "data");
   const id = isJsonObject(data) ? ownValue(data, "id") : undefined;
   return Number.isSafeInteger(id) || typeof id === "string" ? `${body.event}.${id}` : undefined;

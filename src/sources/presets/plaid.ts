@@ -32,6 +32,10 @@ const FACTS: PlatformFacts = {
   title: "Plaid",
   docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
   proof: "verifies",
+  identity: {
+    why: "no id and no time: the same hint is sent at each update",
+    source: "https://plaid.com/docs/api/products/transactions/#sync_updates_available",
+  },
   deadlineSeconds: 10,
   retryHours: 24,
 };

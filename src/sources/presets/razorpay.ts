@@ -12,6 +12,10 @@ export const razorpay = hmacPreset({
     title: "Razorpay",
     docs: "https://razorpay.com/docs/webhooks/validate-test/",
     proof: "verifies",
+    identity: {
+      why: "`x-razorpay-event-id` is unique per event, to identify duplicates by; without it the bytes are the key",
+      source: "https://razorpay.com/docs/webhooks/best-practices/",
+    },
     retryHours: 24,
     disables: "24 hours of failures",
   },

@@ -20,6 +20,7 @@ export const recharge = hmacPreset({
     title: "Recharge",
     docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
     proof: "documented",
+    identity: { why: "no id; the body has the object and its `updated_at`, for several topics" },
     deadlineSeconds: 5,
     retryHours: 48,
     disables: "20 failed tries within 48 hours delete the webhook",
@@ -33,6 +34,6 @@ export const recharge = hmacPreset({
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
   },
-  contract: { id: "sha256", type: typeOf },
+  contract: { id: "sha256", bytesScope: "header.X-Recharge-Topic", type: typeOf, renewsTimestamp: true },
   sample: (type, id) => ({ body: { [type]: { id } } }),
 });

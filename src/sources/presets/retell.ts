@@ -2,8 +2,8 @@ import { isJsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 
-/** They come once for a call; others may come several times. */
-const ONCE = ["call_started", "call_ended", "call_analyzed"];
+/** They come once for a call; others, such as a repeated analysis, may come several times. */
+const ONCE = ["call_started", "call_ended"];
 
 function idOf({ body }: Readable): string | undefined {
   if (!isJsonObject(body)) return undefined;

@@ -14,6 +14,7 @@ export const revolut = hmacPreset({
     title: "Revolut",
     docs: "https://developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/using-webhooks",
     proof: "documented",
+    identity: { why: "no id; the body has its time in microseconds, and the signed time is of the sending" },
     retryHours: 0.5,
   },
   scheme: {

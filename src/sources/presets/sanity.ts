@@ -11,6 +11,9 @@ export const sanity = hmacPreset({
     title: "Sanity",
     docs: "https://www.sanity.io/docs/webhooks",
     proof: "signs",
+    identity: {
+      why: "`idempotency-key` is there to deduplicate; without it what was signed is the key, with its time",
+    },
     deadlineSeconds: 30,
     // Twice, 30 seconds apart.
     retryHours: 1 / 60,

@@ -2,7 +2,8 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * Sentry's integrations: `Sentry-Hook-Signature`, HMAC-SHA256 over the body; the key is the client secret. Neither the
- * request's id nor the resource is signed, so the signed bytes are a second key within a resource.
+ * request's id nor the resource is signed. The id is made for each attempt, and an issue that is resolved twice may have
+ * equal bytes: each delivery is an event, so that none is lost.
  * Source: Sentry, "Integration platform, webhooks".
  */
 export const sentry = hmacPreset({
@@ -11,11 +12,17 @@ export const sentry = hmacPreset({
     title: "Sentry",
     docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
     proof: "documented",
-    unsigned: "resource, id and time: one body runs once for each resource",
+    identity: {
+      why: "`Request-ID` is of the attempt, and an issue resolved twice may have equal bytes",
+      source:
+        "https://github.com/getsentry/sentry/blob/master/src/sentry/sentry_apps/api/serializers/app_platform_event.py",
+    },
+    unsigned: "resource, id and time",
   },
   scheme: { signature: { header: "Sentry-Hook-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {
-    id: ["header.Request-ID", "sha256"],
+    id: "header.Request-ID",
+    identity: "delivery",
     type: ["{header.Sentry-Hook-Resource}.{body.action}", "header.Sentry-Hook-Resource"],
     eventTime: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
     bytesScope: "header.Sentry-Hook-Resource",

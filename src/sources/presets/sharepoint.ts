@@ -13,6 +13,7 @@ export const sharepoint = bodyTokenPreset({
     title: "SharePoint",
     docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
     proof: "documented",
+    identity: { why: "no id and no time: the same hint is sent at each change" },
     deadlineSeconds: 5,
     retryHours: 0.42,
   },

@@ -15,6 +15,10 @@ export const shopify = hmacPreset({
     title: "Shopify",
     docs: "https://shopify.dev/docs/apps/build/webhooks/verify-deliveries",
     proof: "verifies",
+    identity: {
+      why: "`X-Shopify-Webhook-Id` is the idempotency key; one `X-Shopify-Event-Id` may reach a topic several times",
+      source: "https://shopify.dev/docs/apps/build/webhooks/ignore-duplicates",
+    },
     deadlineSeconds: 5,
     retryHours: 4,
     disables: "8 consecutive failures of a subscription that the Admin API made",
@@ -26,9 +30,9 @@ export const shopify = hmacPreset({
   },
   contract: {
     id: [
-      "{header.X-Shopify-Event-Id}:{header.X-Shopify-Topic}",
       "header.X-Shopify-Webhook-Id",
       "header.Shopify-Webhook-Id",
+      "{header.X-Shopify-Event-Id}:{header.X-Shopify-Topic}:{sha256}",
     ],
     type: ["header.X-Shopify-Topic", "header.Shopify-Topic"],
     eventTime: { at: "header.X-Shopify-Triggered-At", unit: "iso" },

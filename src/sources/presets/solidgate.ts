@@ -13,6 +13,10 @@ export const solidgate = hmacPreset({
     title: "Solidgate",
     docs: "https://docs.solidgate.com/payments/integrate/webhooks/",
     proof: "documented",
+    identity: {
+      why: "the event id is there to deduplicate deliveries",
+      source: "https://api-docs.solidgate.com/api/v2/idempotent-requests",
+    },
     deadlineSeconds: 30,
     retryHours: 55.75,
   },

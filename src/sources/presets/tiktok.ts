@@ -12,6 +12,7 @@ export const tiktok = hmacPreset({
     title: "TikTok",
     docs: "https://developers.tiktok.com/doc/webhooks-verification",
     proof: "documented",
+    identity: { why: "no id; the body has `create_time`" },
     retryHours: 72,
   },
   scheme: {

@@ -11,6 +11,7 @@ const FACTS: PlatformFacts = {
   title: "Twilio",
   docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
   proof: "signs",
+  identity: { why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key" },
   deadlineSeconds: 15,
 };
 

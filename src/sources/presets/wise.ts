@@ -19,6 +19,10 @@ const unbound = publicKeyPreset({
     title: "Wise",
     docs: "https://docs.wise.com/guides/developer/webhooks/event-handling",
     proof: "documented",
+    identity: {
+      why: "`X-Delivery-Id` identifies the delivery attempt; `sent_at` may be the attempt's too",
+      source: "https://docs.wise.com/api-reference/webhook-event/eventtransfersstatechange",
+    },
     deadlineSeconds: 5,
     retryHours: 336,
   },
@@ -30,6 +34,7 @@ const unbound = publicKeyPreset({
   contract: {
     id: "header.X-Delivery-Id",
     identity: "bytes",
+    attemptFields: ["body.sent_at"],
     type: "body.event_type",
     eventTime: { at: "body.data.occurred_at", unit: "iso" },
     handshakes: [
@@ -44,7 +49,8 @@ const unbound = publicKeyPreset({
 
 /**
  * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
- * Wise publishes. `X-Delivery-Id` is not signed. When a subscription is made a test is sent, with `X-Test-Notification`.
+ * Wise publishes. `X-Delivery-Id` is not signed: a "unique identifier for this webhook delivery attempt". When a
+ * subscription is made a test is sent, with `X-Test-Notification`.
  * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
  * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
  * transferwise/digital-signatures-examples `verify-webhook-signature`.

@@ -13,6 +13,11 @@ export const woocommerce = hmacPreset({
     title: "WooCommerce",
     docs: "https://developer.woocommerce.com/docs/webhooks/",
     proof: "documented",
+    identity: {
+      why: "a failed delivery is not sent again; a trashed product has equal bytes each time, and two deliveries within a second share their id",
+      source:
+        "https://github.com/woocommerce/woocommerce/blob/trunk/plugins/woocommerce/includes/class-wc-webhook.php",
+    },
     deadlineSeconds: 60,
     retryHours: 0,
     disables: "more than 5 failures in a row; 2xx, 301 and 302 are success",

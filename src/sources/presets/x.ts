@@ -22,6 +22,7 @@ export const x = hmacPreset<FixedSecretOptions>({
     title: "X (Twitter)",
     docs: "https://docs.x.com/x-api/account-activity/introduction",
     proof: "documented",
+    identity: { why: "no id of a callback; the body has the ids and times of its activities" },
     deadlineSeconds: 10,
     disables: "a failed check of the address, until it succeeds again",
   },

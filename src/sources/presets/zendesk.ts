@@ -13,6 +13,10 @@ export const zendesk = hmacPreset({
     title: "Zendesk",
     docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",
     proof: "documented",
+    identity: {
+      why: "an invocation keeps its id over its attempts",
+      source: "https://developer.zendesk.com/api-reference/webhooks/webhooks-api/webhooks/",
+    },
     deadlineSeconds: 12,
     disables: "a breaker pauses an endpoint at 70 % of errors",
   },

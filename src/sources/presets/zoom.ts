@@ -12,6 +12,7 @@ export const zoom = hmacPreset<FixedSecretOptions>({
     title: "Zoom",
     docs: "https://developers.zoom.us/docs/api/webhooks/",
     proof: "verifies",
+    identity: { why: "no id; the body has `event_ts` in milliseconds" },
     deadlineSeconds: 3,
     // After 5, 20 and 60 minutes.
     retryHours: 1.5,

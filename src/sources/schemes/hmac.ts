@@ -64,7 +64,7 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
       if (content.read === undefined) return { verified };
       return {
         verified,
-        signedText: (body, hasTime) => content.text(request, hasTime ? sent?.text : "", body),
+        signedText: (body, hasTime) => content.text(request, body, hasTime ? (sent?.text ?? "") : undefined),
       };
     },
   };

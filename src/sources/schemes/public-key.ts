@@ -92,7 +92,7 @@ export function createPublicKeyScheme(
       if (content.read === undefined) return { verified };
       return {
         verified,
-        signedText: (body, hasTime) => content.text(request, hasTime ? sent?.text : "", body),
+        signedText: (body, hasTime) => content.text(request, body, hasTime ? (sent?.text ?? "") : undefined),
       };
     },
   };

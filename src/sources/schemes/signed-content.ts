@@ -9,8 +9,11 @@ export interface SignedContent {
   readonly holdsKey: boolean;
   /** What the platform has signed; left out where that is the body alone. @param timestamp as it was sent */
   read?(request: SignedRequest, timestamp: string | undefined): Content | Refused;
-  /** The same as a text, with `body` in the place of the body; no more than `body` where nothing beside it varies. */
-  text(request: SignedRequest, timestamp: string | undefined, body: string): string;
+  /**
+   * What varies in it, each part on a line, and `body` in the place of the body; no more than `body` where nothing else does.
+   * @param timestamp undefined to leave out all times
+   */
+  text(request: SignedRequest, body: string, timestamp: string | undefined): string;
 }
 
 export interface ContentOptions {
@@ -42,21 +45,25 @@ export function compileContent(template: string, options: ContentOptions): Signe
   const hasTimestamp = template.includes("{timestamp}");
   const holdsKey = template.includes("{secret}");
   if (parts.length === 1 && parts[0] === "body")
-    return { hasTimestamp, holdsKey, text: (_request, _time, body) => body };
-  const isFixed = split.every((name, place) => place % 2 === 0 || FIXED.includes(name));
+    return { hasTimestamp, holdsKey, text: (_request, body) => body };
+  const varying = split.filter((name, place) => place % 2 === 1 && name !== "body" && name !== "secret");
+  const lasting = varying.filter((name) => !TIME.test(name)).map((name) => placeholder(name, options));
+  const all = varying.map((name) => placeholder(name, options));
   return {
     hasTimestamp,
     holdsKey,
     read: (request, time) => join(parts, request, time ?? ""),
-    text(request, time = "", body) {
-      if (isFixed && time === "") return body;
-      const textOf = (part: Part) => (part === "body" ? body : part === "secret" ? "" : part(request, time));
-      return parts.map(textOf).join("");
+    text(request, body, time) {
+      const texts = (time === undefined ? lasting : all).map((part) =>
+        typeof part === "function" ? part(request, time ?? "") : "",
+      );
+      return [...texts, body].join("\n");
     },
   };
 }
 
-const FIXED = ["body", "secret", "timestamp"];
+/** A timestamp, or a header that is named one. */
+const TIME = /^(?:timestamp|header\..+-time(?:stamp)?)$/i;
 
 /** Whether a template signs the request's path. */
 export function coversPath(template: string): boolean {

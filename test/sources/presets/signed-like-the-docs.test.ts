@@ -107,7 +107,10 @@ const DOCUMENTED: Record<string, Documented> = {
               value: { messages: [{ id: "wamid.HBgL", timestamp: "1603059201", type: "text" }] },
               field: "messages",
             },
-            { value: { statuses: [{ id: "wamid.HBgM", status: "read" }] }, field: "messages" },
+            {
+              value: { statuses: [{ id: "wamid.HBgM", status: "read", timestamp: "1603059202" }] },
+              field: "messages",
+            },
             { value: { event: "APPROVED" }, field: "message_template_status_update" },
           ],
         },
@@ -116,7 +119,7 @@ const DOCUMENTED: Record<string, Documented> = {
     headers: (body) => ({ "X-Hub-Signature-256": `sha256=${hmac(body)}` }),
     events: [
       ["wamid.HBgL", "messages"],
-      ["wamid.HBgM.read", "messages"],
+      ["wamid.HBgM.read.1603059202", "messages"],
       ["8856996819413533.", "message_template_status_update"],
     ],
   },

@@ -30,6 +30,7 @@ export function SourceFacts({ source }: { readonly source: SourceView }) {
           ["Platform", `${about.title} (preset ${about.preset})`],
           ["Proof", PROOFS[about.proof]],
           ["Documentation", <Docs key="docs" of={about.title} at={about.docs} />],
+          ["Event key", about.identity],
           ["Deadline", about.deadline_seconds === null ? UNKNOWN : `${about.deadline_seconds} s`],
           ["Retries", retries(about.retry_hours)],
           ["Disables after", about.disables ?? UNKNOWN],
