@@ -21,6 +21,7 @@ export {
   type UserTokens,
   UserTokensMissing,
 } from "./handlers/index.ts";
+export { verifySignIn } from "./oauth/index.ts";
 export { createLogger, createMask } from "./observability/index.ts";
 export { signHmac } from "./sources/index.ts";
 export {

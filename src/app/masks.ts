@@ -1,4 +1,5 @@
 import type { Config } from "../config/index.ts";
+import { OAUTH } from "../domain/index.ts";
 import { createMask, type Mask } from "../observability/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 
@@ -28,10 +29,16 @@ export type MaskFor = (source: string | null | undefined) => Mask;
 
 export function masksOf(config: Config, sources: MaskedSources): { mask: Mask; maskFor: MaskFor } {
   const mask = maskOf(config, sources);
-  const unknown = sources.configured.filter(({ definition }) => definition.credentialPlaces.areUnknown);
-  if (unknown.length === 0) return { mask, maskFor: () => mask };
-  const strict = maskOf(config, sources, true);
-  const names = new Set(unknown.map(({ name }) => name));
-  const maskFor: MaskFor = (source) => ((source ?? "") === "" || names.has(source ?? "") ? strict : mask);
+  const { configured } = sources;
+  const unknown = configured.filter(({ definition }) => definition.credentialPlaces.areUnknown);
+  const strict = unknown.length === 0 ? mask : maskOf(config, sources, true);
+  const names = new Set(["", ...unknown.map(({ name }) => name)]);
+  // Apple sends a name and an address as `user`.
+  const keys = [...config.mask.keys, "user"];
+  const ofRedirects = maskOf({ ...config, mask: { ...config.mask, keys } }, sources);
+  const maskFor: MaskFor = (source) => {
+    if (source === OAUTH) return ofRedirects;
+    return names.has(source ?? "") ? strict : mask;
+  };
   return { mask, maskFor };
 }

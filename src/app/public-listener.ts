@@ -54,12 +54,14 @@ export function publicListener(
   };
   const { store, clock, log } = receiver;
   const { signing, token } = config.authentication;
-  const { uri: redirectUri, responseMode, successUrl } = config.redirect;
+  const { uri: redirectUri, responseMode, successUrl, successSecret } = config.redirect;
+  // Refused before the user consents, and not when the browser comes back.
+  const startRefusal = unhandledSignIn(receiver.registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
   const oauth = {
     ...{ receiver, source, platform, redirectUri, responseMode },
     sparing: createSparingLog(log, clock),
-    // Refused before the user consents, and not when the browser comes back.
-    startRefusal: unhandledSignIn(receiver.registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined),
+    ...{ startRefusal, successSecret },
+    startPath: startRefusal === undefined ? options.addresses.start : undefined,
     successUrl: successUrl ?? options.addresses.done,
   };
   const deps = {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
@@ -78,6 +79,14 @@ export const OAUTH_VARIABLES = {
     defaultText: "a page of our own",
     meaning: "Where a browser goes after its flow",
   },
+  OAUTH_SUCCESS_SECRET: {
+    schema: z
+      .string()
+      .refine((secret) => Buffer.byteLength(secret) >= 32)
+      .describe("at least 32 bytes"),
+    secret: "own",
+    meaning: "Signs who signed in, as the parameter sign_in of OAUTH_SUCCESS_URL; not set: it has none",
+  },
   OAUTH_SCOPE_PATH: {
     schema: matching(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/, "")
       .refine((path) => !path.split("/").some((part) => part === "." || part === ".."))
@@ -125,6 +134,7 @@ export function redirectOf({ values }: OAuthReading, baseUrl: string) {
     responseMode: values.OAUTH_RESPONSE_MODE,
     /** As a Location header carries it: percent-encoded, the host in Punycode. */
     successUrl: URL.parse(values.OAUTH_SUCCESS_URL ?? "")?.href ?? null,
+    successSecret: values.OAUTH_SUCCESS_SECRET,
   };
 }
 
@@ -132,6 +142,8 @@ const ENDPOINTS = ["OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATI
 const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
 
 function checkServer({ values, problems }: OAuthReading): void {
+  if (values.OAUTH_SUCCESS_SECRET !== undefined && values.OAUTH_SUCCESS_URL === undefined)
+    problems.add(["OAUTH_SUCCESS_SECRET"], "is set without OAUTH_SUCCESS_URL, expected both");
   const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl, OAUTH_CLIENT_ID: clientId } = values;
   const endpoints = ENDPOINTS.filter((name) => values[name] !== undefined);
   if (issuer !== undefined && endpoints.length > 0)

@@ -169,7 +169,7 @@ export const FAULTS = {
     platform_unavailable:
       "The authorization server at `OAUTH_ISSUER` cannot be asked, so no OAuth flow can begin or end.",
     prefetch_refused:
-      "A browser fetched an OAuth address ahead of its user (`Sec-Purpose`); a code is never spent on that.",
+      "A browser fetched an OAuth address ahead of its user (`Sec-Purpose`), or the start of a flow for a part of a page (`Sec-Fetch-Dest`); a code is never spent on that.",
     store_unavailable: "The database could not be reached, or stayed busy, within the request's time.",
     overloaded:
       "`MAX_WAITING_CALLBACKS` are at work or wait, or the body was the oldest unfinished one past `MAX_UNVERIFIED_BYTES`, or unfinished at a stop; retry after `Retry-After`.",

@@ -32,6 +32,8 @@ export interface AccessToken {
   /** Space-separated; null where the platform did not say. */
   readonly scope: string | null;
   readonly expiresAt: Date | null;
+  /** What the redirect had beside the code, such as Intuit's `realmId`: the browser's word. */
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** The user has not authorized us, or the platform takes the authorization for ended. */

@@ -1,5 +1,5 @@
-import { failed, OAUTH, refused } from "../domain/index.ts";
-import { browserPage, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
+import { failed, OAUTH, type Outcome, refused } from "../domain/index.ts";
+import { browserPage, MAX_CONTEXT_BYTES, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import {
@@ -13,16 +13,12 @@ import { respondInTurn } from "./responses.ts";
 
 export const REDIRECTS: KnownSource = { name: OAUTH };
 
-export function renderFor({ oauth }: PublicDependencies): Render {
-  return ({ headers }, outcome, response) => {
-    // Browsers ask for a page; callers of an API do not.
-    if (headers.accept?.includes("text/html") !== true) return response;
-    // Sent on, so that no code stays in its address.
-    if (outcome.kind === "success") return { status: 303, headers: { location: oauth.successUrl }, body: "" };
-    const { status } = response;
-    return { status, headers: { ...response.headers, ...PAGE_HEADERS }, body: pageFor(status) };
-  };
-}
+/** Browsers ask for a page; callers of an API do not. */
+export const render: Render = ({ headers }, _outcome, response) => {
+  if (headers.accept?.includes("text/html") !== true) return response;
+  const { status } = response;
+  return { status, headers: { ...response.headers, ...PAGE_HEADERS }, body: pageFor(status) };
+};
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
 export function redirectRoute(
@@ -36,13 +32,12 @@ export function redirectRoute(
     REDIRECTS,
     (request, { buildLogEntry, end }) => {
       if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
-      const mark = request.url.indexOf("?");
       const redirect = {
         method: request.method,
         headers: request.message.headersDistinct,
         body: request.body,
         target: request.url,
-        query: mark === -1 ? "" : request.url.slice(mark + 1),
+        query: queryOf(request.url),
         deadline: request.startedAt + timeLimitMs,
         bodyReservation: request.bodyReservation,
       };
@@ -50,7 +45,7 @@ export function redirectRoute(
         end({ outcome: failed("internal", error) }),
       );
     },
-    renderFor(deps),
+    render,
   );
 }
 
@@ -58,19 +53,30 @@ export function redirectRoute(
 export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
   const { startRefusal, sparing } = deps.oauth;
   return async (request) => {
-    if (startRefusal !== undefined) {
-      const outcome = refused("not_found", { message: startRefusal });
-      return responder.respond(request, { outcome }, { render: renderFor(deps) });
+    const respond = (outcome: Outcome) => responder.respond(request, { outcome }, { render });
+    if (startRefusal !== undefined) return respond(refused("not_found", { message: startRefusal }));
+    // Pages elsewhere must not fill a browser with the cookies of flows.
+    const { "sec-fetch-dest": target = "document" } = request.headers;
+    if (isPrefetch(request) || target !== "document") return respond(refused("prefetch_refused"));
+    const context = new URLSearchParams(queryOf(request.url)).get("context") ?? undefined;
+    const bytes = Buffer.byteLength(context ?? "");
+    if (bytes > MAX_CONTEXT_BYTES) {
+      const message = `context: ${bytes} bytes, expected at most ${MAX_CONTEXT_BYTES}`;
+      return respond(refused("redirect_invalid", { message }));
     }
     try {
-      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth);
-      respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
+      const { location, cookies } = await startFlow(request.message.headersDistinct, context, deps.oauth);
+      respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookies }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
-      const outcome = failed("platform_unavailable", error);
-      responder.respond(request, { outcome }, { render: renderFor(deps) });
+      respond(failed("platform_unavailable", error));
     }
   };
+}
+
+function queryOf(url: string): string {
+  const mark = url.indexOf("?");
+  return mark === -1 ? "" : url.slice(mark + 1);
 }
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */

@@ -42,7 +42,6 @@ export interface PublicDependencies {
   readonly oauth: FlowDependencies & {
     /** Why no flow can start, and what to do; undefined where one can. */
     readonly startRefusal: string | undefined;
-    readonly successUrl: string;
   };
   readonly admission: AdmissionSettings;
   /** @param source null for a request that came to none */

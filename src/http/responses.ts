@@ -3,7 +3,7 @@ import type { RequestContext } from "./request-context.ts";
 
 export interface CallbackResponse {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   /** JSON text (SPEC 2.5). */
   readonly body: string;
   /** What the text was made of, where it is still at hand. */

@@ -2,7 +2,7 @@ import { type EndpointPaths, hasParameters, type Version } from "../domain/index
 import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
-import { doneRoute, REDIRECTS, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
+import { doneRoute, REDIRECTS, redirectRoute, render, startRoute } from "./oauth-routes.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import type { Policy } from "./rate-limit.ts";
 import {
@@ -122,7 +122,7 @@ export function createRoutes(
     served.set(path, takesGzip ? { ...route, takesGzip } : route);
   }
   const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
-  const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render: renderFor(deps) };
+  const oauth = { isOAuth: true, isConcurrencyLimited: true, maxBytes, render };
   served.set(redirect, {
     ...oauth,
     source: REDIRECTS,

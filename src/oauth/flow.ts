@@ -12,48 +12,57 @@ export interface Flow {
   readonly nonce: string;
   readonly redirectUri: string;
   readonly endsAt: Date;
+  /** The value that the application gave at the start. */
+  readonly context: string | undefined;
 }
 
 /** A flow has this long, from its start to its redirect. */
 export const FLOW_SECONDS = 600;
 
+/** Of the application's value, which travels in a cookie: all cookies of a request must fit into its head. */
+export const MAX_CONTEXT_BYTES = 512;
+/** Flows of one browser at once. The start of another one ends the oldest. */
+const MAX_FLOWS = 5;
+
 const SECRET_BYTES = 32;
 const TIME_BYTES = 6;
-const BINDING_BYTES = 16;
-const SEED_BYTES = 16;
-const STATE_BYTES = TIME_BYTES + BINDING_BYTES + SEED_BYTES;
+const HASH_BYTES = 32;
+const STATE_BYTES = TIME_BYTES + HASH_BYTES;
 /** Of the sealed bytes as base64url. The text is the state's identity, so only the canonical one of its bytes opens. */
 const STATE = /^[\w-]{95}$/;
 
+interface FlowCookie {
+  readonly name: string;
+  readonly value: string;
+}
+
 /**
- * A new flow. Its state is its own memory, encrypted: when it ends, in which browser it was started, and a seed. Verifier (RFC 7636
- * §4.1) and nonce are derived from the seed and the browser's secret, so that nothing is kept here until the flow has ended.
- * @param browser the secret of the browser's cookie
+ * A new flow. Its cookie holds a secret and the application's value. Its state holds, encrypted, when it ends and the hash of
+ * the cookie. Verifier (RFC 7636 §4.1) and nonce are derived from both, so that nothing is kept here until the flow has ended.
  */
 export function newFlow(
   redirectUri: string,
-  browser: string,
+  context: string | undefined,
   now: Date,
   encryptor: Encryptor,
-): { readonly state: string; readonly flow: Flow } {
+): { readonly state: string; readonly flow: Flow; readonly cookie: FlowCookie } {
+  const value = [randomSecret(), ...(context === undefined ? [] : [base64url(context)])].join(".");
   const plain = Buffer.alloc(STATE_BYTES);
-  const endsAt = now.getTime() + FLOW_SECONDS * 1_000;
-  plain.writeUIntBE(endsAt, 0, TIME_BYTES);
-  bindingOf(browser).copy(plain, TIME_BYTES);
-  randomBytes(SEED_BYTES).copy(plain, TIME_BYTES + BINDING_BYTES);
-  const state = Buffer.from(encryptor.encrypt(plain, contextOf(redirectUri))).toString("base64url");
-  return { state, flow: flowOf(plain, redirectUri, browser) };
+  plain.writeUIntBE(now.getTime() + FLOW_SECONDS * 1_000, 0, TIME_BYTES);
+  hashOf(value).copy(plain, TIME_BYTES);
+  const state = base64url(encryptor.encrypt(plain, contextOf(redirectUri)));
+  return { state, flow: flowOf(plain, redirectUri, value), cookie: { name: cookieName(plain), value } };
 }
 
 /**
  * The flow that a state was made for.
- * @param browser the secret of the browser that brings it, if it brings one
+ * @param cookies the lines of the `Cookie` header
  * @returns "unknown" for a state that was not made here, or has expired
  */
 export function openFlow(
   state: string,
   redirectUri: string,
-  browser: string | undefined,
+  cookies: readonly string[] | undefined,
   { now, encryptor }: { readonly now: Date; readonly encryptor: Encryptor },
 ): Flow | "unknown" | "of another browser" {
   const plain = STATE.test(state) ? decryptedState(state, redirectUri, encryptor) : undefined;
@@ -61,9 +70,10 @@ export function openFlow(
   const left = plain.readUIntBE(0, TIME_BYTES) - now.getTime();
   // A clock that was set back must not lengthen a flow by more than its own time.
   if (left <= 0 || left > 2 * FLOW_SECONDS * 1_000) return "unknown";
-  const binding = plain.subarray(TIME_BYTES, TIME_BYTES + BINDING_BYTES);
-  if (browser === undefined || !timingSafeEqual(bindingOf(browser), binding)) return "of another browser";
-  return flowOf(plain, redirectUri, browser);
+  const value = cookieOf(cookies ?? [], cookieName(plain), COOKIE_VALUE);
+  if (value === undefined || !timingSafeEqual(hashOf(value), plain.subarray(TIME_BYTES)))
+    return "of another browser";
+  return flowOf(plain, redirectUri, value);
 }
 
 export function randomSecret(): string {
@@ -82,15 +92,21 @@ function decryptedState(state: string, redirectUri: string, encryptor: Encryptor
   }
 }
 
-function flowOf(plain: Buffer, redirectUri: string, browser: string): Flow {
+function flowOf(plain: Buffer, redirectUri: string, cookie: string): Flow {
   const derived = (purpose: string): string =>
-    createHmac("sha256", browser).update(purpose).update(plain).digest("base64url");
+    createHmac("sha256", cookie).update(purpose).update(plain).digest("base64url");
   const endsAt = new Date(plain.readUIntBE(0, TIME_BYTES));
-  return { codeVerifier: derived("code verifier "), nonce: derived("nonce "), redirectUri, endsAt };
+  const [, encoded] = cookie.split(".");
+  const context = encoded === undefined ? undefined : Buffer.from(encoded, "base64url").toString("utf8");
+  return { codeVerifier: derived("code verifier "), nonce: derived("nonce "), redirectUri, endsAt, context };
 }
 
-function bindingOf(browser: string): Buffer {
-  return createHash("sha256").update(browser).digest().subarray(0, BINDING_BYTES);
+function base64url(content: string | Uint8Array): string {
+  return Buffer.from(content).toString("base64url");
+}
+
+function hashOf(cookie: string): Buffer {
+  return createHash("sha256").update(cookie).digest();
 }
 
 function contextOf(redirectUri: string): string {
@@ -98,17 +114,20 @@ function contextOf(redirectUri: string): string {
 }
 
 /** `__Host-` keeps other hosts and paths from setting it (RFC 6265bis §4.1.3.2). */
-const COOKIE_NAME = "__Host-oncehook-browser";
-const COOKIE_VALUE = /^[\w-]{43}$/;
+const COOKIE_PREFIX = "__Host-oncehook-flow-";
+/** With the time first, so that names sort by age. */
+const COOKIE_NAME = new RegExp(`^${COOKIE_PREFIX}[\\da-f]{20}$`);
+const COOKIE_VALUE = /^[\w-]{43}(?:\.[\w-]{1,683})?$/;
 
-export function browserOf(headers: DistinctHeaders): string | undefined {
-  return cookieOf(headers.cookie ?? [], COOKIE_NAME, COOKIE_VALUE);
+/** The flows of two tabs have two cookies. */
+function cookieName(plain: Buffer): string {
+  return `${COOKIE_PREFIX}${plain.toString("hex", 0, 10)}`;
 }
 
-/** @param crossSite a form post comes from the platform's own page, and `Lax` would keep the cookie from it */
-export function browserCookie(value: string, maxAgeSeconds: number, crossSite: boolean): string {
-  const sameSite = crossSite ? "None" : "Lax";
-  return `${COOKIE_NAME}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=${sameSite}`;
+/** The names of a browser's flow cookies, the oldest first. */
+export function flowCookies({ cookie = [] }: DistinctHeaders): string[] {
+  const names = cookie.flatMap((line) => line.split(";")).map((pair) => pair.trim().split("=", 1)[0] ?? "");
+  return names.filter((name) => COOKIE_NAME.test(name)).sort();
 }
 
 /** The value of a cookie in the lines of the `Cookie` header; undefined where it is missing, misshapen, or there twice. */
@@ -130,6 +149,11 @@ export interface FlowDependencies {
   readonly platform: () => Platform;
   readonly redirectUri: string;
   readonly responseMode: "query" | "form_post";
+  /** The path at which browsers start a flow; undefined where none can start here. */
+  readonly startPath: string | undefined;
+  readonly successUrl: string;
+  /** Signs what `successUrl` gets; undefined: it gets nothing. */
+  readonly successSecret: string | undefined;
   /** For errors that any client that starts a flow can cause. */
   readonly sparing: SparingLog;
 }
@@ -137,19 +161,28 @@ export interface FlowDependencies {
 /**
  * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), a state that works once and in this browser
  * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
+ * @param context the application's value, of at most MAX_CONTEXT_BYTES
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */
-export async function startFlow(headers: DistinctHeaders, deps: FlowDependencies) {
+export async function startFlow(
+  headers: DistinctHeaders,
+  context: string | undefined,
+  deps: FlowDependencies,
+) {
   const { redirectUri, responseMode } = deps;
   const { encryptor, clock } = deps.receiver;
   const platform = deps.platform();
   const { authorization_endpoint: endpoint } = await platform.server();
   if (endpoint === undefined)
     throw new Error("OAUTH_AUTHORIZATION_URL: is not set, so no flow can be started here");
-  const browser = browserOf(headers) ?? randomSecret();
-  const { state, flow } = newFlow(redirectUri, browser, clock.now(), encryptor);
+  const { state, flow, cookie } = newFlow(redirectUri, context, clock.now(), encryptor);
+  // A form post comes from the platform's own page, and `Lax` would keep the cookie from it.
+  const sameSite = responseMode === "form_post" ? "None" : "Lax";
+  const line = (name: string, value: string, seconds: number) =>
+    `${name}=${value}; Path=/; Max-Age=${seconds}; Secure; HttpOnly; SameSite=${sameSite}`;
+  const ended = flowCookies(headers).slice(0, 1 - MAX_FLOWS);
   return {
     location: await authorizationUrl(endpoint, platform, { ...flow, state, responseMode }),
-    cookie: browserCookie(browser, FLOW_SECONDS, responseMode === "form_post"),
+    cookies: [...ended.map((name) => line(name, "", 0)), line(cookie.name, cookie.value, FLOW_SECONDS)],
   };
 }

@@ -19,10 +19,20 @@ import {
   type Delivery,
   processDelivery,
 } from "../pipeline/index.ts";
-import { type DistinctHeaders, isCredentialMissing, parseObject, sha256Hex } from "../sources/index.ts";
+import { type DistinctHeaders, isCredentialMissing, sha256Hex } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
-import { browserOf, type Flow, type FlowDependencies, openFlow } from "./flow.ts";
+import { type Flow, type FlowDependencies, flowCookies, openFlow } from "./flow.ts";
 import { issuerOf, type Platform } from "./platform.ts";
+import {
+  codeOf,
+  invalid,
+  KNOWN,
+  parametersBeside,
+  parametersOf,
+  type RedirectParameters,
+  unreadBody,
+} from "./redirect-parameters.ts";
+import { signResult } from "./signed-result.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
@@ -45,7 +55,6 @@ type RedirectAuthentication =
 const EVENT_TYPE = "user_authorized";
 /** Its id comes from a state that this receiver has made, or that the platform has registered. */
 const CONTRACT = { unhandled: "refuse" } as const;
-const MAX_QUOTED_LENGTH = 200;
 const REMOVAL_LEASE_MS = 10_000;
 
 /**
@@ -62,25 +71,75 @@ export async function processRedirect(
   const verifying = deps.receiver.tracer?.startSpan("verify");
   const authentic = await inSpan(verifying, authenticate, redirect, parameters, deps);
   redirect.bodyReservation?.release();
-  if ("kind" in authentic) return { outcome: authentic };
+  if ("kind" in authentic) return unstarted(authentic, redirect, parameters, deps);
   const code = codeOf(parameters);
   if (isRefused(code)) {
     // RFC 9700 §4.2.4: the state works once, an error included. A mistake in the address is no use of it.
     if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
-  const event = eventOf(code, parameters.get("state") ?? "", authentic, deps.receiver.clock.now());
+  const event = eventOf(code, redirect, parameters, authentic, deps.receiver.clock.now());
   const { deadline } = redirect;
-  const context = new AsyncResource("oncehook.redirect");
+  const flow = authentic.by === "state" ? authentic.flow : undefined;
+  const landing = (success: CallbackResult) => withLanding(success, redirect, flow, deps);
+  const delivery = { ...event, deadline, context: new AsyncResource("oncehook.redirect") };
   const result = await new Promise<CallbackResult>((end) =>
-    processDelivery({ ...event, deadline, context, buildLogEntry, end }, deps.receiver),
+    processDelivery(
+      { ...delivery, buildLogEntry: (success) => buildLogEntry(landing(success)), end },
+      deps.receiver,
+    ),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
     await consume(authentic, deps);
     await forgetFailure(event, deps);
   }
-  return authentic.by === "state" ? asFirstResult(result, authentic.flow) : result;
+  return landing(authentic.by === "state" ? asFirstResult(result, flow) : result);
+}
+
+/** A browser asks for a page; callers of an API do not. It is sent on, so that no code stays in its address. */
+function sentOn(result: CallbackResult, { headers }: Redirect, location: () => string): CallbackResult {
+  if (!headers.accept?.some((types) => types.includes("text/html"))) return result;
+  return { ...result, response: { status: 303, headers: { location: location() }, body: "" } };
+}
+
+/** The page of the end. Only the browser that started the flow brings the application a signed result. */
+function withLanding(
+  result: CallbackResult,
+  redirect: Redirect,
+  flow: Flow | undefined,
+  { successUrl, successSecret: secret, receiver: { clock } }: FlowDependencies,
+): CallbackResult {
+  const { outcome, eventId: id } = result;
+  if (outcome.kind !== "success") return result;
+  return sentOn(result, redirect, () => {
+    if (secret === undefined || flow === undefined || id === undefined) return successUrl;
+    const { user_id } = outcome.result;
+    const signedIn = {
+      id,
+      userId: typeof user_id === "string" ? user_id : null,
+      context: flow.context ?? null,
+    };
+    const token = signResult(signedIn, { secret, audience: successUrl, now: clock.now() });
+    return `${successUrl}${successUrl.includes("?") ? "&" : "?"}sign_in=${token}`;
+  });
+}
+
+/**
+ * A code without a state, from an installation that began at the platform. Any page can send a browser with one, so that the
+ * code is not used: the browser starts a flow, which the platform grants at once. One that has begun a flow is refused,
+ * since a platform that drops the state would send it around in a circle.
+ */
+function unstarted(
+  outcome: Refused | Failed,
+  redirect: Redirect,
+  parameters: RedirectParameters,
+  { startPath }: FlowDependencies,
+): CallbackResult {
+  const isInstallation = redirect.method === "GET" && parameters.has("code") && !parameters.get("state");
+  if (startPath === undefined || !isInstallation || !isRefused(outcome)) return { outcome };
+  if (flowCookies(redirect.headers).length > 0) return { outcome };
+  return sentOn({ outcome }, redirect, () => startPath);
 }
 
 /**
@@ -157,13 +216,22 @@ async function forgetFailure(
   }
 }
 
-function eventOf(code: string, state: string, authentic: RedirectAuthentication, now: Date) {
-  const eventId = `state:${sha256Hex(Buffer.from(state))}`;
+function eventOf(
+  code: string,
+  { query, body: sent }: Redirect,
+  known: RedirectParameters,
+  authentic: RedirectAuthentication,
+  now: Date,
+) {
+  const eventId = `state:${sha256Hex(Buffer.from(known.get("state") ?? ""))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
-  const data: Record<string, JsonValue> = { code };
+  // A signature covers the body only.
+  const parameters = parametersBeside(authentic.by === "platform" ? "" : query, sent);
+  const data: Record<string, JsonValue> = { code, parameters };
   if (flow !== undefined) {
-    const { codeVerifier: code_verifier, nonce, redirectUri: redirect_uri } = flow;
+    const { codeVerifier: code_verifier, nonce, redirectUri: redirect_uri, context } = flow;
     data.flow = { code_verifier, nonce, redirect_uri };
+    if (context !== undefined) data.context = context;
   }
   const timestamp = Math.floor(now.getTime() / 1000);
   const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
@@ -176,25 +244,6 @@ function eventOf(code: string, state: string, authentic: RedirectAuthentication,
     answer: "inline" as const,
     version: "v1" as const,
   };
-}
-
-function codeOf(parameters: RedirectParameters): string | Refused {
-  const error = parameters.get("error");
-  if (error !== undefined) {
-    const description = parameters.get("error_description") ?? "";
-    // The platform's own words go only to the log: any client can write them into an address.
-    return refused("redirect_invalid", {
-      message: "the platform refused the authorization",
-      detail: `the platform answered ${quoted(error)}: ${quoted(description)}`,
-    });
-  }
-  const code = parameters.get("code");
-  if (code === undefined || code === "") return invalid("code: missing");
-  return parameters.get("state") ? code : invalid("state: missing");
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.toWellFormed().slice(0, MAX_QUOTED_LENGTH));
 }
 
 /**
@@ -211,7 +260,7 @@ async function expectedFlow(
   const now = clock.now();
   const state = parameters.get("state") ?? "";
   const iss = parameters.get("iss");
-  const flow = openFlow(state, redirectUri, browserOf(headers), { now, encryptor });
+  const flow = openFlow(state, redirectUri, headers.cookie, { now, encryptor });
   if (flow === "of another browser") return refused("state_of_another_browser");
   if (flow === "unknown") {
     const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now, deadline));
@@ -236,49 +285,4 @@ async function issuerFault(iss: string | undefined, platform: Platform) {
   } catch (error) {
     return failed("platform_unavailable", error);
   }
-}
-
-type RedirectParameters = ReadonlyMap<string, string>;
-
-const KNOWN: ReadonlySet<string> = new Set(["code", "state", "iss", "error", "error_description"]);
-
-/**
- * RFC 6749 §3.1: unknown parameters are ignored, a known one may not stand twice. They come in the query, a form
- * (`response_mode=form_post`) or a JSON object.
- */
-function parametersOf(query: string, body: Uint8Array): RedirectParameters | Refused {
-  const parameters = new Map<string, string>();
-  const inBody = pairsOf(body);
-  if (isRefused(inBody)) return inBody;
-  for (const pairs of [new URLSearchParams(query), inBody]) {
-    for (const [name, value] of pairs) {
-      if (!KNOWN.has(name) || typeof value !== "string") continue;
-      if (parameters.has(name)) return invalid(`${name}: stands more than once`);
-      parameters.set(name, value);
-    }
-  }
-  return parameters;
-}
-
-function invalid(message: string): Refused {
-  return refused("redirect_invalid", { message });
-}
-
-/** As long as the head of a request may be. A stranger's body is read before anything is authentic. */
-const LONGEST_BODY = 16_384;
-
-/** Whether the parameters of a body are left unread, with what to answer a sender that has signed it. */
-function unreadBody(body: Uint8Array): Refused | undefined {
-  return body.length > LONGEST_BODY
-    ? invalid(`body: ${body.length} bytes; a redirect's body has ${LONGEST_BODY} bytes at most`)
-    : undefined;
-}
-
-/** None of a longer body: without a signature, its redirect is refused like any other without a state. */
-function pairsOf(body: Uint8Array): Iterable<[string, unknown]> | Refused {
-  if (unreadBody(body) !== undefined) return [];
-  const text = Buffer.from(body).toString("utf8");
-  if (!text.trimStart().startsWith("{")) return new URLSearchParams(text);
-  const parsed = parseObject(body);
-  return isRefused(parsed) ? parsed : Object.entries(parsed.object);
 }

@@ -175,6 +175,7 @@ function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): 
     tokenType: /^bearer$/i.test(type) ? "Bearer" : type,
     scope: typeof tokens.scope === "string" ? tokens.scope : null,
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    parameters: tokens.redirect_parameters ?? {},
   };
 }
 

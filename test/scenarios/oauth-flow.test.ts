@@ -133,7 +133,7 @@ describe("the start of an OAuth flow", () => {
         code_challenge_method: "S256",
       });
       expect(response.headers.get("set-cookie")).toMatch(
-        /^__Host-oncehook-browser=[\w-]{43}; Path=\/; Max-Age=600; Secure; HttpOnly; SameSite=Lax$/,
+        /^__Host-oncehook-flow-[\da-f]{20}=[\w-]{43}; Path=\/; Max-Age=600; Secure; HttpOnly; SameSite=Lax$/,
       );
       expect(response.headers.get("cache-control")).toBe("no-store");
       expect(response.headers.get("referrer-policy")).toBe("no-referrer");

@@ -50,6 +50,7 @@ const users: Migration = {
 const data = z.object({
   code: storableText,
   user_id: idValue.transform(plainText).optional(),
+  parameters: z.record(z.string(), z.string()).default({}),
   flow: z.object({ code_verifier: z.string(), nonce: z.string(), redirect_uri: z.string() }).optional(),
 });
 
@@ -68,7 +69,8 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
     async handle({ event, tx, prepared: tokens, now }) {
       const user_id = event.data.user_id ?? userIdOf(tokens) ?? randomUserId();
       const updated_at = now.toISOString();
-      const { encrypted, expiresAt, refreshAt } = encryptTokens(tokens, user_id, encryptor, now);
+      const kept = { ...tokens, redirect_parameters: event.data.parameters };
+      const { encrypted, expiresAt, refreshAt } = encryptTokens(kept, user_id, encryptor, now);
       const query = tx.query.withTables<Tables>();
       const row = {
         encrypted_tokens: encrypted,
@@ -112,8 +114,11 @@ function randomUserId(): string {
   return `usr_${randomBytes(OWN_ID_BYTES).toString("hex")}`;
 }
 
-/** The answer of a token endpoint (RFC 6749 §5.1), as JSON. */
-export type TokenResponse = JsonObject & { access_token: string };
+/** The answer of a token endpoint (RFC 6749 §5.1), as JSON; kept with what the redirect had beside the code. */
+export type TokenResponse = JsonObject & {
+  access_token: string;
+  redirect_parameters?: Record<string, string>;
+};
 
 /** Refreshed this long before they expire, or at half of their life where that is short. */
 const REFRESH_AHEAD_MS = 300_000;
