@@ -53,6 +53,8 @@ const ANSWER = z.strictObject({
   within_ms: z.number().nullable().describe("With `within`; else null."),
 });
 
+const RATE = z.strictObject({ callbacks: z.int(), seconds: z.int() });
+
 const ACTIVITY = z.strictObject({
   last_callback_at: time().nullable().describe("When the quarter-hour of the last callback began."),
   outcomes: z.record(z.string(), z.int()),
@@ -66,6 +68,7 @@ const SOURCE = z.strictObject({
   event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
   unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),
   answer: ANSWER.describe("When a callback gets its response."),
+  rate: RATE.nullable().describe("What one remote address may send; null for no limit."),
   activity: ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
   authenticated_by: z.string().describe("How the methods are combined, in words."),
   authentication: z.array(AUTHENTICATION),

@@ -15,24 +15,28 @@ import type { RollupSlot, Store } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { RegisteredAddress } from "./platform.ts";
 import type { Services } from "./services.ts";
+import { rateOf } from "./source-bounds.ts";
 
 type SourceView = SourcesView["items"][number];
-type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "activity">;
+type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
 
 /** What every source has, whatever its platform: for the API, the page and the command. */
 export function describeSource(
-  { receiver, configured }: Pick<Services, "receiver" | "configured">,
+  { receiver, configured, limits }: Pick<Services, "receiver" | "configured"> & Pick<Config, "limits">,
   name: string,
   url: string,
   rows: readonly RollupSlot[],
 ): Described {
   const source = receiver.sourcesByName.get(name);
-  const definition = configured.find((one) => one.name === name)?.definition;
+  const described = configured.find((one) => one.name === name);
+  const definition = described?.definition;
+  const rate = described === undefined ? limits.callback : rateOf(described, limits);
   return {
     about: definition === undefined ? null : aboutOf(definition, url),
     event_types: typesOf(receiver.registry, name),
     unhandled: source?.contract.unhandled ?? "refuse",
     answer: answerOf(source?.answer ?? "inline"),
+    rate: rate && { callbacks: rate.points, seconds: rate.windowSeconds },
     activity: activityOf(rows),
   };
 }

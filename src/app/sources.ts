@@ -25,7 +25,7 @@ export function createSources(
 ): Sources {
   const { receiver, source, callbackLog, endpointCheckProofs, configured, learntSecrets, rollups } = services;
   const { store, clock, registry } = receiver;
-  const { redirect } = config;
+  const { redirect, limits } = config;
   /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
   const baseUrl = () => (config.isBaseUrlGiven ? config.baseUrl : origins.public);
   const addresses = () => registeredAddresses(config, baseUrl());
@@ -50,7 +50,7 @@ export function createSources(
       await rollups.flush();
       const counts = await recentCounts(store, now);
       const described = (name: string, [first]: readonly RegisteredAddress[]) =>
-        describeSource(services, name, first?.url ?? "", counts.get(name) ?? []);
+        describeSource({ receiver, configured, limits }, name, first?.url ?? "", counts.get(name) ?? []);
       const platform: SourceView = {
         source: source.name,
         ...described(source.name, addresses()),

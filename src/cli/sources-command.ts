@@ -110,10 +110,7 @@ async function sources(options: SourcesOptions): Promise<void> {
 /** The receiver's own requests arrive like callbacks, so the limits of one address count them. */
 function cost(checks: readonly Check[]): string {
   const count = checks.reduce((sum, { addresses }) => sum + addresses.length, 0);
-  return (
-    `These ${count} requests of the receiver to itself count against RATE_LIMIT_CALLBACK and RATE_LIMIT_DEFAULT of the address ` +
-    "they came from.\n"
-  );
+  return `These ${count} requests of the receiver to itself count against the rate limits of the address they came from.\n`;
 }
 
 function sourcesText({ items, oauth, handlers }: SourcesView): string {
@@ -174,7 +171,7 @@ const PROOFS = {
 };
 
 /** One line for each fact. */
-function factsText({ about, answer, event_types, unhandled, activity }: SourceView): string {
+function factsText({ about, answer, rate, event_types, unhandled, activity }: SourceView): string {
   const { last_callback_at, outcomes, p99_ms } = activity;
   const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   const of = (value: number | null, unit: string) => (value === null ? "not documented" : `${value} ${unit}`);
@@ -193,6 +190,7 @@ function factsText({ about, answer, event_types, unhandled, activity }: SourceVi
   const rows = [
     ...own,
     ["answer", answer.within_ms === null ? answer.mode : `within ${answer.within_ms} ms`],
+    ["rate limit", rate === null ? "off" : `${rate.callbacks} in ${rate.seconds} s, for each address`],
     ["event types", `${event_types.join(", ") || "none"}; others: ${unhandled}`],
     [
       "last 24 hours",

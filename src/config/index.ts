@@ -9,4 +9,5 @@ export { ConfigError } from "./read-variables.ts";
 export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
 export type { NamedSource } from "./sources.ts";
 export { type SourceLimits, secretVariables } from "./sources.ts";
+export type { RateLimit } from "./variable.ts";
 export { describeVariables } from "./variables.ts";

@@ -63,7 +63,8 @@ export const LIMIT_VARIABLES = {
     hint: rateHint,
     default: "10/minute",
     meaning:
-      "For each remote address, the callback routes, in addition; a source's `rate` takes the place of both",
+      "For each remote address, the callback routes of `platform`, in addition. Other sources have a `rate`, by default " +
+      "6000/minute, in the place of both; off: only sources with a `rate` of their own have one",
   },
   RATE_LIMIT_STORE: {
     schema: oneOf("memory", "database"),

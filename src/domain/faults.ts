@@ -31,7 +31,7 @@ export const FAULTS = {
   }),
   ...faults(429, "too many requests", {
     too_many_requests:
-      "A limit of `RATE_LIMIT_DEFAULT` or `RATE_LIMIT_CALLBACK`, or the `rate` of a source, is used up for this address; `Retry-After` says for how long.",
+      "`RATE_LIMIT_DEFAULT`, `RATE_LIMIT_CALLBACK` or the source's `rate` is used up for this address; `Retry-After` says for how long.",
   }),
   ...faults(404, "not found", {
     not_found:

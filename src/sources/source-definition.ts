@@ -77,8 +77,8 @@ export interface SourceSettings {
   /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
   readonly maxBodyBytes?: number;
   /**
-   * For each remote address, such as `600/minute`, or `off`: the only limit of this source's addresses, in the place of
-   * `RATE_LIMIT_CALLBACK` and `RATE_LIMIT_DEFAULT`.
+   * For each remote address, such as `600/minute`, or `off`: the only rate limit of this source's addresses. Default:
+   * `6000/minute`.
    */
   readonly rate?: string;
   /** The platform's addresses or CIDR networks, in the place of `IP_ALLOW_LIST`. */

@@ -54,16 +54,6 @@ describe("oncehook doctor on sources", () => {
     expect(await check({ ...RATE_OFF, RECORD_RETENTION_DAYS: "3" }, sources)).toHaveLength(2);
   });
 
-  it("warns of the default rate limit where a source has none of its own", async () => {
-    const own = stripe({ secret: "one", rate: "600/minute" });
-    expect(await check({}, { own })).toHaveLength(1);
-    const [, , found] = await check({}, { own, other: stripe({ secret: "one" }) });
-    expect(found).toMatchObject({
-      level: "warning",
-      message: expect.stringContaining("lets 10 callbacks in 60 s through from one address, also to other;"),
-    });
-  });
-
   it("names the variable of a secret that cannot be used", async () => {
     const env = { SOURCES: "stripe", STRIPE_SECRET: "whsec_one", STRIPE_SECRET_PREVIOUS: " two" };
     expect(await check(env)).toEqual([

@@ -57,13 +57,14 @@ describe("oncehook sources", () => {
   retries         72 h
   disables after  not documented
   answer          within 6667 ms
+  rate limit      6000 in 60 s, for each address
   event types     *; others: ignore
   last 24 hours   no callback
 `);
         const versions = ["v1", "v2"].map((one) => `${receiver.publicOrigin}/api/${one}/stripe/callback`);
         expect(stdout).toContain(`also served: ${versions.join(" ")}\n`);
       },
-      { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
+      { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests", RATE_LIMIT_CALLBACK: "10/minute" },
     ));
 
   it("sources tenants prints the last use of each tenant's secrets", () => {
@@ -113,9 +114,7 @@ describe("oncehook sources", () => {
         `reached     ${url}\n  Reached: the receiver refused the unsigned request with 401, as it should.\n  Warning: It was found at 127.0.0.1,`,
       );
       // Three addresses for callbacks, and one for OAuth redirects.
-      expect(stdout).toContain(
-        "\nThese 4 requests of the receiver to itself count against RATE_LIMIT_CALLBACK",
-      );
+      expect(stdout).toContain("\nThese 4 requests of the receiver to itself count against the rate limits");
     }));
 
   it("sources --check reaches an address with parameters, and prints where the request went", () => {

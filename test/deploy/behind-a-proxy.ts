@@ -20,6 +20,7 @@ export async function behindAProxy(
   start: (files: ProxyFiles) => Promise<ProxyProcess>,
   use: (proxied: BehindAProxy) => Promise<void>,
   more: Record<string, string> = {},
+  options: Parameters<typeof startReceiver>[1] = {},
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-proxy-"));
   const { cert, key } = await certificate("localhost");
@@ -29,7 +30,7 @@ export async function behindAProxy(
   const env = { HOST: "127.0.0.1", TRUST_PROXY: "127.0.0.1", RATE_LIMIT_CALLBACK: "100000/minute", ...more };
   try {
     await withDatabase("sqlite", async (target) => {
-      const receiver = await startReceiver(target, { env });
+      const receiver = await startReceiver(target, { ...options, env });
       const upstream = new URL(receiver.publicOrigin).host;
       let proxy: ProxyProcess | undefined;
       try {

@@ -1,4 +1,4 @@
-import { describeVariables, loadConfig } from "../../src/config/index.ts";
+import { describeVariables, loadConfig, secretVariables } from "../../src/config/index.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 
 const NAMES = new Set(describeVariables().map(({ name }) => name));
@@ -6,12 +6,14 @@ const SECRETS: Record<string, string> = {
   SIGNING_SECRET: PRODUCTION.SIGNING_SECRET,
   ENCRYPTION_KEY: PRODUCTION.ENCRYPTION_KEY,
   ADMIN_TOKEN: PRODUCTION.ADMIN_TOKEN,
+  STRIPE_SECRET: "whsec_a-secret-of-32-characters-or-more",
   DATABASE_URL: "postgres://oncehook:password@postgres.example.com:5432/oncehook?sslmode=verify-full",
 };
 
 /** The names that are no variable of the configuration. */
 export const unknownNames = (values: Record<string, string>) =>
-  Object.keys(values).filter((name) => !NAMES.has(name));
+  Object.keys(values).filter((name) => !NAMES.has(name) && !secretsOf(values).includes(name));
+const secretsOf = ({ SOURCES = "" }: Record<string, string>) => SOURCES.split(",").flatMap(secretVariables);
 
 /** The configuration of these values in production, secrets that were left empty filled in. @throws ConfigError */
 export function productionConfig(values: Record<string, string>) {

@@ -1,5 +1,3 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type ProxyProcess, startProxy } from "./proxy-process.ts";
 import type { ProxyFiles } from "./start-nginx.ts";
 
@@ -22,21 +20,8 @@ export function caddyEnvironment({ folder, httpPort, httpsPort, upstream }: Prox
   };
 }
 
-/**
- * Starts Caddy with deploy/caddy/Caddyfile itself.
- * @param isHeard whether what `oncehook listen` calls is no comment
- */
-export async function startCaddy(program: string, files: ProxyFiles, isHeard = false): Promise<ProxyProcess> {
-  const config = isHeard ? await uncommented(files.folder) : DELIVERED;
-  const args = ["run", "--config", config, "--adapter", "caddyfile"];
+/** Starts Caddy with deploy/caddy/Caddyfile itself. */
+export async function startCaddy(program: string, files: ProxyFiles): Promise<ProxyProcess> {
+  const args = ["run", "--config", DELIVERED, "--adapter", "caddyfile"];
   return startProxy(program, args, files.httpsPort, caddyEnvironment(files));
-}
-
-async function uncommented(folder: string): Promise<string> {
-  const text = await readFile(DELIVERED, "utf8");
-  const [lines = ""] = /^\t# @capture [\s\S]*?^\t# \}$/m.exec(text) ?? [];
-  if (lines === "") throw new Error(`${DELIVERED}: expected @capture as a comment`);
-  const file = join(folder, "Caddyfile");
-  await writeFile(file, text.replace(lines, lines.replaceAll(/^\t# /gm, "\t")));
-  return file;
 }

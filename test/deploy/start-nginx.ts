@@ -14,9 +14,8 @@ export interface ProxyFiles {
 /**
  * Starts nginx with deploy/nginx/oncehook.conf itself. Only what a site replaces in the included files is replaced:
  * addresses, ports, the networks that may call, the paths of the certificate and of the log.
- * @param isHeard whether the location that `oncehook listen` calls is no comment
  */
-export async function startNginx(program: string, files: ProxyFiles, isHeard = false): Promise<ProxyProcess> {
+export async function startNginx(program: string, files: ProxyFiles): Promise<ProxyProcess> {
   const { folder, httpPort, httpsPort, upstream } = files;
   const included = join(folder, "oncehook");
   await cp("deploy/nginx/oncehook", included, { recursive: true });
@@ -32,9 +31,13 @@ export async function startNginx(program: string, files: ProxyFiles, isHeard = f
     [/ssl_certificate_key \S+;/, `ssl_certificate_key ${folder}/key.pem;`],
     [/access_log \S+/, `access_log ${folder}/access.log`],
   ]);
+  // A busy machine would not come near the rate as it is delivered.
+  await replace(join(included, "limits.conf"), [["rate=100r/s", "rate=10r/s"]]);
   await replace(join(included, "upstream.conf"), [["127.0.0.1:8080", upstream]]);
-  await replace(join(included, "allowed.conf"), [["203.0.113.0/24", "127.0.0.0/29"]]);
-  if (isHeard) await replace(join(included, "capture.conf"), [[/^#(?=location| {4}|\})/gm, ""]]);
+  await replace(join(included, "allowed.conf"), [
+    ["default 1;", "default 0;"],
+    ["# 203.0.113.0/24 1;", "127.0.0.0/29 1;"],
+  ]);
   await writeFile(join(folder, "nginx.conf"), main(folder));
   return startProxy(
     program,

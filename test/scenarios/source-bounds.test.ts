@@ -154,12 +154,10 @@ describe.each(DIALECTS)("rates and addresses of a source on %s", (dialect: Diale
         async (receiver) => {
           expect((await statusesOf(receiver, "quick", 7)).slice(5)).toEqual([200, 429]);
           expect(await statusesOf(receiver, "open", 8)).not.toContain(429);
-          // Neither has counted against the limits of the others.
-          expect((await statusesOf(receiver, "usual", 3)).map((status) => status === 429)).toEqual([
-            false,
-            false,
-            true,
-          ]);
+          // Nor has a source without a rate SPEC's limits, which are those of `platform`.
+          expect(await statusesOf(receiver, "usual", 12)).not.toContain(429);
+          const sent = [await receiver.send({}), await receiver.send({}), await receiver.send({})];
+          expect(sent.map(({ status }) => status === 429)).toEqual([false, false, true]);
         },
         {
           sources: {

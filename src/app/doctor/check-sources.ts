@@ -19,7 +19,6 @@ export async function checkSources(config: Config, handlers: readonly Handler[])
   }
   const warnings = [
     ...sourceWarnings(config, configured),
-    ...rateWarnings(config, configured),
     ...(await undocumentedTypeWarnings(configured, handlers)),
   ];
   return [
@@ -43,20 +42,4 @@ function secretsText({ name, definition }: ConfiguredSource, { sources }: Config
   const isOfEnvironment = sources.presets.some((preset) => preset.name === name);
   if (isOfEnvironment) return secretVariables(name).slice(0, count).join(" and ");
   return count === 1 ? "1 secret" : `${count} secrets`;
-}
-
-const MINUTE_SECONDS = 60;
-/** Platforms send their callbacks from few addresses, and many at once. */
-const FEW_A_MINUTE = 10;
-
-function rateWarnings({ limits }: Config, configured: readonly ConfiguredSource[]): string[] {
-  const { callback } = limits;
-  if (callback === null || (callback.points * MINUTE_SECONDS) / callback.windowSeconds > FEW_A_MINUTE)
-    return [];
-  const names = configured.filter((source) => source.limits?.rate === undefined).map(({ name }) => name);
-  if (names.length === 0) return [];
-  return [
-    `RATE_LIMIT_CALLBACK lets ${callback.points} callbacks in ${callback.windowSeconds} s through from one address, also to ` +
-      `${names.join(", ")}; further ones get 429. Raise it, or set a rate of the source (docs/source-settings.md)`,
-  ];
 }

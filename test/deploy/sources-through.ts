@@ -1,0 +1,82 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { github, type SourceDefinition, shopify, stripe } from "../../src/sources/presets/index.ts";
+import { type BehindAProxy, behindAProxy } from "./behind-a-proxy.ts";
+import { ask } from "./proxy-client.ts";
+
+const STRIPE_SECRET = "whsec_a-secret-that-Stripe-has-given-us";
+const GITHUB_SECRET = "a secret of 32 characters or more";
+const SHOPIFY_SECRET = "shpss_a-secret-of-32-characters-or-more";
+const SOURCES = {
+  stripe: stripe({ secret: STRIPE_SECRET }),
+  code: github({ secret: GITHUB_SECRET, path: "/hooks/github" }),
+  shopify: shopify({ secret: SHOPIFY_SECRET }),
+};
+const HANDLERS = Object.keys(SOURCES).map((source) =>
+  defineHandler({ source, type: "*", data: z.looseObject({}), handle: () => ({}) }),
+);
+const GITHUB_BYTES = 20_000_000;
+
+/** What every proxy of deploy/ does for real platforms, with a receiver in production mode. */
+export function servesSources(start: Parameters<typeof behindAProxy>[0]): void {
+  const lend = (use: (proxied: BehindAProxy) => Promise<void>) =>
+    behindAProxy(
+      start,
+      use,
+      { APP_ENV: "production", HANDLERS: "none", CALLBACK_BASE_URL: "https://pay.example.com" },
+      { sources: SOURCES, handlers: HANDLERS },
+    );
+
+  it("serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too", () =>
+    lend(async (proxied) => {
+      const deliver = (
+        path: string,
+        definition: SourceDefinition,
+        body: Buffer,
+        headers: Record<string, string> = {},
+      ) => {
+        const signature = definition.sign?.({ body, now: new Date() });
+        return ask(proxied, {
+          path,
+          body,
+          headers: { "content-type": "application/json", ...headers, ...signature },
+        });
+      };
+      const event = {
+        id: "evt_1",
+        object: "event",
+        type: "invoice.paid",
+        created: Math.floor(Date.now() / 1000),
+      };
+      const callbacks = [
+        deliver(
+          "/api/stripe/callback",
+          SOURCES.stripe,
+          Buffer.from(JSON.stringify({ ...event, data: { object: {} } })),
+        ),
+        deliver(
+          "/hooks/github",
+          SOURCES.code,
+          Buffer.from(JSON.stringify({ text: "x".repeat(GITHUB_BYTES - '{"text":""}'.length) })),
+          { "x-github-event": "push", "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
+        ),
+        deliver("/api/shopify/callback", SOURCES.shopify, Buffer.from('{"id":820982911946154508}'), {
+          "x-shopify-topic": "orders/create",
+          "x-shopify-webhook-id": "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043",
+          "x-shopify-shop-domain": "example.myshopify.com",
+          "x-shopify-triggered-at": new Date().toISOString(),
+        }),
+      ];
+      const answers = await Promise.all(callbacks);
+      expect(answers.map(({ status, text }) => [status, text])).toEqual(
+        Array.from({ length: 3 }, () => [200, expect.any(String)]),
+      );
+      const count = (where: string) => proxied.receiver.count("oncehook_callbacks", where);
+      for (const name of Object.keys(SOURCES))
+        expect(await count(`source = '${name}' AND outcome NOT IN ('refused', 'failed')`)).toBe(1);
+      const forged = await deliver("/api/stripe/callback", SOURCES.stripe, Buffer.from("{}"), {});
+      expect(forged.status).not.toBe(404);
+      expect((await ask(proxied, { path: "/api/paypal/callback", body: "{}" })).status).toBe(404);
+    }));
+}
