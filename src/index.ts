@@ -7,6 +7,7 @@ export {
   type JsonObject,
   type JsonValue,
   type Log,
+  type RetryOptions,
   respond,
   type Version,
 } from "./domain/index.ts";

@@ -47,7 +47,8 @@ export interface Sandbox {
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
-export interface AdminDependencies extends Pick<Receiver, "store" | "clock" | "log" | "describe"> {
+export interface AdminDependencies
+  extends Pick<Receiver, "store" | "clock" | "log" | "describe" | "registry" | "sourcesByName"> {
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;

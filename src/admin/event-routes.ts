@@ -38,7 +38,8 @@ const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery 
   responses: { 200: ["The event.", "EventHistory"], 404: "There is no such event." },
 });
 
-export function registerEvents(app: FastifyInstance, { store, callbackLog, mask }: AdminDependencies): void {
+export function registerEvents(app: FastifyInstance, deps: AdminDependencies): void {
+  const { store, callbackLog, mask } = deps;
   app.get("/api/v1/events", LIST, async ({ query }) => {
     const filter = input.defined({ source: query.source, eventId: query.event_id });
     const present = (row: StoredRecord) => presentMaskedRecord(row, mask);
@@ -56,7 +57,7 @@ export function registerEvents(app: FastifyInstance, { store, callbackLog, mask 
     return {
       ...params,
       event: record === undefined ? null : presentMaskedRecord(record, mask),
-      failure: failure === undefined ? null : presentFailure(failure),
+      failure: failure === undefined ? null : presentFailure(failure, deps),
       timeline: entries,
       timeline_cursor: next === null ? null : `${next.callbackId}.${next.attemptId}.${next.at}`,
       notifications: notifications.map((row) => presentMaskedNotification(row, mask)),

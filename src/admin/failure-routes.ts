@@ -40,7 +40,11 @@ export function registerFailures(app: FastifyInstance, deps: AdminDependencies):
   const { store, log } = deps;
   app.get("/api/v1/failures", LIST, async ({ query }) => {
     const filter = { ...input.failureFilter(query), ...input.defined({ eventId: query.event_id }) };
-    return input.searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+    return input.searchPageOf(
+      query,
+      (search) => store.failures.search(filter, search),
+      (row) => presentFailure(row, deps),
+    );
   });
   app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {
     assertServing(deps);

@@ -1,7 +1,14 @@
 import type { z } from "zod";
 import type { JsonObject } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
-import type { ListedNotification, StoredBulkReplay, StoredCallback, StoredRecord } from "../store/index.ts";
+import { givesUpAtOf } from "../pipeline/index.ts";
+import type {
+  ListedNotification,
+  StoredBulkReplay,
+  StoredCallback,
+  StoredFailure,
+  StoredRecord,
+} from "../store/index.ts";
 import * as schemas from "./schemas.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
@@ -23,8 +30,15 @@ function presenterOf<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Sh
 }
 
 export const presentRecord = presenterOf(schemas.EVENT);
-export const presentFailure = presenterOf(schemas.FAILURE);
+const failureFields = presenterOf(schemas.FAILURE);
 export const presentAuditEntry = presenterOf(schemas.AUDIT_ENTRY);
+
+export function presentFailure(
+  row: StoredFailure,
+  receiver: Parameters<typeof givesUpAtOf>[1],
+): schemas.FailureView {
+  return failureFields({ ...row, givesUpAt: givesUpAtOf(row, receiver) });
+}
 
 const callbackFields = presenterOf(schemas.CALLBACK);
 export function presentCallback(row: StoredCallback): schemas.CallbackView {

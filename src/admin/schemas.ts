@@ -99,6 +99,9 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
   first_failed_at: time(),
   last_failed_at: time(),
   next_attempt_at: time().nullable(),
+  gives_up_at: time()
+    .nullable()
+    .describe("When the last retry comes, if all of them fail; null where none is left."),
 });
 
 export const REPLAY = z.strictObject({

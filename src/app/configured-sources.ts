@@ -2,10 +2,13 @@ import { type Config, ConfigError, type SourceLimits, secretVariables } from "..
 import {
   type Clock,
   createSparingLog,
+  durationMs,
   type EventKey,
   errorReason,
   type Log,
   PLATFORM,
+  retriesFor,
+  sourceRetry,
 } from "../domain/index.ts";
 import type { AnswerMode, Source } from "../pipeline/index.ts";
 import {
@@ -102,9 +105,7 @@ export function answerMode({
   if (typeof answer === "string") return answer;
   if (answer !== undefined) {
     const { within } = answer;
-    return {
-      withinMs: within.endsWith("ms") ? Number.parseFloat(within) : Number.parseFloat(within) * 1_000,
-    };
+    return { withinMs: durationMs(within) };
   }
   if (deadlineSeconds === undefined) return "inline";
   return { withinMs: Math.round(deadlineSeconds * SHARE_OF_DEADLINE * 1_000) };
@@ -127,13 +128,14 @@ interface SourceDependencies {
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
-  { eventTypeFrom, rejectTypeMismatch, environment: appEnvironment }: Config,
+  { eventTypeFrom, rejectTypeMismatch, retry, environment: appEnvironment }: Config,
   { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceDependencies,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {
     name: PLATFORM,
     answer: "inline",
+    retry: () => retry,
     scheme,
     contract: createPlatformContract(rules),
   };
@@ -150,10 +152,10 @@ export function createSourceMap(
     const environment = { ...own, ...(learning !== undefined && { learning }) };
     try {
       const contract = definition.createContract(environment);
-      return [
-        name,
-        { name, answer: answerMode(definition), scheme: definition.createScheme(environment), contract },
-      ];
+      const scheme = definition.createScheme(environment);
+      const retry = sourceRetry(definition.facts.retryHours, definition.settings.retry);
+      const retryOf: Source["retry"] = (ofHandler) => retriesFor({ ...retry, ...ofHandler });
+      return [name, { name, answer: answerMode(definition), retry: retryOf, scheme, contract }];
     } catch (cause) {
       throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
     }

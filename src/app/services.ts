@@ -92,6 +92,7 @@ export function createServices(dependencies: Dependencies) {
     registry,
     encryptor,
     clock,
+    chance: Math.random,
     log: logger,
     describe,
     settings: {
@@ -180,7 +181,7 @@ export function maxAttemptMs({ requestTimeoutMs, handlerTimeoutMs }: Config): nu
 function retrySettings(config: Config): Receiver["settings"]["retry"] {
   const longest = maxAttemptMs(config);
   const leaseMs = longest + Math.min(MARGIN_MS, longest);
-  return { ...config.retry, timeLimitMs: config.requestTimeoutMs, leaseMs };
+  return { timeLimitMs: config.requestTimeoutMs, leaseMs };
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */

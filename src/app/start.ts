@@ -9,6 +9,7 @@ import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange, type TlsPair } from "../http/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
 import { type Logger, withTraceIds } from "../observability/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
@@ -57,7 +58,7 @@ export interface RunningReceiver {
 }
 
 export interface InspectableReceiver extends RunningReceiver {
-  readonly store: Store;
+  readonly receiver: Receiver;
   /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
   runDue(): Promise<void>;
 }
@@ -153,14 +154,14 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.settings.noteBaseUrl(config.baseUrl);
-  const served = { captureBuffer, tls, server: listener.server };
-  startUpkeep(config, services, { ...options, ...served }, background);
+  startUpkeep(config, services, { ...options, captureBuffer, tls, server: listener.server }, background);
   isServing = true;
   undo.push(async () => {
     isServing = false;
     background.beginStop();
   });
-  return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, store, runDue };
+  const { receiver } = services;
+  return { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken, receiver, runDue };
 }
 
 /** An SQLite file mostly has one receiver: its retries and deliveries wait for no lease that an ended one left. */

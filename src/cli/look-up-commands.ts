@@ -166,10 +166,12 @@ export function failuresCommand(): Command {
         failure.state,
         String(failure.attempts),
         failure.next_attempt_at ?? "never",
+        failure.gives_up_at ?? "",
         failure.code,
         firstLine(failure.error),
       ]);
-      const head = ["event_id", "source", "type", "state", "attempts", "next retry", "code", "error"];
+      const times = ["attempts", "next retry", "gives up"];
+      const head = ["event_id", "source", "type", "state", ...times, "code", "error"];
       const none = isEmpty(filter) ? "no event has failed" : `no such failure${others}`;
       printList(list, options, head, rows, none);
     });
@@ -221,9 +223,10 @@ function historyText(history: EventHistoryView): string {
 function eventStatus({ failure, event }: EventHistoryView): string {
   if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
   if (failure === null) return "no handler has handled it, and no retry waits";
-  const { event_type, state, next_attempt_at } = failure;
-  const ended = state === "rejected" ? state : "retries exhausted";
-  return `${event_type || UNREAD}, ${next_attempt_at === null ? ended : `next retry at ${next_attempt_at}`}`;
+  const { event_type, state, next_attempt_at, gives_up_at } = failure;
+  const type = event_type || UNREAD;
+  if (next_attempt_at === null) return `${type}, ${state === "rejected" ? state : "retries exhausted"}`;
+  return `${type}, next retry at ${next_attempt_at}, the last one at ${gives_up_at}`;
 }
 
 const ATTEMPTS = {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type ReconcileReport, reconcileOnce } from "../app/index.ts";
-import { durationMs } from "../sources/index.ts";
+import { durationMs } from "../domain/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";

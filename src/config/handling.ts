@@ -1,3 +1,4 @@
+import { fixedRetries } from "../domain/index.ts";
 import type { Reading } from "./read-variables.ts";
 import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
 
@@ -25,7 +26,11 @@ export const HANDLING_VARIABLES = {
     default: "false",
     meaning: "Answer 400 when X-Event-Type and event_type differ",
   },
-  RETRY_MAX: { schema: wholeNumber(0, 100), default: "3", meaning: "Asynchronous retries of a failed event" },
+  RETRY_MAX: {
+    schema: wholeNumber(0, 100),
+    default: "3",
+    meaning: "Asynchronous retries of a failed event of `platform` (SPEC 8); sources have `retry`",
+  },
   RETRY_DELAY_SECONDS: {
     schema: matching(/^\d{1,5}(\.\d{1,3})?$/, "")
       .transform(Number)
@@ -93,7 +98,7 @@ export function handlingOf(
     handlerTimeoutMs,
     eventTypeFrom: values.EVENT_TYPE_FROM,
     rejectTypeMismatch: values.REJECT_TYPE_MISMATCH,
-    retry: { max: values.RETRY_MAX, delaySeconds: values.RETRY_DELAY_SECONDS },
+    retry: fixedRetries(values.RETRY_MAX, values.RETRY_DELAY_SECONDS),
     logLevel: values.LOG_LEVEL,
     mask: { headers: [...values.MASK_HEADERS, ...credentialHeaders], keys: values.MASK_KEYS },
     retention: {

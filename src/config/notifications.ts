@@ -1,3 +1,4 @@
+import { growingRetries } from "../domain/index.ts";
 import type { AlertKind } from "../store/index.ts";
 import type { Reading } from "./read-variables.ts";
 import {
@@ -106,6 +107,8 @@ export const NOTIFICATION_VARIABLES = {
 
 type NotificationReading = Reading<typeof NOTIFICATION_VARIABLES>;
 
+const NOTIFICATION_BACKOFF = { factor: 4, maxMs: 12 * 3_600_000 };
+
 /** @param host of the receiver, which mails name as their sender */
 export function notificationsOf({ values }: NotificationReading, host: string) {
   const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret } = values;
@@ -115,7 +118,10 @@ export function notificationsOf({ values }: NotificationReading, host: string) {
     email: smtp === undefined || to === undefined ? null : { url: smtp, to, from },
     allowAddresses: values.NOTIFY_ALLOW_ADDRESSES,
     caFile: values.NOTIFY_CA_FILE ?? null,
-    policy: { attempts: values.NOTIFY_ATTEMPTS, firstDelaySeconds: values.NOTIFY_RETRY_DELAY_SECONDS },
+    policy: growingRetries(values.NOTIFY_ATTEMPTS - 1, {
+      ...NOTIFICATION_BACKOFF,
+      firstMs: values.NOTIFY_RETRY_DELAY_SECONDS * 1_000,
+    }),
   };
 }
 

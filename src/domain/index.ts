@@ -3,6 +3,7 @@ export * from "./canonical-base64url.ts";
 export * from "./clock.ts";
 export * from "./closest-name.ts";
 export * from "./diagnosis.ts";
+export * from "./duration.ts";
 export * from "./endpoint-paths.ts";
 export * from "./errors.ts";
 export * from "./event.ts";

@@ -5,6 +5,7 @@ import {
   type PathKey,
   PLATFORM,
   parsePath,
+  retryFault,
   TYPE_PATTERN_EXPECTED,
   VERSIONS,
 } from "../domain/index.ts";
@@ -17,6 +18,7 @@ const KEYS = [
   "type",
   "versions",
   "data",
+  "retry",
   "concurrency",
   "orderBy",
   "dropStale",
@@ -50,9 +52,21 @@ export function defineHandler(...given: unknown[]): unknown {
 function declare(definition: unknown): Handler {
   check(definition);
   const { source = PLATFORM, versions = VERSIONS, migrations = [] } = definition;
-  const { name, type, concurrency, data, prepare, handle } = definition;
+  const { name, type, retry, concurrency, data, prepare, handle } = definition;
   const order = compileOrder(definition);
-  const declared = { source, name, type, versions, migrations, concurrency, order, data, prepare, handle };
+  const declared = {
+    source,
+    name,
+    type,
+    versions,
+    migrations,
+    retry,
+    concurrency,
+    order,
+    data,
+    prepare,
+    handle,
+  };
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
   return Object.freeze(declared) as unknown as Handler;
 }
@@ -91,9 +105,22 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
     optionError("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
   }
+  checkRetry(source, (definition as Record<string, unknown>).retry);
   checkConcurrency(definition as Record<string, unknown>);
   if (prepare !== undefined && typeof prepare !== "function") optionError("prepare", "expected a function");
   if (typeof handle !== "function") optionError("handle", "expected a function");
+}
+
+function checkRetry(source: string, retry: unknown): void {
+  if (retry === undefined) return;
+  // SPEC 8.
+  if (source === PLATFORM)
+    optionError(
+      "retry",
+      "is for other sources; RETRY_MAX and RETRY_DELAY_SECONDS are the built-in protocol's",
+    );
+  const fault = retryFault(retry);
+  if (fault !== undefined) optionError("retry", fault);
 }
 
 const MAX_CONCURRENCY = 10_000;

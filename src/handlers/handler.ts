@@ -1,5 +1,13 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CallbackEvent, JsonObject, JsonValue, Log, PathKey, Version } from "../domain/index.ts";
+import type {
+  CallbackEvent,
+  JsonObject,
+  JsonValue,
+  Log,
+  PathKey,
+  RetryOptions,
+  Version,
+} from "../domain/index.ts";
 import type { Migration, Transaction } from "../store/index.ts";
 
 /** What `prepare` gets: outside work belongs here, writes belong in `handle`. */
@@ -76,6 +84,8 @@ export interface HandlerDefinition<
   readonly versions?: readonly Version[];
   /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses returns 400. */
   readonly data: Schema;
+  /** In the place of its source's; what is left out here is the source's. Not for the source `platform`. */
+  readonly retry?: RetryOptions;
   /** How many runs of it one process does at a time; others wait, no longer than their callbacks may. */
   readonly concurrency?: number;
   /**
@@ -120,6 +130,7 @@ export interface Handler {
   readonly type: string;
   readonly versions: readonly Version[];
   readonly migrations: readonly Migration[];
+  readonly retry: RetryOptions | undefined;
   readonly concurrency: number | undefined;
   readonly order: HandlerOrder | undefined;
   readonly data: StandardSchemaV1;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, type DeliveryPolicy, type Log, nextDeliveryAt } from "../domain/index.ts";
+import { type Clock, type Log, nextAttemptAt, type RetryPolicy, retryDelayMs } from "../domain/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import type { DueNotification, NotificationDeliveries, NotificationLease, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
@@ -10,7 +10,7 @@ export interface OutboxDependencies {
   readonly outbox: Outbox;
   readonly deliveries: NotificationDeliveries;
   readonly channels: readonly Channel[];
-  readonly policy: DeliveryPolicy;
+  readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly log: Log;
   /** Undefined where tracing is off. */
@@ -101,7 +101,7 @@ export class DeliveryWorker {
   #newLease(): NotificationLease {
     const now = this.#deps.clock.now();
     const later = (ms: number) => new Date(now.getTime() + ms);
-    const retryAt = later(this.#deps.policy.firstDelaySeconds * 1_000);
+    const retryAt = later(retryDelayMs(this.#deps.policy, 0, 0));
     return { owner: randomUUID(), now, until: later(this.#leaseMs), retryAt };
   }
 
@@ -113,7 +113,7 @@ export class DeliveryWorker {
     const { policy, log } = this.#deps;
     const fields = { id: messageId(delivery.notification), channel: delivery.channel };
     const attempt = { delivery, owner, limit, fields };
-    const ended = delivery.attempts > policy.attempts ? this.#giveUp(attempt) : this.#deliver(attempt);
+    const ended = delivery.attempts > policy.max + 1 ? this.#giveUp(attempt) : this.#deliver(attempt);
     const running = ended
       .catch((error: unknown) => {
         const message = "the end of a delivery could not be stored; it may be tried again";
@@ -129,7 +129,7 @@ export class DeliveryWorker {
     const { deliveries, policy, attempted, log } = this.#deps;
     const before = delivery.error === null ? "" : `; the attempt before: ${delivery.error}`;
     const error =
-      `none of the ${policy.attempts} attempts is left: the process that made the last one has died, or ` +
+      `none of the ${policy.max + 1} attempts is left: the process that made the last one has died, or ` +
       `NOTIFY_ATTEMPTS was lowered${before}`;
     await deliveries.markDead(delivery.id, owner, error);
     attempted(this.#channel.name, "dead");
@@ -179,13 +179,16 @@ export class DeliveryWorker {
     const { id, attempts } = delivery;
     const askedFor = failure instanceof DeliveryPostponedError ? failure.seconds : 0;
     const isPermanent = failure instanceof PermanentDeliveryError;
-    const scheduled = nextDeliveryAt(policy, attempts, clock.now(), Math.random(), askedFor);
-    const next = isPermanent ? null : (scheduled ?? null);
-    await deliveries.markFailed(id, owner, describe(failure), next, clock.now());
-    attempted(this.#channel.name, next === null ? "dead" : "failed");
+    const now = clock.now();
+    const scheduled = isPermanent ? undefined : nextAttemptAt(policy, attempts - 1, now, Math.random());
+    // A receiver may ask for a longer pause, but for none longer than the schedule's longest.
+    const askedMs = Math.min(askedFor * 1_000, retryDelayMs(policy, Number.POSITIVE_INFINITY, 0));
+    const next = scheduled && new Date(Math.max(scheduled.getTime(), now.getTime() + askedMs));
+    await deliveries.markFailed(id, owner, describe(failure), next ?? null, now);
+    attempted(this.#channel.name, next === undefined ? "dead" : "failed");
     const next_attempt_at = next?.toISOString() ?? null;
     const told = { ...fields, err: failure, attempt: attempts, next_attempt_at };
-    if (next === null) log.error(told, "a notification could not be delivered and waits for a person");
+    if (next === undefined) log.error(told, "a notification could not be delivered and waits for a person");
     else log.warn(told, "a notification could not be delivered; it is tried again");
   }
 }

@@ -19,5 +19,12 @@ export type {
   Receiver,
   Source,
 } from "./receiver.ts";
-export { failureContext, isInconclusive, lookUpRecord, recordAttempt } from "./store-failure.ts";
+export {
+  failureContext,
+  givesUpAtOf,
+  isInconclusive,
+  lookUpRecord,
+  recordAttempt,
+  retryPolicyOf,
+} from "./store-failure.ts";
 export { Turns } from "./turns.ts";

@@ -8,6 +8,7 @@ import type {
   JsonValue,
   Log,
   Outcome,
+  RetryOptions,
   RetryPolicy,
   Version,
 } from "../domain/index.ts";
@@ -35,6 +36,8 @@ export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
 export interface Source {
   readonly name: string;
   readonly answer: AnswerMode;
+  /** @param ofHandler takes the place of what the source says */
+  readonly retry: (ofHandler?: RetryOptions) => RetryPolicy;
   readonly scheme: Scheme;
   readonly contract: Contract;
 }
@@ -103,7 +106,7 @@ export interface Delivery
 /** The rules of the sequence that configuration sets. */
 export interface PipelineSettings {
   readonly handlerTimeoutMs: number;
-  readonly retry: RetryPolicy & RetryTiming;
+  readonly retry: RetryTiming;
   /** Set where records are deleted: older events can no longer be told from duplicates. */
   readonly recordRetentionDays: number | null;
 }
@@ -134,6 +137,8 @@ export interface Receiver {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
+  /** Draws from 0 up to 1. */
+  readonly chance: () => number;
   readonly log: Log;
   readonly settings: PipelineSettings;
   readonly observer: Observer;
@@ -170,6 +175,8 @@ export interface AttemptInput {
   readonly eventType: string;
   readonly deadline: Deadline;
   readonly kind: AttemptKind;
+  /** When it was accepted or first failed; absent in its callback. */
+  readonly keptAt?: Date;
   /** `dry-run`: run it, then roll everything back. */
   readonly mode: "commit" | "dry-run";
   readonly dryRun?: DryRun;

@@ -1,7 +1,18 @@
-import { type AttemptOutcome, type EventKey, type Failed, keyText, nextAttemptAt } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  type EventKey,
+  type Failed,
+  givesUpAt,
+  keyText,
+  nextAttemptAt,
+  PLATFORM,
+  type RetryPolicy,
+  sourceOf,
+  type Version,
+} from "../domain/index.ts";
 import { EncryptionKeyMissing } from "../encryption/index.ts";
-import { type NewAttempt, StoreError } from "../store/index.ts";
-import type { AttemptInput, Receiver } from "./receiver.ts";
+import { type NewAttempt, type StoredFailure, StoreError } from "../store/index.ts";
+import type { AttemptInput, Receiver, Source } from "./receiver.ts";
 import { orderKeyOf } from "./take-turn.ts";
 
 /**
@@ -26,6 +37,26 @@ export function isInconclusive(outcome: AttemptOutcome): boolean {
   return isBodyUndecryptable || !handlerStarted(outcome);
 }
 
+/** The retries of an event: those of its handler where it has some, else those of its source. */
+export function retryPolicyOf(
+  { source, version, eventType }: Pick<StoredFailure, "source" | "version" | "eventType">,
+  { registry, sourcesByName }: Pick<Receiver, "registry" | "sourcesByName">,
+): RetryPolicy {
+  const { retry } = (sourcesByName.get(sourceOf({ source })) ?? sourcesByName.get(PLATFORM)) as Source;
+  return retry(registry.find(source, version as Version, eventType)?.retry);
+}
+
+/** When the last retry comes, in ISO 8601; null where none is left. A first attempt that is still due is no retry. */
+export function givesUpAtOf(
+  failure: StoredFailure,
+  receiver: Pick<Receiver, "registry" | "sourcesByName">,
+): string | null {
+  const { nextAttemptAt, state, retriesDone } = failure;
+  if (nextAttemptAt === null) return null;
+  const retriesBefore = state === "accepted" ? -1 : retriesDone;
+  return givesUpAt(retryPolicyOf(failure, receiver), retriesBefore, new Date(nextAttemptAt)).toISOString();
+}
+
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function storeFailure(input: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!handlerStarted(outcome)) return;
@@ -35,9 +66,10 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
   // COMMIT has usually happened, and there is nothing to retry. Where it is not visible yet, the retry finds it.
   if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;
   const now = receiver.clock.now();
-  const { retry } = receiver.settings;
-  // One retry must find out whether it committed, even where RETRY_MAX is 0.
-  const next = nextAttemptAt(isUnknown ? { ...retry, max: Math.max(1, retry.max) } : retry, 0, now);
+  const retry = retryPolicyOf({ source: key.source, version, eventType }, receiver);
+  // One retry must find out whether it committed, even where none is configured.
+  const policy = isUnknown ? { ...retry, max: Math.max(1, retry.max) } : retry;
+  const next = nextAttemptAt(policy, 0, now, receiver.chance());
   try {
     await receiver.store.failures.record(
       {

@@ -40,7 +40,7 @@ type Validated = CallbackEvent<unknown> | Refused | Failed;
  * schema is asynchronous, or refuses numbers that it may have wanted in digits.
  */
 export function validateEvent(
-  { key, content, eventType }: Pick<AttemptInput, "key" | "content" | "eventType">,
+  { key, content, eventType, keptAt }: Pick<AttemptInput, "key" | "content" | "eventType" | "keptAt">,
   handler: Handler,
   { clock, settings, sourcesByName }: Pick<Receiver, "clock" | "settings" | "sourcesByName">,
 ): Validated | Promise<Validated> {
@@ -51,7 +51,8 @@ export function validateEvent(
   }
   if (!isJsonObject(data)) return invalid("data", "expected an object", data);
   const { recordRetentionDays } = settings;
-  const age = clock.now().getTime() / 1000 - (timestamp as number);
+  // An event that was kept in time may be retried for longer: a record of it would have removed its failure.
+  const age = (keptAt ?? clock.now()).getTime() / 1000 - (timestamp as number);
   // Records of the other sources stay.
   const isRecordDeleted =
     recordRetentionDays !== null && sourcesByName.get(sourceOf(key))?.contract.hasSignedTime;

@@ -6,6 +6,7 @@ import {
   isRefused,
   keyText,
   nextAttemptAt,
+  retryDelayMs,
   type Version,
 } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
@@ -16,6 +17,7 @@ import {
   lookUpRecord,
   type Receiver,
   recordAttempt,
+  retryPolicyOf,
   runEvent,
 } from "../pipeline/index.ts";
 import { parseEvent } from "../sources/index.ts";
@@ -74,7 +76,8 @@ export async function runStored(
       const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
-      const event = { key, content, version, eventType, deadline };
+      const keptAt = new Date(failure.firstFailedAt);
+      const event = { key, content, version, eventType, deadline, keptAt };
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
@@ -112,7 +115,6 @@ async function storeOutcome(
   receiver: Receiver,
 ): Promise<void> {
   const { failures, failureLeases } = receiver.store;
-  const { retry } = receiver.settings;
   // A COMMIT whose answer was lost: mostly it has happened. Where it has not, the retry counts, or one that the database
   // cannot bear would be run for ever.
   const isUnknown = outcome.kind === "failed" && outcome.code === "commit_unknown";
@@ -123,15 +125,16 @@ async function storeOutcome(
     return;
   }
   const now = receiver.clock.now();
+  const policy = retryPolicyOf(failure, receiver);
   if (isInconclusive(outcome) || found === "unknown") {
     // It does not count as a retry, but waits like one: at once, it would keep the others from running.
-    const later = new Date(now.getTime() + retry.delaySeconds * 1000);
+    const later = new Date(now.getTime() + retryDelayMs(policy, failure.retriesDone, receiver.chance()));
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
     return failureLeases.release(failure, owner, kind === "replay" ? undefined : later, triedBy);
   }
   // It would be rejected again until its cause is mended.
   const isRejected = outcome.kind === "refused";
-  const next = isRejected ? undefined : nextAttemptAt(retry, failure.retriesDone, now);
+  const next = isRejected ? undefined : nextAttemptAt(policy, failure.retriesDone, now, receiver.chance());
   const error = isRejected ? outcome.message : receiver.describe(outcome.cause);
   const again = {
     kind,
@@ -154,10 +157,19 @@ export function newLease({ clock, settings }: Receiver) {
 }
 
 /** Ends the attempts that ended processes left, and says how their events run next: those that are suspect alone. */
-export async function recoverInterrupted({ store, clock, log, settings }: Receiver): Promise<void> {
-  const { retry } = settings;
-  const recovery = { now: clock.now(), leaseMs: retry.leaseMs, policy: retry };
-  const interrupted = await store.failureLeases.recover(recovery);
+export async function recoverInterrupted(receiver: Receiver): Promise<void> {
+  const { store, clock, log, settings, registry, sourcesByName, chance } = receiver;
+  const policies = [...sourcesByName.values()].flatMap(({ name, retry }) => [
+    retry(),
+    ...registry.handlers.filter(({ source }) => source === name).map((handler) => retry(handler.retry)),
+  ]);
+  const interrupted = await store.failureLeases.recover({
+    now: clock.now(),
+    leaseMs: settings.retry.leaseMs,
+    longestDelayMs: Math.max(...policies.map((policy) => retryDelayMs(policy, policy.max, 1))),
+    policyOf: (failure) => retryPolicyOf(failure, receiver),
+    chance,
+  });
   for (const { source, eventId, kind, isAlone, state, crashes } of interrupted) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     const next = state === "accepted" ? "it is run again" : "the next attempt runs alone";

@@ -22,12 +22,11 @@ export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
 export { LEARNING_PRESETS, moreThanSecret, PRESET_NAMES, type PresetName } from "./presets/names.ts";
 export { ApiError } from "./reconcile/api-client.ts";
-export {
-  durationMs,
-  type ListedEvent,
-  type MissedCallback,
-  type ReconcileWindow,
-  type Reconciliation,
+export type {
+  ListedEvent,
+  MissedCallback,
+  ReconcileWindow,
+  Reconciliation,
 } from "./reconcile/reconciliation.ts";
 export { createSnsScheme, type SnsOptions } from "./schemes/aws-sns.ts";
 export {

@@ -1,4 +1,4 @@
-import type { CallbackEvent, Clock } from "../domain/index.ts";
+import type { CallbackEvent, Clock, RetryOptions } from "../domain/index.ts";
 import type { Contract } from "./contract/contract.ts";
 import type { ContractEnvironment } from "./contract/event-contract.ts";
 import type { EventIdentity, Identity } from "./contract/identity.ts";
@@ -74,6 +74,11 @@ export interface SourceSettings {
   readonly identity?: Identity;
   /** An event type without a handler: success that is counted (the default), or 400. */
   readonly unhandled?: "ignore" | "refuse";
+  /**
+   * How long an event is tried again that was accepted or has failed here. Default: as long as the platform itself tries,
+   * and at least `{ for: "72h", first: "30s", factor: 2, max: "1h" }`. Chance prolongs each delay by up to a fifth.
+   */
+  readonly retry?: RetryOptions;
   /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
   readonly maxBodyBytes?: number;
   /**

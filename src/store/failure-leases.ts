@@ -48,7 +48,11 @@ export interface FailedAttempt {
 export interface RecoveryOptions {
   readonly now: Date;
   readonly leaseMs: number;
-  readonly policy: RetryPolicy;
+  /** No retry of any source lies further ahead. */
+  readonly longestDelayMs: number;
+  readonly policyOf: (failure: Pick<StoredFailure, "source" | "version" | "eventType">) => RetryPolicy;
+  /** Draws from 0 up to 1. */
+  readonly chance: () => number;
 }
 
 /** An attempt that the end of its process interrupted, as it was settled. */
@@ -57,9 +61,7 @@ export interface InterruptedAttempt extends EventKey, Pick<StoredFailure, "state
   readonly isAlone: boolean;
 }
 
-interface LeasedFailure
-  extends EventKey,
-    Pick<StoredFailure, "id" | "state" | "code" | "error" | "retriesDone" | "crashes" | "lastFailedAt"> {
+interface LeasedFailure extends StoredFailure {
   readonly leaseOwner: string;
   readonly leasedUntil: string;
   readonly leasedAt: string | null;
@@ -188,11 +190,10 @@ export class FailureLeases extends Area {
    * lies further ahead than the present clock can have set it moves to the latest time it may have.
    */
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
-    const { now, leaseMs } = recovery;
+    const { now, leaseMs, longestDelayMs } = recovery;
     const ended: InterruptedAttempt[] = [];
     const expired = await this
-      .read<LeasedFailure>`SELECT id, source, event_id, state, code, error, retries_done, crashes,
-        last_failed_at, lease_owner, leased_until, leased_at, lease_kind, lease_alone, lease_bulk_id
+      .read<LeasedFailure>`SELECT ${FAILURE_COLUMNS}, lease_owner, leased_at, lease_kind, lease_alone, lease_bulk_id
       FROM oncehook_failures WHERE ${LEASED} AND leased_until <= ${now}
       ORDER BY leased_until LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     for (const row of expired) {
@@ -200,14 +201,17 @@ export class FailureLeases extends Area {
       if (interrupted !== undefined) ended.push(interrupted);
     }
     await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
-    await this.bringForward(recovery);
+    // Unless the clock was set back, or a setting shortened, no retry lies further ahead than the longest delay, and no accepted
+    // event further than the lease of its callback.
+    await this.bringForward("waiting", now.getTime() + longestDelayMs);
+    await this.bringForward("accepted", now.getTime() + leaseMs);
     return ended;
   }
 
   /** Of several processes that settle one lease, one succeeds. */
   private async settleInterrupted(
     row: LeasedFailure,
-    { now, policy }: RecoveryOptions,
+    { now, policyOf, chance }: RecoveryOptions,
   ): Promise<InterruptedAttempt | undefined> {
     const { id, source, eventId, leaseKind: kind, leaseOwner, leasedUntil, leaseBulkId } = row;
     const change = (...changes: RawBuilder<unknown>[]) => sql`UPDATE oncehook_failures
@@ -221,7 +225,8 @@ export class FailureLeases extends Area {
     const crashes = row.crashes + 1;
     const leasedAt = new Date(row.leasedAt ?? row.lastFailedAt);
     const attempt = { kind, isAlone, retriesDone: row.retriesDone, crashes, leasedAt };
-    const { retriesDone, isGivenUp, nextAttemptAt, staysAccepted } = afterInterruption(policy, attempt, now);
+    const after = afterInterruption(policyOf(row), attempt, now, chance());
+    const { retriesDone, isGivenUp, nextAttemptAt, staysAccepted } = after;
     const isExhausted = isGivenUp && (kind === "retry" || kind === "accepted");
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
@@ -246,16 +251,7 @@ export class FailureLeases extends Area {
     });
   }
 
-  /**
-   * No retry lies further ahead than the delay, and no accepted event further than the lease of its callback, unless the
-   * clock was set back or the setting shortened since.
-   */
-  private async bringForward({ now, policy, leaseMs }: RecoveryOptions): Promise<void> {
-    await this.bringStateForward("waiting", now.getTime() + policy.delaySeconds * 1_000);
-    await this.bringStateForward("accepted", now.getTime() + leaseMs);
-  }
-
-  private async bringStateForward(state: FailureState, due: number): Promise<void> {
+  private async bringForward(state: FailureState, due: number): Promise<void> {
     const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
       WHERE state = ${state} AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;

@@ -85,7 +85,7 @@ async function startOn(
 ): Promise<TestReceiver> {
   keepCallSites();
   const { logger, lines } = capturedLog(config, sources);
-  const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
+  const clock = createTestClock(now, () => dueWork(running.receiver.store, running.runDue));
   const running: InspectableReceiver = await startInspectableReceiver(config, {
     handlers: handlers as readonly Handler[],
     migrations,
@@ -124,7 +124,7 @@ async function startOn(
     databaseUrl: database.url,
     clock,
     lines,
-    ...readStoredData(running.store),
+    ...readStoredData(running.receiver),
     send,
     sendForged,
     close,

@@ -1,4 +1,5 @@
 import { presentFailure, presentNotification, presentRecord } from "../admin/index.ts";
+import type { InspectableReceiver } from "../app/index.ts";
 import type { OnceOptions, Page, Store, Transaction } from "../store/index.ts";
 import type { DueWork } from "./test-clock.ts";
 
@@ -22,10 +23,12 @@ export interface StoredData {
 const PAGE = 200;
 const READING_LIMIT_MS = 30_000;
 
-export function readStoredData(store: Store): StoredData {
+export function readStoredData(receiver: InspectableReceiver["receiver"]): StoredData {
+  const { store } = receiver;
   return {
     records: async () => (await allPages((page) => store.records.list(page, {}))).map(presentRecord),
-    failures: async () => (await allPages((page) => store.failures.list(page, {}))).map(presentFailure),
+    failures: async () =>
+      (await allPages((page) => store.failures.list(page, {}))).map((row) => presentFailure(row, receiver)),
     notifications: async () =>
       (await allPages((page) => store.notifications.list(page, {}))).map(presentNotification),
     read: (use) => readRolledBack(store, use),

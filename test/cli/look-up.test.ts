@@ -231,7 +231,9 @@ describe("an operator at the command line", () => {
       expect(found.stdout).not.toContain("evt_2");
       expect(code).toBe(0);
       expect(stdout.split("\n")).toEqual([
-        expect.stringMatching(/^evt_1 of platform: unreliable, next retry at 20\S+Z$/),
+        expect.stringMatching(
+          /^evt_1 of platform: unreliable, next retry at 20\S+Z, the last one at 20\S+Z$/,
+        ),
         "",
         expect.stringMatching(/^time +what +outcome +status +ms +error$/),
         expect.stringMatching(/^[- ]+$/),

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Lease, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { newFailure } from "../support/failure.ts";
+import { recoveryAt } from "../support/recovery.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const LEASE_SECONDS = 30;
-const POLICY = { max: 3, delaySeconds: 60 };
 const key = (eventId: string) => ({ source: "shop", eventId });
 const lease = (owner: string, seconds: number): Lease => ({
   owner,
@@ -14,7 +14,7 @@ const lease = (owner: string, seconds: number): Lease => ({
   until: at(seconds + LEASE_SECONDS),
 });
 const recover = ({ failureLeases }: Store, seconds: number) =>
-  failureLeases.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy: POLICY });
+  failureLeases.recover(recoveryAt(at(seconds), LEASE_SECONDS * 1_000));
 const leaseAccepted = async ({ failureLeases }: Store, owner: string, seconds: number) =>
   (await leasedIds(failureLeases, owner, seconds)).sort();
 const leasedIds = async (leases: Store["failureLeases"], owner: string, seconds: number) =>

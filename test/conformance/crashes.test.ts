@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { fixedRetries } from "../../src/domain/index.ts";
 import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure, retriesOf } from "../support/failure.ts";
 import { withLock } from "../support/held-lock.ts";
+import { recoveryAt } from "../support/recovery.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const LEASE_SECONDS = 30;
-const POLICY = { max: 3, delaySeconds: 60 };
+const POLICY = fixedRetries(3, 60);
 const key = (eventId: string) => ({ source: "platform", eventId });
 const lease = (owner: string, seconds: number): Lease => ({
   owner,
@@ -17,7 +19,7 @@ const lease = (owner: string, seconds: number): Lease => ({
   until: at(seconds + LEASE_SECONDS),
 });
 const recover = ({ failureLeases }: Store, seconds: number, policy = POLICY) =>
-  failureLeases.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
+  failureLeases.recover(recoveryAt(at(seconds), LEASE_SECONDS * 1_000, policy));
 
 async function fail({ failures }: Store, eventId: string, over: Partial<NewFailure> = {}): Promise<void> {
   await failures.record(newFailure(key(eventId), at(60), over), T0);
@@ -113,7 +115,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), retriesOf(1));
-      await recover(store, 90, { max: 1, delaySeconds: 60 });
+      await recover(store, 90, fixedRetries(1, 60));
       expect(await store.failures.get(key("e1"))).toMatchObject({
         state: "waiting",
         retriesDone: 0,

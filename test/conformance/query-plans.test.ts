@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { CallbackFilter } from "../../src/domain/index.ts";
+import { type CallbackFilter, fixedRetries } from "../../src/domain/index.ts";
 import type { EncryptedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { retriesOf } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
 import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
+import { recoveryAt } from "../support/recovery.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
@@ -333,9 +334,9 @@ async function failures({ failures, failureLeases }: Store): Promise<void> {
   await failureLeases.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
   await failureLeases.release(KEY, "a");
   await failureLeases.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
-  const policy = { max: 3, delaySeconds: 1 };
-  await failureLeases.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
-  await failureLeases.recover({ now: new Date(0), leaseMs: 1, policy });
+  const policy = fixedRetries(3, 1);
+  await failureLeases.recover(recoveryAt(new Date(LATER.getTime() + 1), 1, policy));
+  await failureLeases.recover(recoveryAt(new Date(0), 1, policy));
   await failureLeases.isSuspectDue(LATER);
   await failureLeases.leaseSuspect(LEASE);
   await failures.get(KEY);

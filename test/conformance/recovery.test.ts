@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { fixedRetries } from "../../src/domain/index.ts";
 import type { FailureLease, Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure } from "../support/failure.ts";
+import { recoveryAt } from "../support/recovery.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -16,11 +18,7 @@ const lease = (owner: string, seconds: number): Lease => ({
   until: at(seconds + LEASE_SECONDS),
 });
 const recover = ({ failureLeases }: Store, seconds: number) =>
-  failureLeases.recover({
-    now: at(seconds),
-    leaseMs: LEASE_SECONDS * 1_000,
-    policy: { max: 3, delaySeconds: 60 },
-  });
+  failureLeases.recover(recoveryAt(at(seconds), LEASE_SECONDS * 1_000));
 
 async function fail({ failures }: Store, over: Partial<NewFailure> = {}): Promise<void> {
   await failures.record(newFailure(KEY, at(60), over), T0);
@@ -70,8 +68,8 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       const delaySeconds = 7_200;
       for (const seconds of [0, 100, 200]) {
         await leaseOf(store, seconds, { kind: "bulk", isAlone: true, bulkReplayId: bulk.id });
-        const policy = { max: 3, delaySeconds };
-        await store.failureLeases.recover({ now: at(seconds + LEASE_SECONDS), leaseMs: 30_000, policy });
+        const policy = fixedRetries(3, delaySeconds);
+        await store.failureLeases.recover(recoveryAt(at(seconds + LEASE_SECONDS), 30_000, policy));
       }
       expect(await store.failures.get(KEY)).toMatchObject({
         state: "waiting",

@@ -12,6 +12,7 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
   path: true,
   url: true,
   answer: true,
+  retry: true,
   only: true,
   ignore: true,
   filter: true,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
+import { fixedRetries, growingRetries, systemClock } from "../../src/domain/index.ts";
 import {
   type Channel,
   createOutboxPoller,
@@ -50,7 +50,7 @@ function loopOf(
     outbox,
     deliveries: notificationDeliveries,
     channels: [channel],
-    policy: { attempts: 3, firstDelaySeconds: 5 },
+    policy: fixedRetries(2, 5),
     clock: systemClock,
     log,
     describe: (error) => `described: ${(error as Error).message}`,
@@ -106,10 +106,22 @@ describe("an attempt", () => {
   it("comes again when the receiver asked for it, with Retry-After in seconds", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
-      const clock = { now: () => T0 };
-      const channel = channelOf(failing([new DeliveryPostponedError("later", 120)]));
-      await loopOf(channel, store, { clock }).loop.round();
+      let now = T0;
+      const clock = { now: () => now };
+      const policy = growingRetries(2, { firstMs: 5_000, factor: 4, maxMs: 43_200_000 });
+      const asked = [
+        new DeliveryPostponedError("later", 120),
+        new DeliveryPostponedError("never", 10_000_000),
+      ];
+      const { loop } = loopOf(channelOf(failing(asked)), store, { clock, policy });
+      await loop.round();
       expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
+      now = at(120);
+      await loop.round();
+      // For as long as the schedule's longest delay at most.
+      expect(await storedDeliveries(store)).toMatchObject([
+        { nextAttemptAt: at(120 + 43_200).toISOString() },
+      ]);
     }));
 
   it("an attempt whose process ends during it is not repeated before the first delay", () =>
@@ -166,7 +178,7 @@ describe("an attempt", () => {
       const channel = channelOf(failing([new Error("down")]));
       await loopOf(channel, store, { clock }).loop.round();
       now = at(60);
-      const policy = { attempts: 1, firstDelaySeconds: 5 };
+      const policy = fixedRetries(0, 5);
       const { loop, log, counted } = loopOf(channel, store, { clock, policy });
       await loop.round();
       expect(await storedDeliveries(store)).toMatchObject([

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
+import { fixedRetries, systemClock } from "../../src/domain/index.ts";
 import { createMask } from "../../src/observability/index.ts";
 import {
   type Channel,
@@ -43,7 +43,7 @@ function loopOf(
     outbox: store.outbox,
     deliveries: store.notificationDeliveries,
     channels,
-    policy: { attempts, firstDelaySeconds: 0.01 },
+    policy: fixedRetries(attempts - 1, 0.01),
     clock: systemClock,
     log: recordedLog(),
     describe: String,

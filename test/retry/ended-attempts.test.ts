@@ -12,7 +12,8 @@ import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { retriesOf } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
-import { CONFIG, failInline, inputOf, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
+import { recoveryAt } from "../support/recovery.ts";
+import { failInline, inputOf, rooms, T0, TIMING, withLease } from "../support/retry-rooms.ts";
 
 /** The rooms with a failed event that is leased from second 60 to 90 by a process that has ended. */
 async function leasedByAnEndedProcess(store: Store) {
@@ -102,7 +103,7 @@ describe("a failure whose process ended during its attempt", () => {
         );
         await replay(inputOf("e1").key, inner.receiver, bulkReplayId);
         const later = new Date(T0 + TIMING.leaseMs);
-        const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
+        const recovery = recoveryAt(later, TIMING.leaseMs);
         expect(await store.failureLeases.recover(recovery)).toMatchObject([{ kind, isAlone }]);
       }),
   );

@@ -8,8 +8,8 @@ import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { retriesOf } from "../support/failure.ts";
 import { overriding } from "../support/overriding.ts";
+import { recoveryAt } from "../support/recovery.ts";
 import {
-  CONFIG,
   completeElsewhere,
   failInline,
   inputOf,
@@ -99,8 +99,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       };
       inner.time.seconds = 60;
       end(await store.failureLeases.leaseDue(lease(), retriesOf(8)));
-      const recover = () =>
-        store.failureLeases.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
+      const recover = () => store.failureLeases.recover(recoveryAt(lease().now, TIMING.leaseMs));
       await recover();
       for (;;) {
         const suspect = await store.failureLeases.leaseSuspect(lease());

@@ -31,6 +31,7 @@ const COMMON = {
   path: true,
   url: true,
   answer: true,
+  retry: true,
   maxBodyBytes: true,
   rate: true,
   addresses: true,

@@ -1,8 +1,13 @@
-import { closestOption, hasParameters, isTypePattern, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
+import {
+  closestOption,
+  durationMs,
+  hasParameters,
+  isTypePattern,
+  retryFault,
+  TYPE_PATTERN_EXPECTED,
+} from "../../domain/index.ts";
 import { identityFault } from "../contract/identity.ts";
 import type { SourceSettings } from "../source-definition.ts";
-
-const DURATION = /^\d{1,5}(?:\.\d{1,3})?(?:ms|s)$/;
 
 /** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
 const BODY_BYTES = [1_024, 67_108_864] as const;
@@ -28,7 +33,7 @@ const SETTING_FAULTS: {
   answer(answer) {
     const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
     const isMode = typeof answer === "object" || answer === "inline" || answer === "after";
-    if (isMode && answer !== null && typeof within === "string" && DURATION.test(within)) return undefined;
+    if (isMode && answer !== null && durationMs(within) >= 0) return undefined;
     return `got ${JSON.stringify(answer)}, expected "inline", "after" or { within: "2s" }`;
   },
   only: (only) =>
@@ -38,6 +43,7 @@ const SETTING_FAULTS: {
   ignore: typesFault,
   filter: (filter) =>
     typeof filter === "function" ? undefined : "expected a function of an event that returns true or false",
+  retry: retryFault,
   // The configuration reads what they say.
   rate: (rate) => (typeof rate === "string" ? undefined : 'expected a text, such as "600/minute"'),
   addresses: (addresses) =>

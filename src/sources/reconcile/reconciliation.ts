@@ -1,3 +1,4 @@
+import { durationMs } from "../../domain/index.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 
 /** The times of events that are listed: `from` inclusive, `to` exclusive. */
@@ -57,8 +58,6 @@ export interface ReconcileOptions {
   readonly apiUrl?: string;
 }
 
-const DURATION = /^(\d{1,4})([mhd])$/;
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const PRINTABLE = /^[\x21-\x7e]+$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -92,10 +91,4 @@ function faultOfUrl(url: URL | null): string | undefined {
   if (!isSafe) return `an address of ${url.protocol}`;
   const isBare = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
   return isBare ? undefined : "an address with a user, query or fragment";
-}
-
-/** @returns milliseconds of a text such as `90m`; NaN for any other */
-export function durationMs(text: string): number {
-  const [, count, unit = ""] = DURATION.exec(text) ?? [];
-  return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }

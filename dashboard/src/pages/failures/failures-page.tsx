@@ -133,9 +133,19 @@ const ATTEMPTS: Column<FailureView> = {
 
 const NEXT: Column<FailureView> = {
   head: "Next",
-  cell: ({ state, next_attempt_at }) => {
+  cell: ({ state, next_attempt_at, gives_up_at }) => {
     if (state === "rejected") return "never: rejected";
-    return state === "exhausted" ? "never: retries exhausted" : <Time at={next_attempt_at} relative />;
+    if (state === "exhausted") return "never: retries exhausted";
+    return (
+      <>
+        <Time at={next_attempt_at} relative />
+        {gives_up_at !== null && (
+          <Text size="sm">
+            last <Time at={gives_up_at} relative />
+          </Text>
+        )}
+      </>
+    );
   },
 };
 
