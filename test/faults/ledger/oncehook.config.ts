@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "../../../src/index.ts";
-import { code, mail, shop } from "./sources.ts";
+import { code, mail, shop, transfers } from "./sources.ts";
 
 /**
  * The handlers of the fault rounds. Each event leaves one effect, two rows of double entry, two balances and one
@@ -18,7 +18,7 @@ const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
 /** How long the outside work of `ledger_outside` takes. */
 const OUTSIDE_MS = Number(process.env.LEDGER_OUTSIDE_MS ?? "0");
 /** Each source is there where its round sets its variable. */
-const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_CODE } = process.env;
+const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_TRANSFERS_KEY, LEDGER_CODE } = process.env;
 
 const LEDGER: Migration = {
   name: "ledger",
@@ -88,6 +88,7 @@ const ledger = (type: string, handle: Handle, migrations: readonly Migration[] =
 const SOURCES = {
   ...(LEDGER_SHOP_ANSWER !== undefined && { shop: shop(LEDGER_SHOP_ANSWER) }),
   ...(LEDGER_MAIL_KEY !== undefined && { mail: mail(LEDGER_MAIL_KEY) }),
+  ...(LEDGER_TRANSFERS_KEY !== undefined && { transfers: transfers(LEDGER_TRANSFERS_KEY) }),
   ...(LEDGER_CODE !== undefined && { code: code() }),
 };
 
@@ -98,6 +99,13 @@ const OF_SOURCES = [
     type: "ledger_outside",
     data: z.object({ data: z.object({ object: posting }) }).transform(({ data }) => data.object),
     // Outside work belongs here: in `handle` it would hold the one writer of SQLite.
+    prepare: () => sleep(OUTSIDE_MS, null),
+    handle: post,
+  }),
+  defineHandler({
+    source: "transfers",
+    type: "ledger_outside",
+    data: z.object({ data: posting }).transform(({ data }) => data),
     prepare: () => sleep(OUTSIDE_MS, null),
     handle: post,
   }),

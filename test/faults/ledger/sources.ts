@@ -1,4 +1,4 @@
-import { github, sendgrid, stripe } from "../../../src/sources/presets/index.ts";
+import { github, sendgrid, stripe, wise } from "../../../src/sources/presets/index.ts";
 import { SECRET } from "../../support/secrets.ts";
 
 /** The sources of the fault rounds, made alike by the receivers and by the platforms that sign for them. */
@@ -9,5 +9,8 @@ export const shop = (answer: string) =>
 
 /** @param publicKey of the pair that signs, as SendGrid shows it: SPKI in base64 */
 export const mail = (publicKey: string) => sendgrid({ publicKey });
+
+/** @param publicKey of the pair that signs, in PEM */
+export const transfers = (publicKey: string) => wise({ publicKey, answer: "inline" });
 
 export const code = () => github({ secret: SECRET });

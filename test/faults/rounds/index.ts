@@ -1,3 +1,4 @@
+import { attemptIds } from "./attempt-ids.ts";
 import { batches } from "./batch.ts";
 import { CROWD_ROUNDS } from "./crowd.ts";
 import { DEADLINE_ROUNDS } from "./deadline.ts";
@@ -46,6 +47,8 @@ export const ROUNDS: readonly Round[] = [
   ...UNRULY_ROUNDS,
   ends("sqlite", [1]),
   ends("postgres", [2, 1]),
+  attemptIds("sqlite", 50),
+  attemptIds("postgres", 50),
   batches("sqlite", 50),
   batches("postgres", 50),
   ...DEADLINE_ROUNDS,
