@@ -1,3 +1,4 @@
+export { type BackfillReport, backfillOnce } from "./backfill.ts";
 export { type ConfiguredSource, configuredSources, sourceUrl } from "./configured-sources.ts";
 export { type CopyReport, copyDatabase } from "./copy-database.ts";
 export type { Finding } from "./doctor/check-secrets.ts";

@@ -130,7 +130,7 @@ export interface ReconcileReport {
   readonly stoppedBy?: string;
 }
 
-interface Loaded {
+export interface Loaded {
   readonly config: Config;
   readonly handlers: readonly Handler[];
   readonly migrations: readonly Migration[];

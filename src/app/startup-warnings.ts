@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
-import { type Log, PLATFORM, type Version } from "../domain/index.ts";
+import { type Log, PLATFORM, sourceOf, type Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
-import type { Failures } from "../store/index.ts";
+import { type Failures, STORED_EVENTS, type Store } from "../store/index.ts";
 import { undocumentedTypeWarnings } from "./documented-types.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
@@ -17,6 +17,7 @@ export async function logStartupWarnings(
   const { store, registry } = receiver;
   if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
   await warnUnhandled(store.failures, registry, log);
+  await warnStored(store, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
   const signIn = unhandledSignIn(
@@ -58,6 +59,25 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
       );
   } catch (error) {
     log.warn({ err: error }, "reading the types of waiting events failed");
+  }
+}
+
+/** Logs how many stored events of a type have a handler by now, which only a backfill hands them to. */
+async function warnStored({ storedEvents }: Store, registry: Registry, log: Log): Promise<void> {
+  const handled = registry.handlers.filter(
+    ({ source, migrations }) => source !== PLATFORM && !migrations.some(({ name }) => name === STORED_EVENTS),
+  );
+  const names = new Set(handled.map(({ source }) => source));
+  try {
+    if (names.size === 0 || !(await storedEvents.exist())) return;
+    for (const { source, type, count } of await storedEvents.waiting()) {
+      const name = sourceOf({ source });
+      if (!names.has(name) || registry.find(source, "v1", type) === undefined) continue;
+      const message = `stored events wait for a handler that is there now: run oncehook backfill ${name}`;
+      log.warn({ source, event_type: type, count }, message);
+    }
+  } catch (error) {
+    log.warn({ err: error }, "reading the types of stored events failed");
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
+import { backfillCommand } from "./backfill-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import {
   backupCommand,
@@ -44,6 +45,7 @@ export function createProgram(): Command {
     replayCommand(),
     discardCommand(),
     reconcileCommand(),
+    backfillCommand(),
     notificationsCommand(),
     tailCommand(),
     sourcesCommand(),

@@ -27,4 +27,5 @@ export {
   recordAttempt,
   retryPolicyOf,
 } from "./store-failure.ts";
+export { orderKeyOf } from "./take-turn.ts";
 export { Turns } from "./turns.ts";

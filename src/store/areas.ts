@@ -20,6 +20,7 @@ import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { Settings } from "./settings.ts";
 import { SourceSecrets } from "./source-secrets.ts";
+import { StoredEvents } from "./stored-events.ts";
 import { TenantSecretUses } from "./tenant-secret-uses.ts";
 import { TenantSecrets } from "./tenant-secrets.ts";
 
@@ -50,6 +51,7 @@ export function createAreas(database: Database) {
     rateCounters: new RateCounters(database),
     reconciliations: new Reconciliations(database),
     leases: new Leases(database),
+    storedEvents: new StoredEvents(database),
     settings: new Settings(database),
     sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),

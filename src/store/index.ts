@@ -55,5 +55,6 @@ export {
   StoreError,
   type StoreErrorReason,
 } from "./store-errors.ts";
+export { envelopeOf, STORED_EVENTS, type StoredEvent } from "./stored-events.ts";
 export type * from "./tenant-secret-uses.ts";
 export type * from "./transaction.ts";

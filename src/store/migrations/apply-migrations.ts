@@ -6,6 +6,7 @@ import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { rejectedFailures } from "./rejected-failures.ts";
 import {
+  backfilled,
   fairLeases,
   initialSchema,
   oneKey,
@@ -58,7 +59,7 @@ export interface MigrationReport {
 
 export const STEPS: readonly SchemaStep[] = [
   ...[initialSchema, orderKeys, tenantSecretUses, tenantSecrets],
-  ...[oneKey, rejectedFailures, fairLeases],
+  ...[oneKey, rejectedFailures, backfilled, fairLeases],
 ];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;

@@ -279,6 +279,12 @@ export const tenantSecrets: SchemaStep = { number: 23, name: "tenant-secrets", t
 /** An event has one key (decision 0076): the claims of signed bytes were a second one. */
 export const oneKey: SchemaStep = { number: 24, name: "one-key", text: "DROP TABLE oncehook_signed_bytes;" };
 
+/** The stored events that a backfill has handed to a handler, by the key under which that runs them. */
+const BACKFILLED = `CREATE TABLE oncehook_backfilled (
+  source text NOT NULL, event_id {eventId} NOT NULL, taken_at {time} NOT NULL, PRIMARY KEY (event_id, source)
+);`;
+export const backfilled: SchemaStep = { number: 27, name: "backfilled", text: BACKFILLED };
+
 /**
  * Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
  * each key only the first may run. An event without a key has an empty one.

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock, type Version } from "../domain/index.ts";
+import { createEncryptor, type Encryptor } from "../encryption/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import { failureContext, orderKeyOf } from "../pipeline/index.ts";
+import { type Contract, sha256Hex } from "../sources/index.ts";
+import { envelopeOf, MaintenanceError, type Store, type StoredEvent } from "../store/index.ts";
+import { configuredSources } from "./configured-sources.ts";
+import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { connectStore } from "./open-store.ts";
+import type { Loaded } from "./reconcile.ts";
+
+export interface BackfillRequest {
+  /** The source's name in the configuration. */
+  readonly source: string;
+  /** One type; every one that has a handler when left out. */
+  readonly type?: string | undefined;
+  /** How far to look back, in milliseconds. */
+  readonly sinceMs: number;
+  readonly isDryRun: boolean;
+  /** How many events begin in a second. */
+  readonly perSecond: number;
+}
+
+/** Counts of events, once for each of their handlers. */
+export interface BackfillReport {
+  readonly source: string;
+  /** Accepted for their handlers; in a dry run those that would be. */
+  readonly accepted: number;
+  readonly acceptedByType: Readonly<Record<string, number>>;
+  /** A backfill has taken them before, or a delivery has run them since. */
+  readonly alreadyTaken: number;
+  /** Without a handler of their type, or left out by the source's filters. */
+  readonly ignored: number;
+}
+
+/** A page reads the whole table, which has no index by time. */
+const PAGE = 5_000;
+
+/**
+ * Hands the stored events of a source to its handlers, beside a receiver or without one. It runs no handler: each event is
+ * accepted, and a receiver runs it. It may be stopped at any time, and run again.
+ * @throws MaintenanceError for a source without handlers, StartError for a database that cannot be opened
+ */
+export async function backfillOnce(
+  { config, handlers, migrations }: Loaded,
+  request: BackfillRequest,
+): Promise<BackfillReport> {
+  const definition = (await configuredSources(config)).find(
+    ({ name }) => name === request.source,
+  )?.definition;
+  if (definition === undefined)
+    throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
+  if (!handlers.some(({ source }) => source === request.source))
+    throw new MaintenanceError(
+      `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
+    );
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const exchange = () => Promise.reject(new Error("nothing is exchanged in a backfill"));
+  const registry = configuredHandlers(config, handlers, exchange, encryptor);
+  const { store } = await connectStore(config, migrationsOf(registry, migrations), systemClock);
+  const environment = {
+    name: request.source,
+    clock: systemClock,
+    origin: () => new URL(config.baseUrl).origin,
+  };
+  try {
+    const contract = definition.createContract(environment);
+    return await new Backfill(request, { store, encryptor, registry, contract }).run();
+  } finally {
+    await store.close();
+  }
+}
+
+interface BackfillDependencies {
+  readonly store: Store;
+  readonly encryptor: Encryptor;
+  readonly registry: Registry;
+  readonly contract: Pick<Contract, "isWanted">;
+}
+
+class Backfill {
+  readonly #request: BackfillRequest;
+  readonly #deps: BackfillDependencies;
+  readonly #counts = { accepted: 0, alreadyTaken: 0, ignored: 0 };
+  readonly #byType: Record<string, number> = {};
+  readonly #startedAt = performance.now();
+
+  constructor(request: BackfillRequest, deps: BackfillDependencies) {
+    this.#request = request;
+    this.#deps = deps;
+  }
+
+  async run(): Promise<BackfillReport> {
+    const { storedEvents } = this.#deps.store;
+    const { source, type, sinceMs } = this.#request;
+    const since = new Date(Math.max(0, systemClock.now().getTime() - sinceMs));
+    let after: StoredEvent | undefined;
+    for (let isOver = !(await storedEvents.exist()); !isOver; ) {
+      const page = await storedEvents.page(source, { since, type, after, limit: PAGE });
+      for (const event of page) await this.#handOver(event);
+      after = page.at(-1);
+      isOver = page.length < PAGE;
+    }
+    return { source, ...this.#counts, acceptedByType: this.#byType };
+  }
+
+  async #handOver(event: StoredEvent): Promise<void> {
+    const { registry, contract, store } = this.#deps;
+    const json = envelopeOf(event);
+    const version = (event.version ?? "v1") as Version;
+    const isWanted = contract.isWanted?.({ json }, event.type) !== false;
+    const sources = isWanted ? registry.keySources(event.source, version, event.type) : [];
+    if (sources.length === 0) this.#counts.ignored += 1;
+    for (const source of sources) {
+      const key = { source, eventId: event.id };
+      const isTaken = await store.storedEvents.isTaken(key);
+      if (!isTaken && (this.#request.isDryRun || (await this.#take(event, { key, json, version })))) {
+        this.#counts.accepted += 1;
+        this.#byType[event.type] = (this.#byType[event.type] ?? 0) + 1;
+      } else this.#counts.alreadyTaken += 1;
+    }
+  }
+
+  async #take(
+    event: StoredEvent,
+    {
+      key,
+      json,
+      version,
+    }: Pick<Parameters<typeof orderKeyOf>[0], "key" | "version"> & { json: ReturnType<typeof envelopeOf> },
+  ): Promise<boolean> {
+    const { store, encryptor, registry } = this.#deps;
+    const dueMs = this.#startedAt + (1_000 * this.#counts.accepted) / this.#request.perSecond;
+    await sleep(Math.max(0, dueMs - performance.now()));
+    const body = Buffer.from(JSON.stringify(json));
+    const content = { json, body, bodySha256: sha256Hex(body) };
+    return store.storedEvents.take(
+      {
+        ...key,
+        eventType: event.type,
+        version,
+        encryptedBody: encryptor.encrypt(body, failureContext(key)),
+        bodySha256: content.bodySha256,
+        orderKey: orderKeyOf({ key, version, content }, event.type, { registry }),
+        storedSource: event.source,
+        receivedAt: new Date(event.receivedAt),
+      },
+      systemClock.now(),
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { type BackfillReport, backfillOnce } from "../app/index.ts";
+import { durationMs } from "../domain/index.ts";
+import { wholeNumber } from "./call-admin.ts";
+import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
+import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
+import { UsageError } from "./user-error.ts";
+
+interface BackfillOptions extends ConfigurationOptions, JsonOptions {
+  readonly type?: string;
+  readonly since?: string;
+  readonly dryRun?: true;
+  readonly rate: number;
+}
+
+const WHAT_IT_DOES = `
+Events that arrived before their source had a handler are in the table \`events\`. Each of them is accepted here, once for each
+handler of its type, and a running receiver runs it. The command may be stopped and run again, beside a receiver and beside
+another one of its kind.`;
+
+export function backfillCommand(): Command {
+  return configurationCommand("backfill")
+    .description("Run a source's handlers for the events that were stored before it had any.")
+    .argument("<source>", "the name of the source")
+    .option("--type <type>", "events of this type; every one that has a handler when left out")
+    .option("--since <time>", "events that arrived within it, such as 12h or 30d; all of them when left out")
+    .option("--dry-run", "count the events, and change nothing")
+    .option("--rate <count>", "how many begin in a second", wholeNumber(1, 1_000), 10)
+    .option(...JSON_OPTION)
+    .addHelpText("after", WHAT_IT_DOES)
+    .action(backfill);
+}
+
+async function backfill(source: string, options: BackfillOptions): Promise<void> {
+  const { type, since, rate: perSecond } = options;
+  const sinceMs = since === undefined ? Number.POSITIVE_INFINITY : durationMs(since);
+  if (Number.isNaN(sinceMs))
+    throw new UsageError(`--since: got ${JSON.stringify(since)}, expected a time such as 12h or 30d`);
+  const loaded = await loadConfiguration(options, { listens: false });
+  const isDryRun = options.dryRun === true;
+  const report = await backfillOnce(loaded, { source, type, sinceMs, isDryRun, perSecond });
+  printResult(options, report, () => reportText(report, isDryRun));
+}
+
+function reportText(
+  { source, accepted, acceptedByType, alreadyTaken, ignored }: BackfillReport,
+  isDryRun: boolean,
+): string {
+  const rows = Object.entries(acceptedByType).map(([type, count]) => [shortText(type), String(count)]);
+  const list = rows.length === 0 ? "" : `${table(["type", "events"], rows)}\n\n`;
+  const done = isDryRun ? "would be accepted; nothing was changed" : "accepted: a running receiver runs them";
+  return (
+    `${list}${source}: ${counted(accepted, "event")} ${done}; ${alreadyTaken} were taken before, ` +
+    `${ignored} have no handler or are filtered out\n`
+  );
+}
