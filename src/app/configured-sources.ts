@@ -153,9 +153,14 @@ export function createSourceMap(
     try {
       const contract = definition.createContract(environment);
       const scheme = definition.createScheme(environment);
+      const { headers = [] } = definition.credentialPlaces;
+      const credentialHeaders = headers.map((header) => header.toLowerCase());
       const retry = sourceRetry(definition.facts.retryHours, definition.settings.retry);
       const retryOf: Source["retry"] = (ofHandler) => retriesFor({ ...retry, ...ofHandler });
-      return [name, { name, answer: answerMode(definition), retry: retryOf, scheme, contract }];
+      return [
+        name,
+        { name, answer: answerMode(definition), retry: retryOf, scheme, contract, credentialHeaders },
+      ];
     } catch (cause) {
       throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
     }

@@ -146,7 +146,8 @@ export const FAULTS = {
     redirect_invalid: "An OAuth redirect without exactly one `code` and one `state`, or with an `error`.",
   }),
   ...faults(400, "rejected", {
-    rejected: "The handler threw `Rejected`; the message is its own. Such an event is not retried.",
+    rejected:
+      "The handler threw `Rejected`; the message is its own. The event is kept as `rejected`, and no retry is automatic.",
   }),
   ...faults(500, "internal error", {
     handler_failed: "The handler threw. The event waits in `failures` for its retry.",

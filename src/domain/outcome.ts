@@ -2,7 +2,10 @@ import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
-export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake;
+export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake | Rejected;
+
+/** What a platform reads of an outcome. */
+export type ResponseOutcome = Exclude<Outcome, Rejected>;
 
 /** How an attempt can end: of a callback's event, a retry or a replay. */
 export type AttemptOutcome = Success | AlreadyProcessed | Refused | Failed;
@@ -52,6 +55,13 @@ export interface Refused {
   readonly allow?: string;
 }
 
+/** The schema, the handler or the contract said no to an authentic event: it is kept, and can be run again. */
+export interface Rejected extends Pick<Refused, "code" | "message" | "detail"> {
+  readonly kind: "rejected";
+  /** Its platform gets the response of an accepted event, and 400 otherwise. */
+  readonly isAccepted: boolean;
+}
+
 /** We are at fault (5xx): the platform may ask again; nothing of the handler's was kept. */
 export interface Failed {
   readonly kind: "failed";
@@ -75,6 +85,11 @@ export function failed(code: FaultCode, cause: unknown): Failed {
   return { kind: "failed", code, cause };
 }
 
+export function responseOutcome(outcome: Outcome): ResponseOutcome {
+  if (outcome.kind !== "rejected") return outcome;
+  return outcome.isAccepted ? { kind: "accepted" } : refused(outcome.code, { message: outcome.message });
+}
+
 export function isRefused(value: object | string): value is Refused {
   return typeof value === "object" && "kind" in value && value.kind === "refused";
 }
@@ -88,5 +103,6 @@ export function outcomeName(outcome: Outcome) {
 
 /** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
 export function statusOf(outcome: Outcome): number {
-  return "code" in outcome ? FAULTS[outcome.code].status : 200;
+  const shown = responseOutcome(outcome);
+  return "code" in shown ? FAULTS[shown.code].status : 200;
 }

@@ -92,6 +92,7 @@ export function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: 
 
 function errorOf(outcome: Outcome): string | null {
   if (outcome.kind === "failed") return errorText(outcome.cause);
-  if (outcome.kind === "refused") return `${outcome.code}: ${outcome.detail ?? outcome.message}`;
+  if (outcome.kind === "refused" || outcome.kind === "rejected")
+    return `${outcome.code}: ${outcome.detail ?? outcome.message}`;
   return null;
 }

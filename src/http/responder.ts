@@ -1,4 +1,11 @@
-import { type CallbackLogEntry, type Outcome, PLATFORM, refused, responseIn } from "../domain/index.ts";
+import {
+  type CallbackLogEntry,
+  type Outcome,
+  PLATFORM,
+  refused,
+  responseIn,
+  responseOutcome,
+} from "../domain/index.ts";
 import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
 import { fixedResponse, isTenantUnknown } from "../sources/index.ts";
 import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
@@ -33,7 +40,7 @@ export function createResponder(deps: PublicDependencies) {
     result: CallbackResult,
     known: RespondOptions | undefined,
   ): CallbackResponse {
-    const { outcome } = result;
+    const outcome = responseOutcome(result.outcome);
     const { scheme, contract } = known?.source ?? {};
     const wanted = result.response ?? responseOfHandler(result, known) ?? contract?.respond?.(outcome);
     const response = responseTo(outcome, scheme?.challenge ?? challenge);

@@ -1,4 +1,4 @@
-import { type JsonValue, type Outcome, type Refused, statusOf } from "../domain/index.ts";
+import { type JsonValue, type Refused, type ResponseOutcome, statusOf } from "../domain/index.ts";
 import type { RequestContext } from "./request-context.ts";
 
 export interface CallbackResponse {
@@ -16,7 +16,7 @@ const RETRY_SOON_SECONDS = 5;
  * The one table from outcome to response (SPEC 4.1, 7).
  * @param challenge RFC 9110 §11.6.1: what a 401 says would be accepted
  */
-export function responseTo(outcome: Outcome, challenge: string): CallbackResponse {
+export function responseTo(outcome: ResponseOutcome, challenge: string): CallbackResponse {
   const status = statusOf(outcome);
   switch (outcome.kind) {
     case "accepted":

@@ -1,14 +1,8 @@
-import {
-  type AttemptOutcome,
-  type Ignored,
-  isRefused,
-  type Outcome,
-  type Refused,
-  refused,
-} from "../domain/index.ts";
+import { type Ignored, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { EventContent } from "../sources/index.ts";
 import type { Lease } from "../store/index.ts";
 import { faultOutcome } from "./concurrency.ts";
+import { keepRefused } from "./keep-rejected.ts";
 import type { Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
 import { orderKeyOf } from "./take-turn.ts";
@@ -39,7 +33,7 @@ export async function acceptEvent(
 /** Answer mode `after`: the event is durable, and the retry loop runs it at once. */
 export async function acceptForLater(delivery: Delivery, receiver: Receiver): Promise<Outcome> {
   const eventType = delivery.content.typeOf();
-  if (isRefused(eventType)) return eventType;
+  if (isRefused(eventType)) return keepRefused(delivery, "", eventType, receiver);
   try {
     const unwanted = unwantedOutcome(delivery, eventType, receiver);
     if (unwanted !== undefined) return unwanted;
@@ -71,34 +65,26 @@ export function withoutHandlerOf(eventType: string, version: string): Refused {
 
 /** A run in a callback whose platform has its response. */
 export interface AnsweredRun {
-  readonly eventType: string;
   readonly startedAt: Date;
   /** Of the lease that it holds on the accepted event. */
   readonly leaseOwner: string;
 }
 
-/** Stores how a run ended after its platform got its response. A failure is stored already, like any other. */
+/** Stores how a run ended after its platform got its response. What failed or was rejected is kept already. */
 export async function settleAccepted(
-  { key, content, version }: Delivery,
-  { eventType, startedAt, leaseOwner }: AnsweredRun,
-  outcome: AttemptOutcome,
+  { key }: Delivery,
+  { startedAt, leaseOwner }: AnsweredRun,
+  outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
-  const { store, clock, log, encryptor } = receiver;
+  const { store, clock, log } = receiver;
   const now = clock.now();
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   try {
     await recordAttempt({ ...key, trigger: "accepted", startedAt, durationMs }, outcome, receiver);
     if (outcome.kind === "already_processed") await store.failures.remove(key);
-    if (outcome.kind === "failed") await store.failureLeases.release(key, leaseOwner);
-    if (outcome.kind !== "refused") return;
-    // The platform has its response, so the rejection is listed among the failures for an operator.
-    const { body, bodySha256 } = content;
-    const encryptedBody = encryptor.encrypt(body, failureContext(key));
-    const failure = { ...key, eventType, version, code: outcome.code, error: outcome.message };
-    const rejected = { nextAttemptAt: null, isRejected: true };
-    await store.failures.record({ ...failure, encryptedBody, bodySha256, ...rejected }, now);
-    await store.failureLeases.release(key, leaseOwner);
+    if (outcome.kind === "failed" || outcome.kind === "rejected")
+      await store.failureLeases.release(key, leaseOwner);
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
     log.error(

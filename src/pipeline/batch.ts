@@ -5,8 +5,8 @@ const MAX_AT_WORK = 32;
 
 /**
  * Runs the items of one callback, some at a time, and ends with one outcome for all: a failure of ours where there was
- * one, so that the platform sends the callback again. Items that the handler rejected are not worth that: their callback
- * is refused only where nothing in it could be used.
+ * one, so that the platform sends the callback again. Items that were rejected are kept: their callback is refused only
+ * where nothing in it could be used.
  */
 export function runBatch<Item>(
   items: readonly Item[],
@@ -32,6 +32,7 @@ export function runBatch<Item>(
 
 const RANKS: readonly Outcome["kind"][] = [
   "refused",
+  "rejected",
   "ignored",
   "handshake",
   "already_processed",

@@ -1,12 +1,13 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import { type AttemptOutcome, type Failed, isRefused, type Outcome } from "../domain/index.ts";
+import { type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
+import { keepRefused } from "./keep-rejected.ts";
 import type { AttemptInput, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
 
@@ -23,6 +24,7 @@ export class DeliveryRun implements PendingLookup {
   #eventType: string | undefined;
   #hasLock = false;
   #answerTimer: NodeJS.Timeout | undefined;
+  #accepting: Promise<void> | undefined;
   /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */
   #leaseOwner: string | undefined;
   #outcome: Outcome | undefined;
@@ -58,7 +60,11 @@ export class DeliveryRun implements PendingLookup {
 
   #startUnrecorded(): void {
     if (this.#delivery.answer === "after")
-      return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => this.#end(outcome));
+      return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => {
+        const eventType = this.#delivery.content.typeOf();
+        if (!isRefused(eventType)) this.#eventType = eventType;
+        this.#end(outcome);
+      });
     this.#startAnswerTimer();
     this.#dispatchLocked();
   }
@@ -77,9 +83,9 @@ export class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, content, version, deadline, isJson, buildLogEntry } = this.#delivery;
+    const { key, content, version, deadline, isJson, buildLogEntry, attempt } = this.#delivery;
     const eventType = content.typeOf();
-    if (isRefused(eventType)) return this.#end(eventType);
+    if (isRefused(eventType)) return void this.#keep(eventType);
     this.#eventType = eventType;
     const unwanted = unwantedOutcome(this.#delivery, eventType, this.#receiver);
     if (unwanted !== undefined) return this.#end(unwanted);
@@ -91,19 +97,26 @@ export class DeliveryRun implements PendingLookup {
       deadline,
       kind: "inline",
       mode: "commit",
+      ...attempt,
       context: this.#context,
       buildLogEntry: (outcome) =>
         this.#leaseOwner === undefined ? buildLogEntry({ outcome, ...key, eventType, isJson }) : undefined,
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
-      if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
-      else this.#end(outcome, logEntry);
+      const isUnkept = input.mode === "dry-run" || (outcome.kind !== "failed" && outcome.kind !== "refused");
+      if (isUnkept) this.#end(outcome, logEntry);
+      else void this.#keep(outcome, input);
     });
   }
 
-  /** A failure is kept for its retry (SPEC 1.10) before the platform gets its response. */
-  async #storeFailure(input: AttemptInput, outcome: Failed): Promise<void> {
-    await storeFailure(input, outcome, this.#receiver);
+  /** A failure is kept for its retry (SPEC 1.10), and a rejected event for a replay, before the platform gets its response. */
+  async #keep(outcome: Failed | Refused, input?: AttemptInput): Promise<void> {
+    clearTimeout(this.#answerTimer);
+    // Otherwise it could be accepted after it was kept, and run again by itself.
+    await this.#accepting;
+    if (outcome.kind === "refused")
+      return this.#end(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
+    if (input !== undefined) await storeFailure(input, outcome, this.#receiver);
     this.#end(outcome);
   }
 
@@ -111,7 +124,10 @@ export class DeliveryRun implements PendingLookup {
   #startAnswerTimer(): void {
     const { answerBy } = this.#delivery;
     if (answerBy === undefined || this.#answerTimer !== undefined) return;
-    this.#answerTimer = setTimeout(() => void this.#answerEarly(), Math.max(0, answerBy - performance.now()));
+    const answer = () => {
+      this.#accepting = this.#answerEarly();
+    };
+    this.#answerTimer = setTimeout(answer, Math.max(0, answerBy - performance.now()));
   }
 
   async #answerEarly(): Promise<void> {
@@ -125,7 +141,6 @@ export class DeliveryRun implements PendingLookup {
     const lease = { owner: randomUUID(), now, until: new Date(now.getTime() + settings.retry.leaseMs) };
     try {
       await acceptEvent(this.#delivery, eventType, this.#receiver, lease);
-      if (this.#outcome?.kind === "refused") await store.failures.remove(this.key);
       if (this.#outcome !== undefined) return await store.failureLeases.release(this.key, lease.owner);
     } catch (err) {
       return log.warn(
@@ -155,8 +170,8 @@ export class DeliveryRun implements PendingLookup {
     this.#span?.end(outcome);
     const leaseOwner = this.#leaseOwner;
     if (leaseOwner === undefined) return this.#respond(outcome, logEntry);
-    const run = { eventType: this.#eventType as string, startedAt: this.#startedAt, leaseOwner };
-    void settleAccepted(this.#delivery, run, outcome as AttemptOutcome, this.#receiver);
+    const run = { startedAt: this.#startedAt, leaseOwner };
+    void settleAccepted(this.#delivery, run, outcome, this.#receiver);
   }
 
   #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {

@@ -19,6 +19,7 @@ export type {
   Receiver,
   Source,
 } from "./receiver.ts";
+export { runUnread } from "./run-unread.ts";
 export {
   failureContext,
   givesUpAtOf,

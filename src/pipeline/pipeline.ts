@@ -1,9 +1,16 @@
-import { failed, isRefused, type Outcome, tenantName, tenantSource } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, type Refused, tenantName } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import type { EventContent, ReadCallback, VerificationResult, Verified } from "../sources/index.ts";
+import {
+  type EventContent,
+  type ReadCallback,
+  sha256Hex,
+  type VerificationResult,
+  type Verified,
+} from "../sources/index.ts";
 import { acceptForLater } from "./accept-event.ts";
 import { runBatch } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
+import { keepRejected, keptRequest, keyOfUnread, keySourceOf } from "./keep-rejected.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
 
@@ -48,10 +55,40 @@ function readCallback(callback: Callback, { signedText }: Verified, receiver: Re
   const span = receiver.tracer?.startSpan("identify");
   const found = callback.source.contract.read(callback, signedText);
   span?.end(found);
-  if (isRefused(found)) return callback.end({ outcome: found });
-  if (found.kind === "event") return processDelivery(deliveryOf(callback, found.event), receiver);
-  if (found.kind === "batch") return processBatch(callback, found.events, receiver);
+  if (isRefused(found)) return void keepUnread(callback, found, signedText, receiver).then(callback.end);
+  processRead(callback, found, { signedText }, receiver);
+}
+
+interface Reading {
+  readonly signedText?: Verified["signedText"];
+  /** Of a callback that was kept; its events that cannot be read stay kept. */
+  readonly attempt?: Delivery["attempt"];
+}
+
+export function processRead(
+  callback: Callback,
+  found: ReadCallback,
+  reading: Reading,
+  receiver: Receiver,
+): void {
+  if (found.kind === "event")
+    return processDelivery(deliveryOf(callback, found.event, reading.attempt), receiver);
+  if (found.kind === "batch") return processBatch(callback, found, reading, receiver);
   void endHandshake(callback, found.respond, { isVerified: true });
+}
+
+/** An authentic callback that its contract cannot read, or one event of it, is kept as it came. */
+async function keepUnread(
+  callback: Callback,
+  refusal: Refused,
+  signedText: Verified["signedText"],
+  receiver: Receiver,
+): Promise<CallbackResult> {
+  const key = keyOfUnread(callback);
+  const body = keptRequest(callback, signedText);
+  const event = { key, version: callback.version, eventType: "", body, bodySha256: sha256Hex(callback.body) };
+  const outcome = await keepRejected(event, refusal, callback.source.contract.invalid, receiver);
+  return { outcome, ...key, isVerified: true };
 }
 
 /** Responds to a handshake, which is no event. An unsigned one changes nothing. */
@@ -70,12 +107,10 @@ async function endHandshake(
   }
 }
 
-function deliveryOf(callback: Callback, content: EventContent): Delivery {
+function deliveryOf(callback: Callback, content: EventContent, attempt?: Delivery["attempt"]): Delivery {
   const { source, version, deadline, context, buildLogEntry, endItem, end } = callback;
   const { contract, answer } = source;
-  const { params } = callback;
-  const { name } = source;
-  const key = { source: params === undefined ? name : tenantSource(name, params), eventId: content.eventId };
+  const key = { source: keySourceOf(callback), eventId: content.eventId };
   const answerBy = typeof answer === "object" ? callback.startedAt + answer.withinMs : undefined;
   return {
     key,
@@ -87,6 +122,8 @@ function deliveryOf(callback: Callback, content: EventContent): Delivery {
     version,
     deadline,
     context,
+    callback,
+    ...(attempt !== undefined && { attempt }),
     buildLogEntry,
     endItem,
     end,
@@ -94,8 +131,19 @@ function deliveryOf(callback: Callback, content: EventContent): Delivery {
 }
 
 /** Each event with a record and a transaction of its own, some of them at a time; one response for all of them. */
-function processBatch(callback: Callback, events: readonly EventContent[], receiver: Receiver): void {
-  const start = (event: EventContent, ended: (outcome: Outcome) => void): void => {
+function processBatch(
+  callback: Callback,
+  { events, invalid }: Extract<ReadCallback, { kind: "batch" }>,
+  { signedText, attempt }: Reading,
+  receiver: Receiver,
+): void {
+  const start = (event: EventContent | Refused, ended: (outcome: Outcome) => void): void => {
+    if (isRefused(event)) {
+      return void keepUnread(callback, event, signedText, receiver).then((result) => {
+        callback.endItem(result);
+        ended(result.outcome);
+      });
+    }
     const ofItem = (result: CallbackResult) => ({ ...result, itemBody: event.body, isJson: true });
     const end = (result: CallbackResult): void => {
       callback.endItem(ofItem(result));
@@ -103,9 +151,12 @@ function processBatch(callback: Callback, events: readonly EventContent[], recei
     };
     const endItem = (result: CallbackResult) => callback.endItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event), buildLogEntry, endItem, end }, receiver);
+    processDelivery({ ...deliveryOf(callback, event, attempt), buildLogEntry, endItem, end }, receiver);
   };
-  runBatch(events, start, (outcome) => callback.end({ outcome, isVerified: true }));
+  const isKeptAlready = invalid === undefined || attempt !== undefined;
+  runBatch(isKeptAlready ? events : [...events, invalid], start, (outcome) =>
+    callback.end({ outcome, isVerified: true }),
+  );
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
@@ -119,9 +170,9 @@ function processForHandler(delivery: Delivery, receiver: Receiver): void {
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
   // The platform need not send the event again: once it is durable, it can run later.
-  void acceptForLater(delivery, receiver).then((outcome) => delivery.end({ outcome, ...describe(delivery) }));
-}
-
-function describe({ key, isJson }: Delivery): Pick<CallbackResult, "eventId" | "isJson"> {
-  return { eventId: key.eventId, isJson };
+  const { key, isJson, content } = delivery;
+  void acceptForLater(delivery, receiver).then((outcome) => {
+    const eventType = content.typeOf();
+    delivery.end({ outcome, ...key, isJson, ...(!isRefused(eventType) && { eventType }) });
+  });
 }

@@ -40,6 +40,8 @@ export interface Source {
   readonly retry: (ofHandler?: RetryOptions) => RetryPolicy;
   readonly scheme: Scheme;
   readonly contract: Contract;
+  /** The headers that prove a callback, in lower case: none of them is ever kept. */
+  readonly credentialHeaders?: readonly string[];
 }
 
 /** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
@@ -97,7 +99,12 @@ export interface Delivery
     Pick<CallbackResult, "isJson"> {
   readonly key: EventKey;
   readonly content: EventContent;
-  readonly contract: Pick<Contract, "unhandled" | "isWanted">;
+  /** Without `invalid` an event that is refused is not kept: an OAuth redirect is no event of a platform. */
+  readonly contract: Pick<Contract, "unhandled" | "isWanted"> & Partial<Pick<Contract, "invalid">>;
+  /** It is kept where its event's type cannot be read. */
+  readonly callback?: Callback;
+  /** Default: the first attempt, in a callback. */
+  readonly attempt?: Pick<AttemptInput, "kind" | "mode" | "dryRun">;
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
   readonly answerBy?: number | undefined;
@@ -162,7 +169,7 @@ export interface Receiver {
 }
 
 /** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
-export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry;
+export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry | undefined;
 
 /** An event's envelope and the bytes that a retry will find it in. */
 export type AttemptContent = Pick<EventContent, "json" | "body" | "bodySha256">;

@@ -1,10 +1,10 @@
 import {
-  type AttemptOutcome,
   type EventKey,
   type Failed,
   givesUpAt,
   keyText,
   nextAttemptAt,
+  type Outcome,
   PLATFORM,
   type RetryPolicy,
   sourceOf,
@@ -29,7 +29,7 @@ function handlerStarted({ code, cause }: Failed): boolean {
  * key that encrypted the event is not configured. The event was valid when it was accepted, so a start with
  * another configuration must not end its retries.
  */
-export function isInconclusive(outcome: AttemptOutcome): boolean {
+export function isInconclusive(outcome: Outcome): boolean {
   if (outcome.kind === "refused") return outcome.code === "event_type_unknown";
   if (outcome.kind !== "failed") return false;
   // A handler that lacks another key, such as that of a user's tokens, has another code: it ran and failed.
@@ -116,14 +116,14 @@ export function failureContext(key: AttemptInput["key"]): string {
  */
 export async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,
-  ended: AttemptOutcome,
+  ended: Outcome,
   { store, log, describe }: Receiver,
 ): Promise<void> {
-  if (ended.kind === "already_processed" || isInconclusive(ended)) return;
+  if ((ended.kind !== "success" && !("code" in ended)) || isInconclusive(ended)) return;
   const outcome = ended.kind === "success" ? ended.kind : ended.code;
   let error: string | null = null;
   if (ended.kind === "failed") error = describe(ended.cause);
-  else if (ended.kind === "refused") error = describe(ended.detail ?? ended.message);
+  else if (ended.kind !== "success") error = describe(ended.detail ?? ended.message);
   try {
     await store.attempts.append({ ...attempt, outcome, error });
   } catch (err) {

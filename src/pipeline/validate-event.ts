@@ -2,7 +2,6 @@ import {
   type CallbackEvent,
   copyJson,
   type Failed,
-  failed,
   isJsonObject,
   isRefused,
   type JsonObject,
@@ -18,17 +17,13 @@ import type { AttemptInput, Receiver } from "./receiver.ts";
 const NUMBERS_SHOWN = 3;
 
 /** `data` is valid but for the digits of numbers, which the handler's schema takes as JavaScript numbers alone. */
-class NumberTooLong extends Error {
-  override readonly name = "NumberTooLong";
-
-  constructor(numbers: readonly string[], { message }: Refused) {
-    const fields = message.split("; ").map((sentence) => sentence.split(": ", 1)[0]);
-    super(
-      `${fields.join(", ")}: numbers with more digits than a JavaScript number holds ` +
-        `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}) reach the schema as strings of their digits, and it takes numbers ` +
-        "alone; let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event",
-    );
-  }
+function numberTooLong(numbers: readonly string[], { message }: Refused): Refused {
+  const fields = message.split("; ").map((sentence) => sentence.split(": ", 1)[0]);
+  const detail =
+    `${fields.join(", ")}: numbers with more digits than a JavaScript number holds ` +
+    `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}) reach the schema as strings of their digits, and it takes numbers ` +
+    "alone; let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event";
+  return refused("event_invalid", { message, detail });
 }
 
 const DAY_SECONDS = 86_400;
@@ -83,16 +78,15 @@ export function validateEvent(
 }
 
 /**
- * A platform does not resend an event after a 400. An event that would be valid with shorter numbers is our fault:
- * it is stored as a failure, and handled once the schema takes the digits. `z.int()` refuses rounded numbers too, so
- * smaller ones are tried. A schema that takes digits as a string has seen them, so its refusal stands.
+ * Says of an event that would be valid with shorter numbers what its schema should take. `z.int()` refuses rounded numbers
+ * too, so smaller ones are tried. A schema that takes digits as a string has seen them.
  */
 async function tryShortNumbers(
   numbers: readonly string[],
   refusal: Refused,
   body: Uint8Array,
   validate: (data: JsonObject) => ReturnType<typeof validateData>,
-): Promise<Refused | Failed> {
+): Promise<Refused> {
   async function takes(spelled: (number: string) => string): Promise<boolean> {
     for (const text of withShortNumbers(body, spelled)) {
       const { data }: JsonObject = JSON.parse(text);
@@ -101,7 +95,7 @@ async function tryShortNumbers(
     return false;
   }
   const takesNumbersAlone = (await takes((number) => number)) && !(await takes((number) => `"${number}"`));
-  return takesNumbersAlone ? failed("handler_failed", new NumberTooLong(numbers, refusal)) : refusal;
+  return takesNumbersAlone ? numberTooLong(numbers, refusal) : refusal;
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {

@@ -154,5 +154,5 @@ function report({ log }: Receiver, fields: object, kind: LeasedRun["kind"], outc
   }
   // The start has named the types without a handler; one line a minute and event would say no more.
   else if (isPutOff) log.debug({ ...fields, code }, `${what} put off`);
-  else log.warn({ ...fields, code }, `${what} was refused`);
+  else log.warn({ ...fields, code }, `${what} was rejected`);
 }

@@ -19,6 +19,7 @@ import {
   recordAttempt,
   retryPolicyOf,
   runEvent,
+  runUnread,
 } from "../pipeline/index.ts";
 import { parseEvent } from "../sources/index.ts";
 import type { StoredFailure } from "../store/index.ts";
@@ -70,6 +71,9 @@ export async function runStored(
       } catch (error) {
         return failed("internal", error);
       }
+      const watched = dryRun === undefined ? {} : { dryRun };
+      if (failure.eventType === "")
+        return runUnread({ failure, body, deadline, kind, mode, ...watched }, receiver);
       const parsed = parseEvent(body);
       if (isRefused(parsed))
         return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
@@ -78,7 +82,6 @@ export async function runStored(
       const content = { json: parsed.object, body, bodySha256 };
       const keptAt = new Date(failure.firstFailedAt);
       const event = { key, content, version, eventType, deadline, keptAt };
-      const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
   return inSpan(span, run);
@@ -135,7 +138,7 @@ async function storeOutcome(
   // It would be rejected again until its cause is mended.
   const isRejected = outcome.kind === "refused";
   const next = isRejected ? undefined : nextAttemptAt(policy, failure.retriesDone, now, receiver.chance());
-  const error = isRejected ? outcome.message : receiver.describe(outcome.cause);
+  const error = receiver.describe(isRejected ? (outcome.detail ?? outcome.message) : outcome.cause);
   const again = {
     kind,
     code: outcome.code,

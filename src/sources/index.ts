@@ -79,6 +79,7 @@ export {
   type PathParameters,
   type Scheme,
   type SignedRequest,
+  type SignedText,
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";

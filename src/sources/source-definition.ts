@@ -79,6 +79,11 @@ export interface SourceSettings {
    * and at least `{ for: "72h", first: "30s", factor: 2, max: "1h" }`. Chance prolongs each delay by up to a fifth.
    */
   readonly retry?: RetryOptions;
+  /**
+   * The response to an authentic event that schema, handler or contract reject, and that is kept for a replay: that of an
+   * accepted event (the default), or 400.
+   */
+  readonly invalid?: "accept" | "refuse";
   /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
   readonly maxBodyBytes?: number;
   /**

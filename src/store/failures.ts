@@ -88,7 +88,12 @@ export function byDueTime(one: StoredFailure, other: StoredFailure): number {
 }
 
 /** Of a rejected event, by another delivery: its platform may have mended it. */
-const REPLACED = ["event_type", "version", "encrypted_body", "body_sha256", "retries_done"];
+const REPLACED = sql.join(
+  ["event_type", "version", "encrypted_body", "body_sha256", "order_key"].map((name) => {
+    const [before, now] = [sql.ref(`oncehook_failures.${name}`), sql.ref(`excluded.${name}`)];
+    return sql`${sql.ref(name)} = CASE oncehook_failures.state WHEN 'rejected' THEN ${now} ELSE ${before} END`;
+  }),
+);
 
 /** Events whose attempts have failed, and rejected ones. `FailureLeases` has their attempts. */
 export class Failures extends Area {
@@ -103,7 +108,7 @@ export class Failures extends Area {
     const leased = { leaseOwner: lease?.owner ?? null, leasedUntil: lease?.until ?? null };
     const row = { ...columns, ...unrun, ...leased, firstFailedAt: now, lastFailedAt: now };
     await this.write`${insert("oncehook_failures", row)}
-      ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0,
+      ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0, ${REPLACED},
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
       last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at,
       lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
@@ -125,12 +130,8 @@ export class Failures extends Area {
       ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1,
-      ${sql.join(
-        REPLACED.map(
-          (column) => sql`${sql.ref(column)} = CASE oncehook_failures.state WHEN 'rejected'
-        THEN ${sql.ref(`excluded.${column}`)} ELSE ${sql.ref(`oncehook_failures.${column}`)} END`,
-        ),
-      )},
+      ${REPLACED},
+      retries_done = CASE oncehook_failures.state WHEN 'rejected' THEN 0 ELSE oncehook_failures.retries_done END,
       state = CASE WHEN ${isKept} THEN oncehook_failures.state ELSE excluded.state END,
       next_attempt_at = CASE WHEN ${isKept} THEN oncehook_failures.next_attempt_at ELSE excluded.next_attempt_at END`;
     await removeIfRecorded(this.database, failure);

@@ -17,6 +17,7 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
   ignore: true,
   filter: true,
   unhandled: true,
+  invalid: true,
   identity: true,
   maxBodyBytes: true,
   rate: true,

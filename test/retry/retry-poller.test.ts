@@ -42,7 +42,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         ran.push(await inner.loop().round());
       }
       expect(ran).toEqual([1, 1, 1, 0, 0, 0]);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1, rejected: 0 });
     }));
 
   it("takes over from a process that ended in the middle, when its lease and the delay are over", () =>
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await inner.loop().round()).toBe(0);
       inner.time.seconds = 120;
       expect(await inner.loop().round()).toBe(1);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
   it("runs what processes have left one by one, after the others, the one with the most process ends last", () =>
@@ -80,7 +80,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await inner.loop().round()).toBe(4);
       expect(most).toBe(1);
       expect(ran).toEqual(["fresh", "e1", "e2", "worst"]);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
   it("exhausts the event that ends its process each time, and none of those beside it", () =>
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         await recover();
       }
       expect(ended).toEqual([["e1", "e2", "poison"], ["poison"], ["poison"]]);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1, rejected: 0 });
     }));
 
   it("finds out what became of a COMMIT whose answer was lost, also where RETRY_MAX is 0", () =>
@@ -122,11 +122,11 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
           inner.receiver,
         );
       }
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 2, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 2, exhausted: 0, rejected: 0 });
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(2);
       // One is done now; the other has failed, and no further retry is allowed.
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1, rejected: 0 });
       expect(await store.records.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
@@ -135,7 +135,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const find: Store["find"] = () => Promise.reject(new Error("the database is away"));
       const inner = rooms({ ...store, find }, { times: 0 });
       await storeFailure(inputOf("e1"), failed("commit_unknown", new Error("no answer")), inner.receiver);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 1, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 1, exhausted: 0, rejected: 0 });
     }));
 
   it("looks a COMMIT up whose answer was lost, before it keeps anything of an event that is handled", () =>
@@ -217,7 +217,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await inner.loop().round()).toBe(1);
       expect(failing.times).toBe(99);
       expect(await store.attempts.list(inputOf("e1").key, { after: 0, limit: 9 })).toEqual([]);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
   it("waits at its end for the round under way", () =>

@@ -52,7 +52,7 @@ describe("a round of retries", () => {
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(101);
       expect(await store.failures.get(inputOf("e1").key)).toBeUndefined();
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 100, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 100, exhausted: 0, rejected: 0 });
     }));
 
   it("a round leases no further failures when the process stops", () =>
@@ -62,7 +62,7 @@ describe("a round of retries", () => {
       inner.time.seconds = 60;
       const loop = inner.loop();
       expect(await loop.round()).toBe(8);
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 1, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 1, exhausted: 0, rejected: 0 });
     }));
 
   it("a round starts no other suspect when the process stops", () =>
@@ -168,7 +168,7 @@ describe("a round of retries", () => {
       expect(lines.toSorted()).toEqual([
         "30 handled: retry ended",
         "40 failed: retry failed",
-        "40 rejected: retry was refused",
+        "40 rejected: retry was rejected",
       ]);
     }));
 
@@ -258,7 +258,7 @@ describe("the history of a retried event", () => {
       const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
       await failInline(inner);
       expect(await replay(inputOf("e1").key, inner.receiver)).toMatchObject({ kind: "success" });
-      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0 });
+      expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", msg: expect.stringContaining("the timeline of its event lacks it") },
       ]);

@@ -106,7 +106,7 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
     );
   });
 
-  it("an accepted event whose handler fails waits for its retry, and one that is rejected is exhausted", () => {
+  it("an accepted event whose handler fails waits for its retry, and one that is rejected waits for none", () => {
     let error: Error = new Error("the shop is closed");
     const slow = slowHandler(() => error);
     return withReceiver(
@@ -116,9 +116,10 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
         slow.open();
         await until(async () => (await kept(receiver, "waiting")) === 1);
         error = new Rejected("no such order");
-        expect(await deliver(receiver, "rejected")).toMatchObject({ status: 400 });
+        expect(await deliver(receiver, "rejected")).toMatchObject({ status: 200 });
         const { items } = (await receiver.admin("/api/v1/failures")).body as { items: object[] };
         expect(items).toMatchObject([
+          { event_id: "rejected", state: "rejected", code: "rejected", attempts: 1, next_attempt_at: null },
           { event_id: "failing", state: "waiting", code: "handler_failed", attempts: 1, retries_done: 0 },
         ]);
       },
@@ -126,14 +127,14 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
     );
   });
 
-  it("an accepted event that its handler rejects later is exhausted, so that an operator sees it", () => {
+  it("an accepted event that its handler rejects later is kept as rejected", () => {
     const slow = slowHandler(() => new Rejected("no such order"));
     return withReceiver(
       dialect,
       async (receiver) => {
         expect(await deliver(receiver, "e1")).toMatchObject({ body: { status: "accepted" } });
         slow.open();
-        await until(async () => (await kept(receiver, "exhausted")) === 1);
+        await until(async () => (await kept(receiver, "rejected")) === 1);
         const { items } = (await receiver.admin("/api/v1/failures")).body as { items: object[] };
         expect(items).toMatchObject([{ event_id: "e1", code: "rejected", error: "no such order" }]);
       },

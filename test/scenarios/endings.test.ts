@@ -87,6 +87,7 @@ const handled: readonly Scenario[] = [
     title: "an authorization code that the platform refuses",
     event: event("user_authorized", { code: "sandbox_refused", user_id: "u1" }),
     status: 400,
+    failures: 1,
     body: { error: "data.code: the platform does not accept this authorization code" },
   },
   {
@@ -100,6 +101,7 @@ const handled: readonly Scenario[] = [
     title: "an event that the handler rejects",
     event: event("rejects", {}),
     status: 400,
+    failures: 1,
     body: { error: "order_id: no such order" },
   },
   {
@@ -310,6 +312,7 @@ const malformed: readonly Scenario[] = [
 ].map(({ body, ...scenario }) => ({
   ...scenario,
   status: 400,
+  failures: 1,
   body: { error: body instanceof RegExp ? expect.stringMatching(body) : body },
 }));
 

@@ -178,7 +178,7 @@ describe("RECORD_RETENTION_DAYS", () => {
 
   it.each([
     ["keeps the record, takes an old event", {}, 200],
-    ["deletes the record, refuses an old event", { hasSignedTime: true }, 400],
+    ["deletes the record, refuses an old event", { hasSignedTime: true, invalid: "refuse" as const }, 400],
   ])("a source for which it %s", (_title, settings, status) =>
     withReceiver(
       "sqlite",

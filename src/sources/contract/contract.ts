@@ -1,4 +1,4 @@
-import type { JsonObject, Outcome, Refused } from "../../domain/index.ts";
+import type { JsonObject, Refused, ResponseOutcome } from "../../domain/index.ts";
 import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
 import type { EventIdentity } from "./identity.ts";
 
@@ -34,8 +34,13 @@ export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformRes
 /** What a verified callback turned out to be. */
 export type ReadCallback =
   | { readonly kind: "event"; readonly event: EventContent }
-  /** Several events in one callback, each with a record of its own; none is left out and none stands twice. */
-  | { readonly kind: "batch"; readonly events: readonly EventContent[] }
+  /** Several events in one callback, each with a record of its own; none stands twice. */
+  | {
+      readonly kind: "batch";
+      readonly events: readonly EventContent[];
+      /** Why the first of those items that are no event is none. */
+      readonly invalid?: Refused | undefined;
+    }
   /** No event: the platform asks whether this address is ours, or whether it is alive. */
   | { readonly kind: "handshake"; readonly respond: () => HandshakeResponse };
 
@@ -45,6 +50,10 @@ export interface Contract {
   readonly methods: readonly string[];
   /** An event type without a handler: 400, or success that is counted and listed. */
   readonly unhandled: "refuse" | "ignore";
+  /** The response to a rejected event, which is kept: that of an accepted one, or 400. */
+  readonly invalid: "accept" | "refuse";
+  /** The headers that events are read from, in lower case: a callback that cannot be read is kept with them. */
+  readonly headers: readonly string[];
   /** The key of an event. */
   readonly identity: EventIdentity;
   /** Whether the envelope's timestamp is the event's own, under the signature. */
@@ -71,5 +80,5 @@ export interface Contract {
    * The response that the platform wants for an outcome; undefined where the common one will do. Its headers are added
    * to those of the common one.
    */
-  readonly respond?: (outcome: Outcome) => PlatformResponse | undefined;
+  readonly respond?: (outcome: ResponseOutcome) => PlatformResponse | undefined;
 }

@@ -41,9 +41,11 @@ export interface ContractData extends BodyData, IdentityData {
   readonly signs?: readonly string[];
   /** Default ignore. */
   readonly unhandled?: "refuse" | "ignore" | undefined;
+  /** Default accept. */
+  readonly invalid?: "accept" | "refuse" | undefined;
   /** Those by which events come beside POST. */
   readonly methods?: readonly "GET"[];
-  /** A callback of several events. One event that is invalid refuses the callback, so that none is lost unseen. */
+  /** A callback of several events. It is kept where one of them is invalid; the others run. */
   readonly batch?: BatchData;
   readonly handshakes?: readonly Handshake[];
   readonly responses?: Responses;
@@ -94,6 +96,8 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   return {
     methods: [...new Set(["POST", ...(data.methods ?? []), ...compiled.map(({ method }) => method)])],
     unhandled,
+    invalid: data.invalid ?? "accept",
+    headers: headersRead(data),
     identity,
     hasSignedTime: data.hasSignedTime ?? false,
     read,
@@ -101,6 +105,13 @@ export function createEventContract(data: ContractData, environment: ContractEnv
     ...(unsigned.length > 0 && { challenge: (request) => matchHandshake(unsigned, request)?.() }),
     ...(respond !== undefined && { respond }),
   };
+}
+
+/** Those of its places, and those that say how to decode a body. */
+function headersRead(data: ContractData): string[] {
+  const places = [...JSON.stringify(data).matchAll(/header\.([\w-]+)/g)].map(([, name = ""]) => name);
+  const named = [...(data.headers ?? []), ...places].map((name) => name.toLowerCase());
+  return [...new Set([...named, "content-type", "content-encoding"])];
 }
 
 /** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
@@ -215,10 +226,12 @@ class Envelope implements EventContent {
  */
 function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
   const events = new Map<string, EventContent>();
+  let invalid: Refused | undefined;
   for (const [index, item] of items.entries()) {
     const event = readEvent(item, `event ${index} of the batch: `);
-    if (isRefused(event)) return event;
-    if (!events.has(event.eventId)) events.set(event.eventId, event);
+    if (isRefused(event)) invalid ??= event;
+    else if (!events.has(event.eventId)) events.set(event.eventId, event);
   }
-  return { kind: "batch", events: [...events.values()] };
+  if (events.size === 0 && invalid !== undefined) return invalid;
+  return { kind: "batch", events: [...events.values()], invalid };
 }

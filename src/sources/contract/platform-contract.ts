@@ -24,6 +24,8 @@ export function createPlatformContract(rules: PlatformRules): Contract {
   return {
     methods: ["POST"],
     unhandled: "refuse",
+    invalid: "refuse",
+    headers: [HEADER],
     identity: "signed-id",
     hasSignedTime: true,
     read: (request) => readEvent(request, rules),

@@ -1,4 +1,10 @@
-import { FAULTS, type JsonObject, type JsonValue, type Outcome, statusOf } from "../../domain/index.ts";
+import {
+  FAULTS,
+  type JsonObject,
+  type JsonValue,
+  type ResponseOutcome,
+  statusOf,
+} from "../../domain/index.ts";
 import type { PlatformResponse } from "./contract.ts";
 
 /** A response as data: an object is sent as JSON, a text as text/plain unless `type` says otherwise. Default: empty. */
@@ -12,7 +18,7 @@ export interface FixedResponse {
 }
 
 /** Made for each outcome where it must be signed or encrypted (Antom, DingTalk). It must not throw. */
-export type ResponseMaker = (outcome: Outcome) => PlatformResponse;
+export type ResponseMaker = (outcome: ResponseOutcome) => PlatformResponse;
 
 /** Refusals and failures keep their status, so that the platform sees what to deliver again. */
 type FixedError = Omit<FixedResponse, "status">;
@@ -41,7 +47,7 @@ const ENTRIES = {
   handshake: "success",
   refused: "refused",
   failed: "failed",
-} as const satisfies Record<Outcome["kind"], keyof Responses>;
+} as const satisfies Record<ResponseOutcome["kind"], keyof Responses>;
 
 const BUSY = [429, 503];
 
@@ -50,7 +56,7 @@ const BUSY = [429, 503];
  * common one: `WWW-Authenticate`, `Allow` and `Retry-After` stay.
  */
 export function createResponder({ statuses = {}, ...entries }: Responses) {
-  return (outcome: Outcome): PlatformResponse | undefined => {
+  return (outcome: ResponseOutcome): PlatformResponse | undefined => {
     const ownStatus = statusOf(outcome);
     const busy = BUSY.includes(ownStatus) ? entries.busy : undefined;
     const entry = busy ?? entries[ENTRIES[outcome.kind]];
@@ -71,7 +77,7 @@ export function fixedResponse({ status = 200, body = "", type, headers }: FixedR
 }
 
 /** SPEC 2.5. */
-function errorBody(outcome: Outcome): JsonObject {
+function errorBody(outcome: ResponseOutcome): JsonObject {
   if (outcome.kind === "refused") return { error: outcome.message };
   return outcome.kind === "failed" ? { error: FAULTS[outcome.code].message } : {};
 }

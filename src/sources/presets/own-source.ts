@@ -3,7 +3,7 @@ import type { SourceSettings } from "../source-definition.ts";
 import { assertKnown } from "./source-settings.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
-export type OwnContract = Omit<ContractData, "unhandled" | "identity" | "signs">;
+export type OwnContract = Omit<ContractData, "unhandled" | "invalid" | "identity" | "signs">;
 
 /** Every option of a contract and of a source's settings; the compiler keeps it complete. */
 const COMMON = {
@@ -39,6 +39,7 @@ const COMMON = {
   ignore: true,
   filter: true,
   unhandled: true,
+  invalid: true,
 } satisfies Record<keyof (OwnContract & SourceSettings), true>;
 
 /** Plain JavaScript has no compiler to say it. @throws TypeError for an option that is unknown, or an event without a place */

@@ -94,7 +94,8 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   if (reconcile !== undefined) assertReconcilable(preset, settings);
   assertTenantsApart(parts, settings);
   const { renewsTimestamp } = facts;
-  const contract = { renewsTimestamp, ...parts.contract, unhandled, identity: wanted };
+  const { invalid } = settings;
+  const contract = { renewsTimestamp, ...parts.contract, unhandled, invalid, identity: wanted };
   named(preset, () => scheme(NOWHERE));
   const { hasSignedTime, identity } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);

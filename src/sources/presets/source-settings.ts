@@ -29,6 +29,10 @@ const SETTING_FAULTS: {
     unhandled === "ignore" || unhandled === "refuse"
       ? undefined
       : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
+  invalid: (invalid) =>
+    invalid === "accept" || invalid === "refuse"
+      ? undefined
+      : `got ${JSON.stringify(invalid)}, expected "accept" or "refuse"`,
   identity: identityFault,
   answer(answer) {
     const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";

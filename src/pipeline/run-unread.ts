@@ -1,0 +1,92 @@
+import { AsyncResource } from "node:async_hooks";
+import {
+  type AttemptOutcome,
+  failed,
+  isRefused,
+  keyText,
+  type Outcome,
+  refused,
+  sourceOf,
+  success,
+  type Version,
+} from "../domain/index.ts";
+import type { SignedText } from "../sources/index.ts";
+import type { StoredFailure } from "../store/index.ts";
+import { BODY, type KeptRequest } from "./keep-rejected.ts";
+import { processRead } from "./pipeline.ts";
+import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
+
+interface UnreadRun extends Pick<AttemptInput, "kind" | "mode" | "dryRun" | "deadline"> {
+  readonly failure: StoredFailure;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Reads a kept callback again, by the contract of today, and runs its events under their keys. It goes where each of them
+ * is durable under its key, whatever became of it.
+ */
+export async function runUnread(
+  { failure, body, deadline, ...attempt }: UnreadRun,
+  receiver: Receiver,
+): Promise<AttemptOutcome> {
+  const source = receiver.sourcesByName.get(sourceOf(failure));
+  if (source === undefined)
+    return failed("internal", new Error(`the source of ${keyText(failure)} is not configured any more`));
+  const { signed, ...kept }: KeptRequest = JSON.parse(Buffer.from(body).toString());
+  const signedText: SignedText = (text, hasTime) =>
+    String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
+  const request = { ...kept, body: Buffer.from(kept.body, "base64") };
+  const found = source.contract.read(request, signed && signedText);
+  if (isRefused(found)) return found;
+  if (found.kind === "handshake") return success({});
+  const ends: CallbackResult[] = [];
+  const outcome = await new Promise<Outcome>((resolve) => {
+    const callback: Callback = {
+      ...request,
+      source: { ...source, answer: "inline" },
+      version: failure.version as Version,
+      startedAt: performance.now(),
+      deadline,
+      context: new AsyncResource("oncehook.replay"),
+      buildLogEntry: () => undefined,
+      endItem: (result) => void ends.push(result),
+      end(result) {
+        if (found.kind === "event") ends.push(result);
+        resolve(result.outcome);
+      },
+    };
+    processRead(callback, found, { attempt }, receiver);
+  });
+  if (found.kind === "batch" && found.invalid !== undefined) return found.invalid;
+  if (attempt.mode === "commit" && (await areDurable(ends, failure, receiver)))
+    await receiver.store.failures.remove(failure);
+  return attemptOutcome(outcome);
+}
+
+/** Whether each event has a record or a failure of its own. */
+async function areDurable(
+  ends: readonly CallbackResult[],
+  failure: StoredFailure,
+  { store }: Receiver,
+): Promise<boolean> {
+  for (const { outcome, source = failure.source, eventId, isCombined } of ends) {
+    // Each handler of several has ended by itself.
+    if (isCombined || (outcome.kind !== "failed" && outcome.kind !== "rejected")) continue;
+    if (eventId === undefined || eventId === failure.eventId) return false;
+    if ((await store.failures.get({ source, eventId })) === undefined) return false;
+  }
+  return true;
+}
+
+function attemptOutcome(outcome: Outcome): AttemptOutcome {
+  switch (outcome.kind) {
+    case "rejected":
+      return refused(outcome.code, { message: outcome.message });
+    case "accepted":
+    case "ignored":
+    case "handshake":
+      return success({});
+    default:
+      return outcome;
+  }
+}
