@@ -17,14 +17,16 @@ describe("oncehook doctor on sources", () => {
       {
         level: "ok",
         check: "sources",
-        message: "code: https://a.example/base/hooks/code, preset github, 1 secret, answer after",
+        message:
+          "code: https://a.example/base/hooks/code, preset github, 1 secret, answer after, " +
+          "key: id, not signed: someone who captured a callback could run it again under another id",
       },
       {
         level: "ok",
         check: "sources",
         message:
           "stripe: https://a.example/base/api/stripe/callback, preset stripe, STRIPE_SECRET and STRIPE_SECRET_PREVIOUS, " +
-          "answer within 6667 ms",
+          "answer within 6667 ms, key: signed id: a captured callback is a duplicate",
       },
     ]);
   });

@@ -56,6 +56,7 @@ describe("oncehook sources", () => {
   deadline        10 s
   retries         72 h
   disables after  not documented
+  key             signed id: a captured callback is a duplicate
   answer          within 6667 ms
   rate limit      6000 in 60 s, for each address
   event types     *; others: ignore

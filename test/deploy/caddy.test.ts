@@ -6,7 +6,6 @@ import { behindAProxy } from "./behind-a-proxy.ts";
 import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
-import { servesSources } from "./sources-through.ts";
 import { startCaddy } from "./start-caddy.ts";
 
 const program = onThePath("caddy");
@@ -21,7 +20,6 @@ describe("deploy/caddy/Caddyfile", () => {
     behindAProxy((files) => startCaddy(program, files), use, env);
   holdsItsPromises(lend);
   letsListen(lend);
-  servesSources((files) => startCaddy(program, files));
 
   it("the Caddyfile is valid as it stands, with no variable set", async () => {
     const args = ["validate", "--config", "deploy/caddy/Caddyfile", "--adapter", "caddyfile"];

@@ -7,7 +7,6 @@ import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
 import { ask, exchange, PATIENT_MS, STRANGER } from "./proxy-client.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
-import { servesSources } from "./sources-through.ts";
 import { startNginx } from "./start-nginx.ts";
 
 const program = onThePath("nginx");
@@ -21,7 +20,6 @@ describe("deploy/nginx/oncehook.conf", () => {
     behindAProxy((files) => startNginx(program, files), use, env);
   holdsItsPromises(lend);
   letsListen(lend);
-  servesSources((files) => startNginx(program, files));
 
   it("nginx returns 429 with Retry-After before the receiver's own limit does", () =>
     lend(async (proxied) => {

@@ -1,9 +1,12 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { github, type SourceDefinition, shopify, stripe } from "../../src/sources/presets/index.ts";
 import { type BehindAProxy, behindAProxy } from "./behind-a-proxy.ts";
+import { notRun, onThePath } from "./on-the-path.ts";
 import { ask } from "./proxy-client.ts";
+import { startCaddy } from "./start-caddy.ts";
+import { startNginx } from "./start-nginx.ts";
 
 const STRIPE_SECRET = "whsec_a-secret-that-Stripe-has-given-us";
 const GITHUB_SECRET = "a secret of 32 characters or more";
@@ -18,15 +21,20 @@ const HANDLERS = Object.keys(SOURCES).map((source) =>
 );
 const GITHUB_BYTES = 20_000_000;
 
-/** What every proxy of deploy/ does for real platforms, with a receiver in production mode. */
-export function servesSources(start: Parameters<typeof behindAProxy>[0]): void {
+const PROXIES = [
+  ["nginx", startNginx],
+  ["caddy", startCaddy],
+] as const;
+
+describe.each(PROXIES)("sources behind a real %s, in production mode", (name, start) => {
+  const program = onThePath(name);
+  if (program === undefined) {
+    it.skip(notRun(name, "callbacks of real platforms through the shipped files"), () => {});
+    return;
+  }
+  const env = { APP_ENV: "production", HANDLERS: "none", CALLBACK_BASE_URL: "https://pay.example.com" };
   const lend = (use: (proxied: BehindAProxy) => Promise<void>) =>
-    behindAProxy(
-      start,
-      use,
-      { APP_ENV: "production", HANDLERS: "none", CALLBACK_BASE_URL: "https://pay.example.com" },
-      { sources: SOURCES, handlers: HANDLERS },
-    );
+    behindAProxy((files) => start(program, files), use, env, { sources: SOURCES, handlers: HANDLERS });
 
   it("serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too", () =>
     lend(async (proxied) => {
@@ -79,4 +87,4 @@ export function servesSources(start: Parameters<typeof behindAProxy>[0]): void {
       expect(forged.status).not.toBe(404);
       expect((await ask(proxied, { path: "/api/paypal/callback", body: "{}" })).status).toBe(404);
     }));
-}
+});
