@@ -53,10 +53,10 @@ describe("oncehook sources", () => {
   preset          stripe (Stripe), tested with the platform's SDK, which signs
   documentation   https://docs.stripe.com/webhooks/signature
   to do           Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.
+  key             signed id: a captured callback is a duplicate
   deadline        10 s
   retries         72 h
   disables after  not documented
-  key             signed id: a captured callback is a duplicate
   answer          within 6667 ms
   rate limit      6000 in 60 s, for each address
   event types     *; others: ignore
