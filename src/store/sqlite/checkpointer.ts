@@ -27,7 +27,8 @@ interface Thread {
 }
 
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
-  afterMs: 1_000,
+  // After a second at full rate there are 40 MB to copy, and the flush of the WAL waits behind their writes.
+  afterMs: 200,
   restartFrames: 8_192,
   code: new URL("./checkpoint-thread.js", import.meta.url),
 };
