@@ -57,11 +57,11 @@ async function deliver({ publicOrigin }: TestReceiver, tenant: string, events: r
 
 const many = (count: number, event: Omit<Event, "id"> = {}) =>
   Array.from({ length: count }, (_, index) => ({ id: `e${index}`, ...event }));
-const options = (handler: ReceiverOptions["handlers"], settings: SourceSettings, env = {}) => ({
+const options = (handler: ReceiverOptions["handlers"], settings: SourceSettings) => ({
   sources: { shops: shops(settings) },
   ...(handler && { handlers: handler }),
   retryPollMs: 20,
-  env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", ...env },
+  env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" },
 });
 
 describe.each(DIALECTS)("two tenants on %s", (dialect) => {
@@ -119,7 +119,7 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
         await until(async () => (await receiver.count("oncehook_records")) === 21);
         expect(started).toHaveLength(21);
       },
-      options([handler], { answer: "inline" }, { RETRY_DELAY_SECONDS: "1" }),
+      options([handler], { answer: "inline", retry: { first: "1s" } }),
     );
   });
 });
