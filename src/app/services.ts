@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, PLATFORM, sourceOf } from "../domain/index.ts";
+import { type Clock, PLATFORM, sourceOf, Turns } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnResponse } from "../http/index.ts";
@@ -21,7 +21,6 @@ import {
   errorText,
   type Observer,
   type Receiver,
-  Turns,
 } from "../pipeline/index.ts";
 import {
   createSourceDiagnosis,

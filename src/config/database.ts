@@ -37,7 +37,7 @@ export const DATABASE_VARIABLES = {
   },
   POOL_SIZE: {
     schema: wholeNumber(2, 1_000),
-    default: "10",
+    default: "12",
     meaning: "PostgreSQL connections of this process",
   },
 } satisfies VariableTable;

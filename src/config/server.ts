@@ -79,7 +79,8 @@ export const LIMIT_VARIABLES = {
   MAX_WAITING_CALLBACKS: {
     schema: wholeNumber(1, 100_000),
     default: "1000",
-    meaning: "Callbacks in progress or waiting for the database at a time; further ones get 503",
+    meaning:
+      "Callbacks in progress or waiting at a time; past it only sources with less than an equal share are admitted",
   },
   MAX_BODY_BYTES: {
     schema: wholeNumber(1_024, 67_108_864),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import {
   type AcceptGate,
@@ -165,7 +165,7 @@ function protocolFault(
 }
 
 function admitToRoute(
-  { method, responseHeaders }: RequestContext,
+  { method, responseHeaders, params }: RequestContext,
   route: Route | undefined,
   concurrency: ConcurrencyLimit,
   throttle: OverloadThrottle,
@@ -180,7 +180,9 @@ function admitToRoute(
   if (!route.methods.includes(method))
     return refused("method_not_allowed", { allow: route.methods.join(", ") });
   // It costs next to nothing here, and tells nothing of whether the callback is authentic.
-  if (!route.isConcurrencyLimited || concurrency.overload() === undefined) return undefined;
+  const name = route.source?.name ?? "";
+  const overload = () => concurrency.overload(params === undefined ? name : tenantSource(name, params));
+  if (!route.isConcurrencyLimited || overload() === undefined) return undefined;
   const waiting = throttle.wait();
-  return waiting === undefined ? concurrency.overload() : waiting.then(() => concurrency.overload());
+  return waiting === undefined ? overload() : waiting.then(overload);
 }

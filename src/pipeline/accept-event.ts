@@ -77,14 +77,15 @@ export async function settleAccepted(
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
-  const { store, clock, log } = receiver;
+  const { store, clock, log, acceptedEvents } = receiver;
   const now = clock.now();
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   try {
     await recordAttempt({ ...key, trigger: "accepted", startedAt, durationMs }, outcome, receiver);
     if (outcome.kind === "already_processed") await store.failures.remove(key);
-    if (outcome.kind === "failed" || outcome.kind === "rejected")
-      await store.failureLeases.release(key, leaseOwner);
+    if (outcome.kind !== "success") await store.failureLeases.release(key, leaseOwner);
+    // The next event of its key may run.
+    acceptedEvents.onAccepted();
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
     log.error(

@@ -1,4 +1,11 @@
-import { type AttemptOutcome, type EventKey, type Failed, failed, keyText } from "../domain/index.ts";
+import {
+  type AttemptOutcome,
+  type EventKey,
+  type Failed,
+  FairShare,
+  failed,
+  keyText,
+} from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
 /**
@@ -95,45 +102,44 @@ export function createRunLock() {
 /**
  * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its platform
  * does is handled in vain, and delays the others. So past the bound the response is sent at once: latency and memory of
- * the accepted ones stay as they are however many come.
+ * the accepted ones stay as they are however many come. Sources and tenants share the bound (decision 0080).
  */
 export class ConcurrencyLimit {
-  readonly #max: number;
+  readonly #places: FairShare;
   readonly #full: Failed;
-  #active = 0;
   #outsideLimit = 0;
   #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(max: number) {
-    this.#max = max;
+    this.#places = new FairShare(max);
     const reason = `${max} callbacks are at work or wait for the database (MAX_WAITING_CALLBACKS)`;
     this.#full = failed("overloaded", reason);
   }
 
   get active(): number {
-    return this.#active;
+    return this.#places.active;
   }
 
-  /** Why none is admitted now; undefined while the limit is not reached. */
-  overload(): Failed | undefined {
-    return this.#active < this.#max ? undefined : this.#full;
+  /** Why none of this source and tenant is admitted now; undefined while one is. */
+  overload(source: string): Failed | undefined {
+    return this.#places.room(source) > 0 ? undefined : this.#full;
   }
 
   /** Counts a callback that is authentic. @returns why it is not admitted; otherwise `leave` has to be called */
-  enter(): Failed | undefined {
-    const full = this.overload();
-    if (full === undefined) this.#active += 1;
+  enter(source: string): Failed | undefined {
+    const full = this.overload(source);
+    if (full === undefined) this.#places.take(source);
     return full;
   }
 
-  leave(): void {
-    this.#active -= 1;
+  leave(source: string): void {
+    this.#places.release(source);
     this.#noteEnd();
   }
 
   /** Resolves when no callback is left: a listener waits for its connections alone, and a client may have gone. */
   idle(): Promise<void> {
-    return this.#until(() => this.#active === 0);
+    return this.#until(() => this.active === 0);
   }
 
   /** Counts work outside the limit, for which a stop waits all the same. @returns ends it; may be called again */

@@ -97,6 +97,7 @@ export class DeliveryRun implements PendingLookup {
       deadline,
       kind: "inline",
       mode: "commit",
+      mayBeAccepted: this.#delivery.answer !== "inline" && attempt === undefined,
       ...attempt,
       context: this.#context,
       buildLogEntry: (outcome) =>
@@ -114,6 +115,9 @@ export class DeliveryRun implements PendingLookup {
     clearTimeout(this.#answerTimer);
     // Otherwise it could be accepted after it was kept, and run again by itself.
     await this.#accepting;
+    // It would hold its place for as long as others hold its turn.
+    const waits = outcome.code === "handler_busy" && input?.mayBeAccepted && this.#leaseOwner === undefined;
+    if (waits) return this.#end(await acceptForLater(this.#delivery, this.#receiver));
     if (outcome.kind === "refused")
       return this.#end(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     if (input !== undefined) await storeFailure(input, outcome, this.#receiver);
@@ -166,7 +170,7 @@ export class DeliveryRun implements PendingLookup {
     clearTimeout(this.#answerTimer);
     this.#outcome = outcome;
     if (this.#hasLock) this.#receiver.eventLock.release(this.key);
-    this.#receiver.concurrency.leave();
+    this.#receiver.concurrency.leave(this.key.source);
     this.#span?.end(outcome);
     const leaseOwner = this.#leaseOwner;
     if (leaseOwner === undefined) return this.#respond(outcome, logEntry);

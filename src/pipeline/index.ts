@@ -29,4 +29,3 @@ export {
   retryPolicyOf,
 } from "./store-failure.ts";
 export { orderKeyOf } from "./take-turn.ts";
-export { Turns } from "./turns.ts";

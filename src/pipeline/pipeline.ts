@@ -13,6 +13,7 @@ import { DeliveryRun } from "./delivery-run.ts";
 import { keepRejected, keptRequest, keyOfUnread, keySourceOf } from "./keep-rejected.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
+import { orderKeyOf } from "./take-turn.ts";
 
 type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 
@@ -154,9 +155,14 @@ function processBatch(
     processDelivery({ ...deliveryOf(callback, event, attempt), buildLogEntry, endItem, end }, receiver);
   };
   const isKeptAlready = invalid === undefined || attempt !== undefined;
-  runBatch(isKeptAlready ? events : [...events, invalid], start, (outcome) =>
-    callback.end({ outcome, isVerified: true }),
-  );
+  const items = isKeptAlready ? events : [...events, invalid];
+  const laneOf = (item: (typeof items)[number]) => {
+    // Where they may be accepted, one that would have to wait is, and holds no place.
+    if (callback.source.answer !== "inline" || isRefused(item)) return item;
+    const eventType = item.typeOf();
+    return (!isRefused(eventType) && orderKeyOf(deliveryOf(callback, item), eventType, receiver)) || item;
+  };
+  runBatch(items, start, (outcome) => callback.end({ outcome, isVerified: true }), laneOf);
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
@@ -166,7 +172,7 @@ export function processDelivery(delivery: Delivery, receiver: Receiver): void {
 }
 
 function processForHandler(delivery: Delivery, receiver: Receiver): void {
-  const overloaded = receiver.concurrency.enter();
+  const overloaded = receiver.concurrency.enter(delivery.key.source);
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
   // The platform need not send the event again: once it is durable, it can run later.

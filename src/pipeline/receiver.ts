@@ -10,6 +10,7 @@ import type {
   Outcome,
   RetryOptions,
   RetryPolicy,
+  Turns,
   Version,
 } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
@@ -27,7 +28,6 @@ import type {
 import type { Deadline, EventOrder, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
-import type { Turns } from "./turns.ts";
 
 /** When a callback gets its response: once its event was run, at once, or after so many milliseconds at the latest. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
@@ -181,6 +181,8 @@ export interface AttemptInput {
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;
+  /** Set where what would wait for a turn is accepted instead: it waits in the database then, and holds no place. */
+  readonly mayBeAccepted?: boolean;
   readonly kind: AttemptKind;
   /** When it was accepted or first failed; absent in its callback. */
   readonly keptAt?: Date;

@@ -1,9 +1,8 @@
-import { type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
+import { type EndTurn, type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
-import type { EventOrder } from "../store/index.ts";
+import { type EventOrder, isKeyWaiting } from "../store/index.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
-import type { EndTurn } from "./turns.ts";
 
 /** What a run of a handler with `concurrency` or `orderBy` holds from before its start until its end. */
 export interface Turn {
@@ -14,14 +13,15 @@ export interface Turn {
 /**
  * Waits for earlier events of the same key, and then until the handler's `concurrency` allows one more run. In the other
  * order, the waiting events of one key could use up all runs of the handler. The turn covers `prepare` as well. It orders
- * this process alone: the transaction waits for the other processes.
+ * this process alone: the transaction waits for the other processes. An event that may be accepted does not wait, and runs
+ * after the accepted events of its key.
  * @returns the turn, whose `end` must be called; `handler_busy` where the deadline came first
  */
 export async function takeTurn(
   { input, handler }: Pick<ValidatedAttempt, "input" | "handler">,
-  { turns }: Pick<Receiver, "turns">,
+  { turns, store }: Pick<Receiver, "turns" | "store">,
 ): Promise<Turn | Failed> {
-  const { deadline } = input;
+  const deadline = input.mayBeAccepted ? performance.now() : input.deadline;
   const order = orderOf(input, handler);
   const ends: EndTurn[] = [];
   const end = () => {
@@ -31,9 +31,13 @@ export async function takeTurn(
     const ended = await turns.take(`${order.source} ${order.orderKey}`, 1, deadline);
     if (ended === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
     ends.push(ended);
+    if (input.mayBeAccepted && (await isKeyWaiting(store.database, order))) {
+      end();
+      return failed("handler_busy", new Error(ORDER_BUSY));
+    }
   }
   if (handler.concurrency !== undefined) {
-    const ended = await turns.take(handler, handler.concurrency, deadline);
+    const ended = await turns.take(handler, handler.concurrency, deadline, input.key.source);
     if (ended === undefined) {
       end();
       const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;

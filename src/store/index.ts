@@ -35,7 +35,7 @@ export type * from "./notifications.ts";
 export type * from "./oauth.ts";
 export type * from "./once.ts";
 export { runHandler } from "./once.ts";
-export { type EventOrder, takeOrder } from "./order-keys.ts";
+export { type EventOrder, isKeyWaiting, takeOrder } from "./order-keys.ts";
 export type * from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { insert, run } from "./database.ts";
+import { type Database, equal, insert, run, select } from "./database.ts";
 import { beforeHandler, OrderKeyLocked } from "./store-errors.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -39,6 +39,17 @@ export async function takeOrder(
     (cause) => new OrderKeyLocked("an earlier event of the same key holds it", { cause }),
   );
   return rows[0]?.isStale === 1;
+}
+
+/** Whether events of this key are accepted and have not ended: a later one must not overtake them. */
+export async function isKeyWaiting(
+  database: Database,
+  { source, orderKey }: Pick<EventOrder, "source" | "orderKey">,
+): Promise<boolean> {
+  const isAccepted = sql`${equal({ source, orderKey, state: "accepted" })} AND order_key <> ''`;
+  return (
+    (await select(database, sql`SELECT 1 FROM oncehook_failures WHERE ${isAccepted} LIMIT 1`)).length > 0
+  );
 }
 
 /** The row has the newest by now; an event without a sequence cannot be compared, and runs. */

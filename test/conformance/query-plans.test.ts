@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CallbackFilter, fixedRetries } from "../../src/domain/index.ts";
-import type { EncryptedKind, Store } from "../../src/store/index.ts";
+import { type EncryptedKind, isKeyWaiting, type Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { retriesOf } from "../support/failure.ts";
@@ -317,7 +317,7 @@ async function outbox(store: Store): Promise<void> {
   for (const channel of [undefined, "webhook"]) await store.outbox.discard(0, channel, NOON);
 }
 
-async function failures({ failures, failureLeases }: Store): Promise<void> {
+async function failures({ database, failures, failureLeases }: Store): Promise<void> {
   const failure = { ...KEY, eventType: "t", version: "v1", code: "handler_failed", error: "no" } as const;
   await failures.record(
     { ...failure, encryptedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
@@ -325,6 +325,7 @@ async function failures({ failures, failureLeases }: Store): Promise<void> {
   );
   for (const state of ["waiting", "accepted"] as const) {
     await failureLeases.dueSources(state, "", LATER, 10);
+    await isKeyWaiting(database, { source: "platform", orderKey: "order o1" });
     await failureLeases.leaseDue(LEASE, { ...retriesOf(10), state });
   }
   await expect(failureLeases.leaseDue(BROKEN, retriesOf(Number.NaN))).rejects.toThrow();

@@ -86,7 +86,17 @@ describe("the lock of an event", () => {
 
 it("the concurrency limit admits as many callbacks as it has places, and another one when one has left", () => {
   const limit = new ConcurrencyLimit(1);
-  expect([limit.enter(), limit.active, limit.enter()?.code]).toEqual([undefined, 1, "overloaded"]);
-  limit.leave();
-  expect([limit.active, limit.overload()]).toEqual([0, undefined]);
+  expect([limit.enter("a"), limit.active, limit.enter("a")?.code]).toEqual([undefined, 1, "overloaded"]);
+  limit.leave("a");
+  expect([limit.active, limit.overload("a")]).toEqual([0, undefined]);
+});
+
+it("a source that holds all places keeps no other one from its equal share", () => {
+  const limit = new ConcurrencyLimit(8);
+  const entered = (source: string) =>
+    Array.from({ length: 9 }, () => limit.enter(source)).filter((full) => full === undefined).length;
+  expect(["a", "b", "c"].map(entered)).toEqual([8, 4, 2]);
+  expect(entered("a")).toBe(0);
+  for (let left = 0; left < 7; left += 1) limit.leave("a");
+  expect(entered("a")).toBe(1);
 });

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { defineHandler, type HandlerDefinition } from "../../src/handlers/index.ts";
 import type { SourceSettings } from "../../src/sources/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
-import { shop } from "../support/shop-source.ts";
+import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
+import { deliverToTenant, tenantShop } from "../support/tenant-shop.ts";
 import { until } from "../support/until.ts";
 
 const Order = z.looseObject({ id: z.string(), hangs: z.boolean().optional() });
@@ -30,38 +30,19 @@ function hanging(definition: Definition = {}, fails: () => boolean = () => false
   return { handler, started, open: gate.resolve };
 }
 
-const secretOf = (tenant: string) => `the secret of the shop ${tenant}.`;
-const shops = (settings: SourceSettings) =>
-  shop({
-    path: "/hooks/:shop",
-    secret: ({ params }) => secretOf(String(params.shop)),
-    batch: { at: "body.events" },
-    id: "item.id",
-    type: "item.type",
-    ...settings,
-  });
-
 interface Event {
   readonly id: string;
   readonly hangs?: boolean;
   readonly key?: string;
 }
 
-/** One callback with these events of a tenant. */
-async function deliver({ publicOrigin }: TestReceiver, tenant: string, events: readonly Event[]) {
-  const body = Buffer.from(JSON.stringify({ events: events.map((event) => ({ type: "order", ...event })) }));
-  const headers = shop({ secret: secretOf(tenant) }).sign?.({ body, now: new Date() }) ?? {};
-  const response = await fetch(`${publicOrigin}/hooks/${tenant}`, { method: "POST", body, headers });
-  return response.status;
-}
-
 const many = (count: number, event: Omit<Event, "id"> = {}) =>
   Array.from({ length: count }, (_, index) => ({ id: `e${index}`, ...event }));
-const options = (handler: ReceiverOptions["handlers"], settings: SourceSettings) => ({
-  sources: { shops: shops(settings) },
+const options = (handler: ReceiverOptions["handlers"], settings: SourceSettings, env = {}) => ({
+  sources: { shops: tenantShop(settings) },
   ...(handler && { handlers: handler }),
   retryPollMs: 20,
-  env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" },
+  env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", ...env },
 });
 
 describe.each(DIALECTS)("two tenants on %s", (dialect) => {
@@ -70,9 +51,9 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
     return withReceiver(
       dialect,
       async (receiver) => {
-        expect(await deliver(receiver, "a", many(80, { hangs: true }))).toBe(200);
+        expect(await deliverToTenant(receiver, "a", many(80, { hangs: true }))).toBe(200);
         await until(() => started.length >= 32);
-        expect(await deliver(receiver, "b", [{ id: "b1" }])).toBe(200);
+        expect(await deliverToTenant(receiver, "b", [{ id: "b1" }])).toBe(200);
         await until(() => started.includes("b1"));
         await until(async () => (await receiver.count("oncehook_records", "source = 'shops/b'")) === 1);
         expect(await receiver.count("oncehook_records", "source = 'shops/a'")).toBe(0);
@@ -91,8 +72,8 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
       async (receiver) => {
         const ordered = many(40, { key: "k1", hangs: true });
         for (let at = 0; at < ordered.length; at += 20)
-          expect(await deliver(receiver, "a", ordered.slice(at, at + 20))).toBe(200);
-        await deliver(receiver, "a", [{ id: "other key", key: "k2" }, { id: "no key" }]);
+          expect(await deliverToTenant(receiver, "a", ordered.slice(at, at + 20))).toBe(200);
+        await deliverToTenant(receiver, "a", [{ id: "other key", key: "k2" }, { id: "no key" }]);
         await until(() => started.length === 3);
         expect(started.toSorted()).toEqual([started[0], "no key", "other key"].toSorted());
         await until(async () => (await receiver.count("oncehook_records")) === 2);
@@ -111,8 +92,8 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
     return withReceiver(
       dialect,
       async (receiver) => {
-        expect(await deliver(receiver, "a", many(20, { hangs: true }))).toBe(500);
-        expect(await deliver(receiver, "b", [{ id: "b1" }])).toBe(500);
+        expect(await deliverToTenant(receiver, "a", many(20, { hangs: true }))).toBe(500);
+        expect(await deliverToTenant(receiver, "b", [{ id: "b1" }])).toBe(500);
         isDown = false;
         await until(async () => (await receiver.count("oncehook_records", "source = 'shops/b'")) === 1);
         open();
@@ -122,4 +103,126 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
       options([handler], { answer: "inline", retry: { first: "1s" } }),
     );
   });
+
+  it("a callback is handled while those of another tenant take all of MAX_WAITING_CALLBACKS", () => {
+    const { handler, started, open } = hanging();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const hung = many(8, { hangs: true }).map((event) => deliverToTenant(receiver, "a", [event]));
+        await until(() => started.length === 8);
+        expect(await deliverToTenant(receiver, "a", [{ id: "a9" }])).toBe(503);
+        for (const id of ["b1", "b2", "b3"]) expect(await deliverToTenant(receiver, "b", [{ id }])).toBe(200);
+        open();
+        expect(await Promise.all(hung)).toEqual(Array(8).fill(200));
+      },
+      options([handler], { answer: "inline" }, { MAX_WAITING_CALLBACKS: "8" }),
+    );
+  });
+
+  it("a callback with `within` whose key is at work is accepted at once, and its key keeps its order", () => {
+    const { handler, started, open } = hanging({ orderBy: "data.key" });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const first = deliverToTenant(receiver, "a", [{ id: "e0", key: "k", hangs: true }]);
+        await until(() => started.length === 1);
+        const begun = performance.now();
+        for (const id of ["e1", "e2", "e3"])
+          expect(await deliverToTenant(receiver, "a", [{ id, key: "k" }])).toBe(200);
+        expect(performance.now() - begun).toBeLessThan(15_000);
+        expect(await receiver.count("oncehook_failures", "state = 'accepted'")).toBe(3);
+        open();
+        expect(await first).toBe(200);
+        // Behind those that were accepted, whether they have begun by now or not.
+        expect(await deliverToTenant(receiver, "a", [{ id: "e4", key: "k" }])).toBe(200);
+        await until(async () => (await receiver.count("oncehook_records")) === 5);
+        expect(started).toEqual(["e0", "e1", "e2", "e3", "e4"]);
+      },
+      options([handler], { answer: { within: "20s" } }),
+    );
+  });
+
+  it("the items of one callback with one `orderBy` take one place, one after the other", () => {
+    const { handler, started } = hanging({ orderBy: "data.key" });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const items = Array.from({ length: 30 }, (_, index) => ({ id: `e${index}`, key: `k${index % 2}` }));
+        expect(await deliverToTenant(receiver, "a", items)).toBe(200);
+        const ofKey = (key: string) => items.filter((item) => item.key === key).map(({ id }) => id);
+        for (const key of ["k0", "k1"])
+          expect(started.filter((id) => ofKey(key).includes(id))).toEqual(ofKey(key));
+      },
+      options([handler], { answer: "inline" }, { MAX_WAITING_CALLBACKS: "2" }),
+    );
+  });
+
+  it("the runs of a handler with `concurrency` go to the tenants in turn", () => {
+    const { handler, started, open } = hanging({ concurrency: 1 });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await deliverToTenant(receiver, "a", many(20, { hangs: true }))).toBe(200);
+        await until(() => started.length === 1);
+        expect(await deliverToTenant(receiver, "b", [{ id: "b1" }])).toBe(200);
+        open();
+        await until(() => started.includes("b1"));
+        expect(started.indexOf("b1")).toBeLessThan(5);
+      },
+      options([handler], { answer: "after" }),
+    );
+  });
+});
+
+it("a handler that hangs in its transaction on PostgreSQL leaves other tenants a connection", () => {
+  const gate = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const handler = defineHandler({
+    source: "shops",
+    type: "order",
+    data: Order,
+    async handle({ event }) {
+      started.push(event.data.id);
+      if (event.data.hangs) await gate.promise;
+      return {};
+    },
+  });
+  return withReceiver(
+    "postgres",
+    async (receiver) => {
+      const hung = many(30, { hangs: true }).map((event) => deliverToTenant(receiver, "a", [event]));
+      await until(() => started.length >= 6);
+      for (const id of ["b1", "b2", "b3"]) expect(await deliverToTenant(receiver, "b", [{ id }])).toBe(200);
+      expect(await receiver.count("oncehook_records", "source = 'shops/a' AND status = 'completed'")).toBe(0);
+      gate.resolve();
+      expect(await Promise.all(hung)).toEqual(Array(30).fill(200));
+    },
+    options([handler], { answer: "inline" }),
+  );
+});
+
+it("the events of several tenants take turns in the writer of SQLite", () => {
+  const order: string[] = [];
+  const handler = defineHandler({
+    source: "shops",
+    type: "order",
+    data: Order,
+    async handle({ event }) {
+      order.push(event.data.id);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return {};
+    },
+  });
+  return withReceiver(
+    "sqlite",
+    async (receiver) => {
+      const flood = many(200).map((event) => deliverToTenant(receiver, "a", [event]));
+      await until(() => order.length >= 20);
+      expect(await deliverToTenant(receiver, "b", [{ id: "b1" }])).toBe(200);
+      expect(order.length).toBeLessThan(150);
+      expect(await Promise.all(flood)).toEqual(Array(200).fill(200));
+    },
+    options([handler], { answer: "inline" }),
+  );
 });

@@ -8,6 +8,9 @@ const EXCLUDE_FROM = 3;
 /** After this time events of the type join groups again. */
 const EXCLUDED_MS = 1_000;
 
+/** Of types, and of the types of tenants, that were late lately. */
+const MAX_TYPES = 10_000;
+
 /** Not for good: a handler may send dependent statements for some events only. */
 const DEPENDENT_MS = 60_000;
 
@@ -22,8 +25,8 @@ export class GroupEligibility {
   /** Types for sequential groups, and until when. */
   readonly #dependent = new Map<string, number>();
 
-  needsOwnTransaction(type: string): boolean {
-    return (this.#types.get(type)?.until ?? 0) > performance.now();
+  needsOwnTransaction(...types: string[]): boolean {
+    return types.some((type) => (this.#types.get(type)?.until ?? 0) > performance.now());
   }
 
   mustBeSequential(type: string): boolean {
@@ -49,6 +52,7 @@ export class GroupEligibility {
   }
 
   #count(type: string, points: number): void {
+    if (this.#types.size > MAX_TYPES) this.#types.clear();
     const known = this.#types.get(type) ?? { points: 0, until: 0 };
     known.points = Math.max(0, known.points + points);
     if (known.points >= EXCLUDE_FROM) {

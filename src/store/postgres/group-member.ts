@@ -19,6 +19,8 @@ export class QueuedEvent implements PendingEvent {
   readonly deadline: number;
   /** What its handler is known by. */
   readonly type: string;
+  /** By which late runs are counted: a tenant whose events are slow keeps no other one out of the groups. */
+  readonly typeOfSource: string;
   readonly name: string;
   readonly queuedAt = performance.now();
   /** How often an optimistic group rolled it back. */
@@ -35,6 +37,7 @@ export class QueuedEvent implements PendingEvent {
     this.record = event.record;
     this.deadline = event.deadline;
     this.type = `${event.record.version} ${event.record.eventType}`;
+    this.typeOfSource = `${event.record.source} ${this.type}`;
     this.name = keyText(event.record);
     this.#event = event;
     this.#runInOwnTransaction = runInOwnTransaction;

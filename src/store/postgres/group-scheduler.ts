@@ -51,7 +51,8 @@ export class GroupScheduler {
 
   submit(event: PendingEvent): void {
     const queued = new QueuedEvent(event, this.#runInOwnTransaction);
-    const isAlone = event.locksRows === true || this.#eligibility.needsOwnTransaction(queued.type);
+    const isAlone =
+      event.locksRows === true || this.#eligibility.needsOwnTransaction(queued.type, queued.typeOfSource);
     if (this.#pool === undefined || !hasTime(queued) || isAlone) return queued.runInOwnTransaction();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
@@ -142,7 +143,8 @@ export class GroupScheduler {
 
   #concluded(group: readonly QueuedEvent[], result: GroupResult): readonly QueuedEvent[] {
     if (result.kind === "unknown") for (const event of group) event.fail(result.error);
-    if (result.kind === "committed") for (const { type } of group) this.#eligibility.markInTime(type);
+    if (result.kind === "committed")
+      for (const { typeOfSource } of group) this.#eligibility.markInTime(typeOfSource);
     if (result.kind !== "unfit") return [];
     return group.filter((event) => {
       const reason = result.reasons.get(event);
@@ -152,7 +154,7 @@ export class GroupScheduler {
         event.mustBeSequential = true;
       if (reason === "dependent") this.#eligibility.markDependent(event.type);
       if (reason === "unsupported") this.#eligibility.markUnsupported(event.type);
-      if (reason === "late") this.#eligibility.markLate(event.type);
+      if (reason === "late") this.#eligibility.markLate(event.typeOfSource);
       const leavesGroups = reason === "unsupported" || reason === "late";
       if (leavesGroups) event.runInOwnTransaction();
       return !leavesGroups;

@@ -22,6 +22,7 @@ import { createPool, type PoolOptions, withClient } from "./pool.ts";
 import { handleSingle } from "./single-event.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
+import { createTransactionSlots } from "./transaction-slots.ts";
 
 export interface PostgresOptions extends OpenOptions {
   readonly url: string;
@@ -115,10 +116,12 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
     transientReason,
   });
+  const runInSlot = createTransactionSlots(pool);
   const runInOwnTransaction: Store["once"] = async (record, run, options) => {
     const { deadline } = options;
     const attempt = () => handleSingle(pool, lockTimeoutMs, clock, record, run, options);
-    const result = await retryUntil(deadline, attempt, transientReason);
+    const retried = () => retryUntil(deadline, attempt, transientReason);
+    const result = await runInSlot(record.source, deadline, retried);
     // Another process committed it; its COMMIT may still wait for the standbys.
     if (result.kind === "duplicate")
       await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);

@@ -117,8 +117,8 @@ export class SequentialGroup {
 
   /** @returns whether the group may start another member */
   async #runMember(event: QueuedEvent): Promise<boolean> {
-    const { type } = event;
-    if (this.#eligibility.needsOwnTransaction(type)) {
+    const { type, typeOfSource } = event;
+    if (this.#eligibility.needsOwnTransaction(type, typeOfSource)) {
       this.#leaveGroup(event);
       return true;
     }
@@ -131,7 +131,7 @@ export class SequentialGroup {
     const result = await member.run(event);
     if (member.hasStatements) this.#savepoints = [next, own];
     if (result.kind === "done") {
-      this.#eligibility.markInTime(type);
+      this.#eligibility.markInTime(typeOfSource);
       this.#done.push({ event, member, result });
       if (member.hasStatements) this.#closeSavepoint = [own.release];
       return true;
@@ -146,7 +146,7 @@ export class SequentialGroup {
       return true;
     }
     if (result.reason === "unsupported") this.#eligibility.markUnsupported(type);
-    if (result.reason === "late") this.#eligibility.markLate(type);
+    if (result.reason === "late") this.#eligibility.markLate(typeOfSource);
     this.#leaveGroup(event);
     // A member that waited for a lock or was slow delays the others and holds locks they may wait for.
     return result.reason === "unsupported";

@@ -1,4 +1,4 @@
-import { LinkedList } from "../../domain/index.ts";
+import { FairQueue } from "../../domain/index.ts";
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 
@@ -19,9 +19,9 @@ export interface WriterTask {
 export const NO_EVENT = "";
 const LOOK_EVERY_MS = 20;
 
-/** Tasks in order of arrival. One that has left is not kept, also where others always wait. */
+/** Tasks in order of arrival, while sources and tenants take turns. One that has left is not kept, also where others always wait. */
 class TaskList {
-  #tasks = new LinkedList<WriterTask>();
+  #tasks = new FairQueue<WriterTask>();
   length = 0;
 
   get first(): WriterTask | undefined {
@@ -29,7 +29,7 @@ class TaskList {
   }
 
   add(task: WriterTask): void {
-    this.#tasks.add(task);
+    this.#tasks.add(task.eventKey.slice(0, task.eventKey.indexOf("\0")), task);
     this.length += 1;
   }
 
@@ -51,7 +51,7 @@ class TaskList {
   }
 
   #replace(tasks: readonly WriterTask[]): void {
-    this.#tasks = new LinkedList();
+    this.#tasks = new FairQueue();
     this.length = 0;
     for (const task of tasks) this.add(task);
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "../../../src/index.ts";
-import { code, mail, shop, transfers } from "./sources.ts";
+import { code, mail, shop, tenants, transfers } from "./sources.ts";
 
 /**
  * The handlers of the fault rounds. Each event leaves one effect, two rows of double entry, two balances and one
@@ -18,7 +18,8 @@ const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
 /** How long the outside work of `ledger_outside` takes. */
 const OUTSIDE_MS = Number(process.env.LEDGER_OUTSIDE_MS ?? "0");
 /** Each source is there where its round sets its variable. */
-const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_TRANSFERS_KEY, LEDGER_CODE } = process.env;
+const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_TRANSFERS_KEY, LEDGER_CODE, LEDGER_TENANTS_ANSWER } =
+  process.env;
 
 const LEDGER: Migration = {
   name: "ledger",
@@ -87,27 +88,29 @@ const ledger = (type: string, handle: Handle, migrations: readonly Migration[] =
 
 const SOURCES = {
   ...(LEDGER_SHOP_ANSWER !== undefined && { shop: shop(LEDGER_SHOP_ANSWER) }),
+  ...(LEDGER_TENANTS_ANSWER !== undefined && { tenants: tenants(LEDGER_TENANTS_ANSWER as `${number}ms`) }),
   ...(LEDGER_MAIL_KEY !== undefined && { mail: mail(LEDGER_MAIL_KEY) }),
   ...(LEDGER_TRANSFERS_KEY !== undefined && { transfers: transfers(LEDGER_TRANSFERS_KEY) }),
   ...(LEDGER_CODE !== undefined && { code: code() }),
 };
 
+const outside = {
+  type: "ledger_outside",
+  data: z.object({ data: z.object({ object: posting }) }).transform(({ data }) => data.object),
+  // Outside work belongs here: in `handle` it would hold the one writer of SQLite.
+  prepare: () => sleep(OUTSIDE_MS, null),
+  handle: post,
+};
+
 /** The handlers of the sources beside the platform; each reads what its platform sends. */
 const OF_SOURCES = [
+  defineHandler({ source: "shop", ...outside }),
+  // Stripe's envelope says "event" there: all events of a tenant have one key.
+  defineHandler({ source: "tenants", orderBy: "data.object", ...outside }),
   defineHandler({
-    source: "shop",
-    type: "ledger_outside",
-    data: z.object({ data: z.object({ object: posting }) }).transform(({ data }) => data.object),
-    // Outside work belongs here: in `handle` it would hold the one writer of SQLite.
-    prepare: () => sleep(OUTSIDE_MS, null),
-    handle: post,
-  }),
-  defineHandler({
+    ...outside,
     source: "transfers",
-    type: "ledger_outside",
     data: z.object({ data: posting }).transform(({ data }) => data),
-    prepare: () => sleep(OUTSIDE_MS, null),
-    handle: post,
   }),
   defineHandler({ source: "mail", type: "ledger_posting", data: posting, handle: post }),
   defineHandler({ source: "code", type: "ledger_posting", data: posting, handle: post }),

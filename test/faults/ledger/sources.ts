@@ -7,6 +7,16 @@ import { SECRET } from "../../support/secrets.ts";
 export const shop = (answer: string) =>
   stripe({ secret: SECRET, answer: answer === "after" ? answer : { within: answer as `${number}ms` } });
 
+/** The same with a secret for each tenant; `only` is the one for whom a platform signs. */
+export const tenants = (answer: `${number}ms`, only?: string) =>
+  stripe({
+    secret: only === undefined ? ({ params }) => tenantSecret(String(params.tenant)) : tenantSecret(only),
+    ...(only === undefined && { path: "/hooks/:tenant" }),
+    answer: { within: answer },
+  });
+
+const tenantSecret = (tenant: string) => `whsec_of_the_tenant_${tenant}`;
+
 /** @param publicKey of the pair that signs, as SendGrid shows it: SPKI in base64 */
 export const mail = (publicKey: string) => sendgrid({ publicKey });
 

@@ -5,6 +5,7 @@ import { DEADLINE_ROUNDS } from "./deadline.ts";
 import { DISK_ROUNDS } from "./disk.ts";
 import { ends } from "./ends.ts";
 import { failover } from "./failover.ts";
+import { flood } from "./flood.ts";
 import { forgedFlood } from "./forged-flood.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostile } from "./hostile.ts";
@@ -52,6 +53,8 @@ export const ROUNDS: readonly Round[] = [
   batches("sqlite", 50),
   batches("postgres", 50),
   ...DEADLINE_ROUNDS,
+  flood("sqlite"),
+  flood("postgres"),
   largeBodies,
   ...CROWD_ROUNDS,
   ...STRANGER_ROUNDS,

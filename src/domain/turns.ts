@@ -1,5 +1,4 @@
-import { LinkedList } from "../domain/index.ts";
-import type { Deadline } from "../store/index.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 interface Waiter {
   readonly timer: NodeJS.Timeout;
@@ -8,7 +7,7 @@ interface Waiter {
 
 interface Queue {
   taken: number;
-  readonly waiting: LinkedList<Waiter>;
+  readonly waiting: FairQueue<Waiter>;
 }
 
 /** Ends a turn; called once. */
@@ -19,12 +18,13 @@ export class Turns {
   readonly #queues = new Map<unknown, Queue>();
 
   /**
-   * Waits in order of arrival.
+   * Waits in order of arrival, while the sources and tenants of a queue take turns.
+   * @param deadline on the scale of `performance.now()`
    * @param name identifies the queue: a text, or an object by its identity
    * @returns undefined where the deadline came before the turn
    */
-  take(name: unknown, max: number, deadline: Deadline): Promise<EndTurn | undefined> {
-    const known = this.#queues.get(name) ?? { taken: 0, waiting: new LinkedList<Waiter>() };
+  take(name: unknown, max: number, deadline: number, source = ""): Promise<EndTurn | undefined> {
+    const known = this.#queues.get(name) ?? { taken: 0, waiting: new FairQueue<Waiter>() };
     this.#queues.set(name, known);
     const end = () => this.#end(name, known);
     if (known.taken < max) {
@@ -33,23 +33,22 @@ export class Turns {
     }
     return new Promise((resolve) => {
       const late = () => {
-        known.waiting.remove(entry);
+        leave();
         resolve(undefined);
       };
       const timer = setTimeout(late, Math.max(0, deadline - performance.now()));
-      const entry = known.waiting.add({ timer, take: () => resolve(end) });
+      const leave = known.waiting.add(source, { timer, take: () => resolve(end) });
     });
   }
 
   /** Hands the turn to the next waiter directly, so that a newcomer does not overtake it. */
   #end(name: unknown, known: Queue): void {
-    const next = known.waiting.first;
+    const next = known.waiting.removeFirst();
     if (next === undefined) {
       known.taken -= 1;
       if (known.taken === 0) this.#queues.delete(name);
       return;
     }
-    known.waiting.removeFirst();
     clearTimeout(next.timer);
     next.take();
   }

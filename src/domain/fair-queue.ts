@@ -1,0 +1,40 @@
+import { LinkedList } from "./linked-list.ts";
+
+/** Values that wait: in order of arrival within each name, while the names take turns. */
+export class FairQueue<T> {
+  readonly #lists = new Map<string, LinkedList<T>>();
+
+  get first(): T | undefined {
+    for (const list of this.#lists.values()) return list.first;
+    return undefined;
+  }
+
+  /** @returns takes it out again; may be called later and more than once */
+  add(name: string, value: T): () => void {
+    const list = this.#lists.get(name) ?? new LinkedList<T>();
+    this.#lists.set(name, list);
+    const entry = list.add(value);
+    return () => {
+      list.remove(entry);
+      if (list.first === undefined && this.#lists.get(name) === list) this.#lists.delete(name);
+    };
+  }
+
+  removeFirst(): T | undefined {
+    for (const [name, list] of this.#lists) {
+      const { first } = list;
+      list.removeFirst();
+      if (list.first === undefined) this.#lists.delete(name);
+      else if (this.#lists.size > 1) {
+        this.#lists.delete(name);
+        this.#lists.set(name, list);
+      }
+      return first;
+    }
+    return undefined;
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (const list of this.#lists.values()) yield* list;
+  }
+}

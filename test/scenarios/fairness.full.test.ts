@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { deliverToTenant, tenantShop } from "../support/tenant-shop.ts";
+import { until } from "../support/until.ts";
+
+const EVENTS = 10_000;
+const HANDLER_MS = 20;
+const LIMIT_MS = 1_000 + HANDLER_MS;
+const SAMPLES = 5;
+
+type KeyOf = (index: number) => string | undefined;
+const FLOODS: [string, KeyOf][] = [
+  ["of one `orderBy` key", () => "k"],
+  ["of as many keys", (index) => `k${index}`],
+  ["without keys", () => undefined],
+];
+
+/** The second failures of the quiet tenant do not come: each of its events fails once where `fails`. */
+function handlerOf(fails: () => boolean) {
+  const failed = new Set<string>();
+  return defineHandler({
+    source: "shops",
+    type: "order",
+    orderBy: "data.key",
+    data: z.looseObject({ id: z.string(), tenant: z.string().optional() }),
+    async prepare({ event: { data } }) {
+      await sleep(HANDLER_MS);
+      if (!fails() || data.tenant !== "b" || failed.has(data.id)) return null;
+      failed.add(data.id);
+      throw new Error("down");
+    },
+    handle: () => ({}),
+  });
+}
+
+function flooded(
+  dialect: (typeof DIALECTS)[number],
+  keyOf: KeyOf,
+  fails: () => boolean,
+  use: (receiver: TestReceiver) => Promise<void>,
+) {
+  const options = {
+    sources: { shops: tenantShop({ answer: "after", retry: { first: "1s" } }) },
+    handlers: [handlerOf(fails)],
+    retryPollMs: 50,
+    env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" },
+  };
+  return withReceiver(
+    dialect,
+    async (receiver) => {
+      const events = Array.from({ length: EVENTS }, (_, index) => ({ id: `e${index}`, key: keyOf(index) }));
+      expect(await deliverToTenant(receiver, "a", events)).toBe(200);
+      expect(await receiver.count("oncehook_failures")).toBeGreaterThan(EVENTS / 2);
+      await use(receiver);
+      expect(await receiver.count("oncehook_failures", "source = 'shops/a'")).toBeGreaterThan(0);
+    },
+    options,
+  );
+}
+
+/** The median of how long the quiet tenant's events take from their delivery to their record. */
+async function medianMs(receiver: TestReceiver): Promise<number> {
+  const took: number[] = [];
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const id = `b${sample}`;
+    const begun = performance.now();
+    expect(await deliverToTenant(receiver, "b", [{ id, tenant: "b" }])).toBe(200);
+    await until(async () => (await receiver.count("oncehook_records", `event_id = '${id}'`)) === 1, 60_000);
+    took.push(performance.now() - begun);
+  }
+  return took.toSorted((one, other) => one - other)[Math.floor(SAMPLES / 2)] as number;
+}
+
+describe.each(DIALECTS)("ten thousand events of one tenant on %s", (dialect) => {
+  it.each(FLOODS)(
+    "ten thousand events of one tenant, %s, delay another tenant's accepted event by less than a second",
+    { timeout: 180_000 },
+    (_title, keyOf) =>
+      flooded(
+        dialect,
+        keyOf,
+        () => false,
+        async (receiver) => expect(await medianMs(receiver)).toBeLessThan(LIMIT_MS),
+      ),
+  );
+
+  it.each(FLOODS)(
+    "ten thousand events of one tenant, %s, that wait for a retry delay another tenant's by less than a second",
+    { timeout: 180_000 },
+    (_title, keyOf) => {
+      const retryMs = 1_000 + HANDLER_MS;
+      return flooded(
+        dialect,
+        keyOf,
+        () => true,
+        async (receiver) => {
+          await execute(
+            receiver.target,
+            "UPDATE oncehook_failures SET state = 'waiting', code = 'handler_failed' WHERE lease_owner IS NULL",
+          );
+          expect(await medianMs(receiver)).toBeLessThan(retryMs + LIMIT_MS);
+        },
+      );
+    },
+  );
+});
