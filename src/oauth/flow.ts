@@ -97,7 +97,7 @@ function flowOf(plain: Buffer, redirectUri: string, cookie: string): Flow {
     createHmac("sha256", cookie).update(purpose).update(plain).digest("base64url");
   const endsAt = new Date(plain.readUIntBE(0, TIME_BYTES));
   const [, encoded] = cookie.split(".");
-  const context = encoded === undefined ? undefined : Buffer.from(encoded, "base64url").toString("utf8");
+  const context = encoded === undefined ? undefined : fromCanonicalBase64url(encoded)?.toString("utf8");
   return { codeVerifier: derived("code verifier "), nonce: derived("nonce "), redirectUri, endsAt, context };
 }
 
