@@ -17,7 +17,7 @@ describe("the configuration", () => {
         callback: { points: 10, windowSeconds: 60 },
         store: "memory",
       },
-      retry: { max: 3, delaySeconds: 60 },
+      retry: { max: 3, delaysMs: [60_000] },
       eventTypeFrom: "either",
       rejectTypeMismatch: false,
       maxBodyBytes: 1_048_576,
@@ -67,7 +67,7 @@ describe("the configuration", () => {
       basePath: "/a/b",
       database: { kind: "postgres", url: "postgres://u:pw@db:5432/x", poolSize: 7 },
       limits: { default: null, callback: { points: 3, windowSeconds: 1 } },
-      retry: { delaySeconds: 0.5 },
+      retry: { delaysMs: [500] },
       authentication: {
         signing: { secrets: ["a-secret-of-some-length", "the-secret-before-that"], toleranceSeconds: 300 },
       },
