@@ -24,11 +24,15 @@ test("a parcel is written down once, however often it is delivered", async () =>
   );
 });
 
-test("a parcel without weight is refused, and not tried again", async () => {
+test("a parcel without weight is rejected, kept, and not tried again", async () => {
   await using receiver = await startTestReceiver(config);
   const weightless = { ...shipped, data: { parcel_id: "p1", weight_grams: 0 } };
   assert.equal((await receiver.send(weightless)).status, 400);
-  assert.deepEqual(await receiver.failures(), []);
+  const failures = await receiver.failures();
+  assert.deepEqual(
+    failures.map(({ state, next_attempt_at }) => [state, next_attempt_at]),
+    [["rejected", null]],
+  );
 });
 
 test("a parcel that somebody else has made up is refused", async () => {
