@@ -205,7 +205,9 @@ export type SandboxSampleView = z.infer<typeof SANDBOX_SAMPLE>;
 export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;
 export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
 
-const OUTCOMES = z.record(z.string(), z.int());
+const OUTCOMES = z
+  .record(z.string(), z.int())
+  .describe("By code; `accepted_failed` and `accepted_rejected` count accepted events a second time.");
 const quantile = () => z.number().nullable();
 
 export const OVERVIEW = view(

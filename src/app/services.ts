@@ -12,6 +12,7 @@ import {
   type Logger,
   lineWriter,
   type Metrics,
+  type RollupCounts,
 } from "../observability/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import {
@@ -80,7 +81,8 @@ export function createServices(dependencies: Dependencies) {
   const describe = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
   const { origin = () => config.baseUrl } = dependencies;
-  const { typeMismatch, ...observer } = createObserver(metrics, dependencies);
+  const { noteAccepted, ...counters } = createCounters(metrics, dependencies);
+  const { typeMismatch, ...observer } = createObserver(metrics, noteAccepted, dependencies);
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
     claimSecret: createSecretClaims(config, store, clock),
@@ -124,7 +126,7 @@ export function createServices(dependencies: Dependencies) {
     diagnosisSecrets: namedSecrets,
     diagnoses: diagnosesOf(dependencies, origin),
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
-    ...createCounters(metrics, dependencies),
+    ...counters,
   };
 }
 
@@ -198,6 +200,7 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: De
     rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
     onResponse,
     onItem,
+    noteAccepted: rollupCounts.noteAccepted,
   };
 }
 
@@ -218,6 +221,7 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
 
 function createObserver(
   metrics: Metrics,
+  noteAccepted: RollupCounts["noteAccepted"],
   { noteCredential, store, clock, logger: log }: Dependencies,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
@@ -230,6 +234,8 @@ function createObserver(
         noteCredential(source, credential, tenant);
       }
     },
+    acceptedFailed: (key, isRejected) =>
+      noteAccepted(sourceOf(key), isRejected ? "accepted_rejected" : "accepted_failed"),
     bodyMismatch({ source, eventId }) {
       metrics.bodyMismatch(sourceOf({ source }));
       log.warn(

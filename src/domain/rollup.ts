@@ -8,6 +8,9 @@ export const OVERVIEW_RANGES = {
   month: { stepSeconds: 14_400, steps: 180, keptSeconds: 92 * 86_400 },
 } as const;
 
+/** Accepted events whose first attempt failed or was rejected: a second count of a callback that was counted as accepted. */
+export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
+
 export type OverviewRange = keyof typeof OVERVIEW_RANGES;
 
 /** In milliseconds; a bucket holds what took no longer than its bound, the last one what took longer than all of them. */
@@ -16,10 +19,13 @@ const BOUNDS_MS = [
   60_000,
 ];
 
+/** The bucket of what has no latency of its own. */
+export const NO_LATENCY = -1;
+
 export interface RollupKey {
   readonly source: string;
   readonly outcome: string;
-  /** Which of the bounds, from 0. */
+  /** Which of the bounds, from 0; or `NO_LATENCY`. */
   readonly bucket: number;
 }
 
@@ -46,8 +52,12 @@ export function latencyQuantile(
   share: number,
 ): number | null {
   const byBucket = new Map<number, number>();
-  for (const { bucket, count } of counts) byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + count);
-  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  let total = 0;
+  for (const { bucket, count } of counts) {
+    if (bucket === NO_LATENCY) continue;
+    byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + count);
+    total += count;
+  }
   if (total === 0) return null;
   let below = 0;
   for (const [bucket, count] of [...byBucket].toSorted(([a], [b]) => a - b)) {

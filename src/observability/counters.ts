@@ -1,6 +1,8 @@
 import {
+  type AFTER_RESPONSE,
   createSourceCounts,
   latencyBucket,
+  NO_LATENCY,
   type Outcome,
   outcomeName,
   type RollupCount,
@@ -15,6 +17,10 @@ export function createRollupCounts() {
     /** One answered callback. @param source empty where it came to none */
     note(source: string, outcome: Outcome, ms: number): void {
       counts.add(source, `${outcomeName(outcome)} ${latencyBucket(ms)}`);
+    },
+    /** The first attempt of an accepted event failed or was rejected. */
+    noteAccepted(source: string, outcome: (typeof AFTER_RESPONSE)[number]): void {
+      counts.add(source, `${outcome} ${NO_LATENCY}`);
     },
     /** Returns the counts since the last call, and resets them. */
     take: (): RollupCount[] =>

@@ -117,9 +117,11 @@ export function failureContext(key: AttemptInput["key"]): string {
 export async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,
   ended: Outcome,
-  { store, log, describe }: Receiver,
+  { store, log, describe, observer }: Receiver,
 ): Promise<void> {
   if ((ended.kind !== "success" && !("code" in ended)) || isInconclusive(ended)) return;
+  if (attempt.trigger === "accepted" && ended.kind !== "success")
+    observer.acceptedFailed(attempt, ended.kind !== "failed");
   const outcome = ended.kind === "success" ? ended.kind : ended.code;
   let error: string | null = null;
   if (ended.kind === "failed") error = describe(ended.cause);

@@ -142,6 +142,33 @@ describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
     );
   });
 
+  it.each<Answer>(["after", { within: "200ms" }])(
+    "an accepted callback (%j) has its type in the log, and counts as failed where its handler fails",
+    (answer) => {
+      const slow = slowHandler(() => new Error("the shop is closed"));
+      return withReceiver(
+        dialect,
+        async (receiver) => {
+          expect(await deliver(receiver, "e1")).toMatchObject({ body: { status: "accepted" } });
+          slow.open();
+          await until(async () => (await kept(receiver, "waiting")) === 1);
+          const log = (await receiver.admin("/api/v1/callbacks?event_type=order")).body as {
+            items: object[];
+          };
+          expect(log.items).toMatchObject([{ event_id: "e1", event_type: "order", outcome: "accepted" }]);
+          const overview = (await receiver.admin("/api/v1/overview")).body as { totals: object };
+          expect(overview.totals).toMatchObject({ outcomes: { accepted: 1, accepted_failed: 1 } });
+          const sources = (await receiver.admin("/api/v1/sources")).body as {
+            items: { source: string; activity: object }[];
+          };
+          const found = sources.items.find(({ source }) => source === "shop");
+          expect(found?.activity).toMatchObject({ outcomes: { accepted_failed: 1 } });
+        },
+        options(answer, slow.handler),
+      );
+    },
+  );
+
   it("`after` refuses a type without a handler where its source does, and accepts nothing", () => {
     const { handler } = slowHandler();
     const sources = { shop: shop({ answer: "after", unhandled: "refuse" }) };

@@ -127,7 +127,10 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
       async (receiver) => {
         const rejected = event("picky", {});
         await receiver.send(rejected);
-        expect(told(await historyOf(receiver, rejected.event_id))).toEqual(["callback rejected"]);
+        expect(told(await historyOf(receiver, rejected.event_id))).toEqual([
+          "callback rejected",
+          "failure rejected",
+        ]);
         const unknown = event("nobody_handles_this", {});
         await receiver.send(unknown);
         expect(told(await historyOf(receiver, unknown.event_id))).toEqual(["delivery event_type_unknown"]);

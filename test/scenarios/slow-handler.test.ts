@@ -70,16 +70,18 @@ describe("while a handler holds the writer", () => {
       expect((await send(payment(), { secret: "another secret, as long as this" })).status).toBe(401);
     }));
 
-  it("a malformed callback and one of an unknown type are answered 400", () =>
+  it("a callback of an unknown type is answered 400", () =>
     whileWriterIsHeld(nothing, async ({ send }) => {
-      expect((await send({}, { raw: "{" })).status).toBe(400);
       expect((await send(event("nobody_handles_this", {}))).status).toBe(400);
     }));
 
-  it("a callback whose data does not fit is answered 400", () =>
-    whileWriterIsHeld(nothing, async ({ send }) => {
-      expect((await send(payment({}, { amount: "a lot" }))).status).toBe(400);
-    }));
+  it("a callback whose data does not fit is answered 400 once it can be kept", async () => {
+    let answer: Promise<CallbackResponse> | undefined;
+    await whileWriterIsHeld(nothing, async ({ send }) => {
+      answer = send(payment({}, { amount: "a lot" }));
+    });
+    expect((await answer)?.status).toBe(400);
+  });
 
   it("a duplicate is answered already_processed", () => {
     const sent = payment();

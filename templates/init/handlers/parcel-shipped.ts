@@ -23,7 +23,7 @@ export const parcelShipped = defineHandler<Tables>()({
   // One transaction with the event's record. Calls to other systems belong into `prepare`.
   async handle({ event, tx, notify }) {
     const { parcel_id, weight_grams } = event.data;
-    if (weight_grams <= 0) throw new Rejected("weight_grams: must be positive"); // 400, no retry
+    if (weight_grams <= 0) throw new Rejected("weight_grams: must be positive"); // kept as rejected, no retry
     await tx.query.insertInto("parcels").values({ id: parcel_id, weight_grams }).execute();
     await notify("parcel.shipped", { parcel_id }); // goes out after the commit
     return { parcel_id }; // answered as `data`

@@ -18,8 +18,14 @@ const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
 /** How long the outside work of `ledger_outside` takes. */
 const OUTSIDE_MS = Number(process.env.LEDGER_OUTSIDE_MS ?? "0");
 /** Each source is there where its round sets its variable. */
-const { LEDGER_SHOP_ANSWER, LEDGER_MAIL_KEY, LEDGER_TRANSFERS_KEY, LEDGER_CODE, LEDGER_TENANTS_ANSWER } =
-  process.env;
+const {
+  LEDGER_SHOP_ANSWER,
+  LEDGER_MAIL_KEY,
+  LEDGER_TRANSFERS_KEY,
+  LEDGER_CODE,
+  LEDGER_TENANTS_ANSWER,
+  LEDGER_REFUSES,
+} = process.env;
 
 const LEDGER: Migration = {
   name: "ledger",
@@ -113,7 +119,13 @@ const OF_SOURCES = [
     data: z.object({ data: posting }).transform(({ data }) => data),
   }),
   defineHandler({ source: "mail", type: "ledger_posting", data: posting, handle: post }),
-  defineHandler({ source: "code", type: "ledger_posting", data: posting, handle: post }),
+  defineHandler({
+    source: "code",
+    type: "ledger_posting",
+    // A schema that is wrong about every second event, until it is mended.
+    data: posting.refine(({ cents }) => LEDGER_REFUSES === undefined || cents % 2 === 0),
+    handle: post,
+  }),
 ].filter(({ source }) => source in SOURCES);
 
 export default defineConfig({

@@ -97,7 +97,7 @@ async function killed(target: Target, kills: number, chance: Chance) {
 }
 
 /** Sends one event after the other, each until it has succeeded. @throws Error where one does not in time */
-async function sendAll(book: Book, send: (number: number) => Promise<boolean>, isOver: () => boolean) {
+export async function sendAll(book: Book, send: (number: number) => Promise<boolean>, isOver: () => boolean) {
   while (!isOver()) {
     const { number } = book.open();
     const end = performance.now() + LIMIT_MS;
@@ -112,7 +112,7 @@ async function sendAll(book: Book, send: (number: number) => Promise<boolean>, i
 }
 
 /** @returns whether it succeeded; no answer, overload and a fault are reasons to send it again */
-async function deliver(url: string, own: Record<string, string>, body: Buffer): Promise<boolean> {
+export async function deliver(url: string, own: Record<string, string>, body: Buffer): Promise<boolean> {
   try {
     const headers = { "content-type": "application/json", ...own };
     const response = await request(url, { method: "POST", headers, body });

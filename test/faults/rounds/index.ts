@@ -15,6 +15,7 @@ import { NEIGHBOUR_ROUNDS } from "./neighbours.ts";
 import { overload } from "./overload.ts";
 import { POSTGRES_ROUNDS } from "./postgres.ts";
 import { POWER_ROUNDS } from "./power.ts";
+import { refusals } from "./refusals.ts";
 import type { Round } from "./round.ts";
 import { rolling, stops } from "./signals.ts";
 import { storm } from "./storm.ts";
@@ -50,6 +51,8 @@ export const ROUNDS: readonly Round[] = [
   ends("postgres", [2, 1]),
   attemptIds("sqlite", 50),
   attemptIds("postgres", 50),
+  refusals("sqlite", 50),
+  refusals("postgres", 50),
   batches("sqlite", 50),
   batches("postgres", 50),
   ...DEADLINE_ROUNDS,

@@ -55,7 +55,12 @@ const COLUMNS: readonly Column<BulkReplayView>[] = [
     head: "Failures",
     cell: ({ filter, per_second }) => `${describeFilter(filter)}; ${per_second} per second`,
   },
-  { head: "State", cell: ({ state }) => <OutcomeBadge outcome={state} /> },
+  {
+    head: "State",
+    cell: ({ state, failed }) => (
+      <OutcomeBadge outcome={state === "done" && failed > 0 ? `done, ${failed} failed` : state} />
+    ),
+  },
   { head: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
   { head: "Ended", cell: ({ ended_at }) => <Time at={ended_at} /> },
   { head: "Actions", cell: (replay) => <BulkReplayActions replay={replay} /> },

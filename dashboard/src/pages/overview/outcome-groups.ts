@@ -28,6 +28,7 @@ const FAILED = new Set([
   "overloaded",
   "event_in_progress",
   "handler_busy",
+  "accepted_failed",
 ]);
 
 /** Requests without an event: the receiver's own to itself, and a platform's question of the address. */
@@ -45,11 +46,12 @@ export function groupsOf(outcomes: Outcomes): Groups {
   const groups = { handled: 0, duplicates: 0, ignored: 0, refused: 0, failed: 0 };
   for (const [outcome, count] of Object.entries(outcomes))
     if (!WITHOUT_EVENT.has(outcome)) groups[groupOf(outcome)] += count;
-  return groups;
+  // An accepted event whose first attempt failed, or was rejected, is counted a second time then.
+  const { accepted_failed = 0, accepted_rejected = 0 } = outcomes;
+  return { ...groups, handled: Math.max(0, groups.handled - accepted_failed - accepted_rejected) };
 }
 
 function groupOf(outcome: string): keyof Groups {
-  // Its end is counted among the attempts.
   if (outcome === "success" || outcome === "accepted") return "handled";
   if (outcome === "already_processed") return "duplicates";
   if (outcome === "ignored") return "ignored";
