@@ -114,7 +114,6 @@ describe("a signed body", () => {
   const bytes = (...values: number[]) => Buffer.from(values);
   it.each([
     ["nothing", "", 400],
-    ["a byte order mark", Buffer.concat([bytes(0xef, 0xbb, 0xbf), Buffer.from(event())]), 400],
     ["UTF-16", Buffer.from(event(), "utf16le"), 400],
     ["an overlong slash", bytes(0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d), 400],
     ["an encoded surrogate", bytes(0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d), 400],
