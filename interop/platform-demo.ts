@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Outcome, refused, statusOf, success } from "../src/domain/index.ts";
+import { type ResponseOutcome, refused, statusOf, success } from "../src/domain/index.ts";
 import type { Contract, SourceDefinition } from "../src/sources/index.ts";
 import { type DemoReceiver, REGISTERED_ORIGIN, startDemoReceiver } from "./demo-receiver.ts";
 import type { PlatformProof, ProofEvent, ProofHandshake, ProofRequest } from "./platform-proof.ts";
@@ -47,13 +47,17 @@ export async function runPlatformDemo(proofs: readonly PlatformProof[]): Promise
     const definitions = Object.fromEntries(sources.map(({ name, definition }) => [name, definition]));
     const receiver = await startDemoReceiver(join(folder, "oncehook.db"), definitions);
     stops.unshift(() => receiver.stop());
-    const sent: (Omit<DemoRow["checks"], "effects"> & { readonly platform: string })[] = [];
-    for (const source of sources) sent.push({ platform: source.name, ...(await sendAll(source, receiver)) });
+    const sent: { source: DemoSource; checks: Omit<DemoRow["checks"], "effects"> }[] = [];
+    for (const source of sources) sent.push({ source, checks: await sendAll(source, receiver) });
     const effects = receiver.countEffects();
-    return sent.map(({ platform, ...checks }) => ({
-      platform,
-      checks: { ...checks, effects: check(String(effects.get(platform) ?? 0), "1") },
-    }));
+    return sent.map(({ source: { name, contract }, checks }) => {
+      // A source whose platform sends neither id nor time takes each of the two deliveries for an event.
+      const expected = contract.identity === "delivery" ? "2" : "1";
+      return {
+        platform: name,
+        checks: { ...checks, effects: check(String(effects.get(name) ?? 0), expected) },
+      };
+    });
   } finally {
     for (const stop of stops) await stop();
     await rm(folder, { recursive: true, force: true });
@@ -184,7 +188,11 @@ async function post(url: string, request: ProofRequest): Promise<SentResponse> {
 }
 
 /** The platform's own status for the outcome, where its contract has one. */
-function checkStatus({ status, body }: SentResponse, { contract }: DemoSource, outcome: Outcome): DemoCheck {
+function checkStatus(
+  { status, body }: SentResponse,
+  { contract }: DemoSource,
+  outcome: ResponseOutcome,
+): DemoCheck {
   const expected = contract.respond?.(outcome)?.status ?? statusOf(outcome);
   return status === expected
     ? { got: String(status) }
