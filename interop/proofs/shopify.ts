@@ -15,7 +15,7 @@ export const shopifyProof: PlatformProof = {
         "x-shopify-topic": "orders/create",
         "x-shopify-shop-domain": "example.myshopify.com",
         "x-shopify-api-version": "2026-07",
-        "x-shopify-webhook-id": "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043",
+        "x-shopify-webhook-id": `b54557e4-${event.id}`,
         "x-shopify-event-id": event.id,
         "x-shopify-triggered-at": event.now.toISOString(),
       },
