@@ -57,6 +57,8 @@ const unbound = publicKeyPreset({
  * @throws TypeError that names the option that is wrong
  */
 export function wise(options: WiseOptions): SourceDefinition {
+  // A call without options is refused there.
+  if (typeof options !== "object" || options === null) return unbound(options);
   const { subscriptionId: _, ...others } = options;
   return ofCustomer(unbound(others), options, {
     option: "subscriptionId",
