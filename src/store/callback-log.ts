@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
-import { type CallbackFilter, type EventKey, indexedOutcomes } from "../domain/index.ts";
+import { type CallbackFilter, type EventKey, indexedOutcomes, keyText } from "../domain/index.ts";
 import {
   type CallbackRow,
   STORED_COLUMNS,
   type StoredCallback,
   toStoredCallback,
 } from "./callback-columns.ts";
-import { Area, type Database, equal, idIn, idsOf, insert, select } from "./database.ts";
+import { Area, type Database, equal, idIn, idsOf, insert, rowList, select } from "./database.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -106,6 +106,20 @@ export class Callbacks extends Area {
     const recorded = await this.select(sql`WHERE ${ofEvent} AND with_record = 1 AND id > ${after}
       AND id IN (SELECT callback_id FROM oncehook_records WHERE ${ofEvent})`);
     return [...others, ...recorded].sort(byId).slice(0, limit);
+  }
+
+  /** The state of each row's event: of its failure, or `completed`; null where the store knows neither. */
+  async eventStates(rows: readonly StoredCallback[]): Promise<readonly (string | null)[]> {
+    const named = rows.flatMap(({ eventId: event_id }) => (event_id === null ? [] : [{ event_id }]));
+    if (named.length === 0) return rows.map(() => null);
+    const ids = rowList(this.database.dialect, { event_id: "text" }, named);
+    const found = await this.read<EventKey & { state: string }>`
+      SELECT source, event_id, state FROM oncehook_failures WHERE event_id IN ${ids}
+      UNION ALL SELECT source, event_id, status AS state FROM oncehook_records WHERE event_id IN ${ids}`;
+    const states = new Map(found.map((one) => [keyText(one), one.state]));
+    return rows.map(({ source, eventId }) =>
+      source === null || eventId === null ? null : (states.get(keyText({ source, eventId })) ?? null),
+    );
   }
 
   private async select(rest: RawBuilder<unknown>): Promise<StoredCallback[]> {

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { exportLines } from "../../src/admin/callback-routes.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
+import { defineHandler, Rejected } from "../../src/index.ts";
 import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
@@ -14,6 +16,7 @@ import { overriding } from "../support/overriding.ts";
 import { OwnPage } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 const headers = { authorization: `Bearer ${TOKEN}` };
@@ -57,7 +60,9 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       const lines = (await response.text()).trimEnd().split("\n");
       const { items } = await client.callbacks.list({ event_type: "payment_notify", limit: 200 });
       expect(items).toHaveLength(121);
-      expect(lines.map((line) => JSON.parse(line))).toEqual(items);
+      expect(lines.map((line) => JSON.parse(line))).toEqual(
+        items.map((item) => ({ ...item, event_state: item.event_id === "paid" ? "completed" : null })),
+      );
     }));
 
   it("an export as CSV has the same rows, and a spreadsheet runs no cell of it", () =>
@@ -109,6 +114,32 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       expect(cells[0]?.[head.indexOf("headers")]).toBe("{}");
       expect(cells[0]?.[head.indexOf("error")]).toBe("");
     }));
+
+  it("an export has the state that each callback's event has by now", () => {
+    const handle = ({ event }: { event: { event_id: string } }) => {
+      if (event.event_id === "fails") throw new Error("the warehouse is closed");
+      if (event.event_id === "rejected") throw new Rejected("no such order");
+      return {};
+    };
+    const handler = defineHandler({ source: "shop", type: "order", data: z.object({}), handle });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const id of ["runs", "fails", "rejected"])
+          expect((await deliverToShop(receiver, { id })).body.status).toBe("accepted");
+        const states = async () => {
+          const [head = [], ...rows] = cellsOf(await (await exporting(receiver, "?format=csv")).text());
+          const [id, state] = [head.indexOf("event_id"), head.indexOf("event_state")];
+          return Object.fromEntries(rows.map((row) => [row[id], row[state]]));
+        };
+        await until(async () => !Object.values(await states()).includes("accepted"));
+        expect(await states()).toEqual({ runs: "completed", fails: "waiting", rejected: "rejected" });
+        await receiver.admin("/api/v1/failures/shop/fails", { method: "DELETE" });
+        expect(await states()).toEqual({ runs: "completed", fails: "", rejected: "rejected" });
+      },
+      { handlers: [handler], sources: { shop: shop({ answer: "after" }) } },
+    );
+  });
 
   it("an export without matching rows is an empty file", () =>
     withReceiver(dialect, async (receiver) => {
