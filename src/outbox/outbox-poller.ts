@@ -1,8 +1,16 @@
 import { createPoller } from "../poller/index.ts";
 import type { StoredNotification } from "../store/index.ts";
+import type { Channel } from "./channel.ts";
 import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 
 const FAN_OUT_BATCH = 250;
+/** So few that a callback waits for them for two milliseconds. */
+const PASS_ON_BATCH = 64;
+/**
+ * Where there were notifications there will be more. All of a second in one go would take the event loop for a quarter of the
+ * next one, and its callbacks would wait.
+ */
+const PASS_ON_PAUSE_MS = 20;
 const STOP_TIMEOUT_MS = 4_000;
 
 /**
@@ -12,25 +20,29 @@ const STOP_TIMEOUT_MS = 4_000;
 export function createOutboxPoller(deps: OutboxDependencies) {
   const { channels, log } = deps;
   const stopping = new AbortController();
-  const fanOut = createFanOut(deps);
+  const passOn = createPassOn(deps);
+  const fanOut = passOn === undefined ? createFanOut(deps) : async () => {};
   const workers = channels.map((channel) => new DeliveryWorker(channel, stopping.signal, deps));
   const work = (worker: DeliveryWorker, isStopping: () => boolean) =>
     worker.work(() => fanOut(isStopping), isStopping);
   const ended = () => Promise.all(workers.map((worker) => worker.ended()));
+  const failedOn = (channel: Channel | undefined) => (error: unknown) =>
+    log.error({ err: error, channel: channel?.name }, "due notifications could not be looked up");
   // A loop for each, so that a channel whose receiver hangs does not keep the others waiting.
   const loops = workers.map((worker, index) =>
-    createPoller(
-      (isStopping) => work(worker, isStopping),
-      (error) =>
-        log.error({ err: error, channel: channels[index]?.name }, "due notifications could not be looked up"),
-    ),
+    createPoller((isStopping) => work(worker, isStopping), failedOn(channels[index])),
   );
+  if (passOn !== undefined)
+    loops.push(
+      createPoller(passOn, failedOn(channels[0]), (taken) => (taken > 0 ? PASS_ON_PAUSE_MS : undefined)),
+    );
   return {
     start(intervalMs: number): void {
       for (const loop of loops) loop.start(intervalMs);
     },
     /** One round on each channel: takes on all that is due, resolves when its attempts have ended. */
     async round(): Promise<void> {
+      await passOn?.(() => false);
       await Promise.all(workers.map((worker) => work(worker, () => false)));
       await ended();
     },
@@ -45,23 +57,39 @@ export function createOutboxPoller(deps: OutboxDependencies) {
   };
 }
 
-/** What happens to fresh notifications: they become deliveries, or are passed on at once. */
-function createFanOut({ outbox, channels, clock, attempted }: OutboxDependencies) {
+/** Makes deliveries of fresh notifications, for the channels to take on. */
+function createFanOut({ outbox, channels, clock }: OutboxDependencies) {
   const destinations = channels.flatMap((channel) => channel.destinations);
-  const [only] = channels;
-  const take = channels.length === 1 && destinations.length === 1 ? only?.deliverNow : undefined;
-  const step =
-    only === undefined || take === undefined
-      ? () => outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)
-      : () => outbox.deliverDirectly(destinations[0] ?? "", clock.now(), FAN_OUT_BATCH, takeAll);
   return async (isStopping: () => boolean): Promise<void> => {
-    while ((await step()) === FAN_OUT_BATCH && !isStopping());
+    while (
+      (await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH &&
+      !isStopping()
+    );
   };
+}
+
+/**
+ * Passes fresh notifications on at once, where the only channel neither takes time nor fails. Undefined for other channels.
+ * What it makes resolves with how many there were.
+ */
+function createPassOn({ outbox, channels, clock, attempted }: OutboxDependencies) {
+  const [only, ...others] = channels;
+  const [destination, ...further] = only?.destinations ?? [];
+  if (only?.deliverNow === undefined || destination === undefined || others.length + further.length > 0)
+    return undefined;
 
   function takeAll(notifications: readonly StoredNotification[]): void {
     for (const notification of notifications) {
-      take?.(notification);
+      only?.deliverNow?.(notification);
       attempted(only?.name ?? "", "delivered");
     }
   }
+
+  return async (isStopping: () => boolean): Promise<number> => {
+    for (let taken = 0; ; ) {
+      const batch = await outbox.deliverDirectly(destination, clock.now(), PASS_ON_BATCH, takeAll);
+      taken += batch;
+      if (batch < PASS_ON_BATCH || isStopping()) return taken;
+    }
+  };
 }

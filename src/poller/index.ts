@@ -4,10 +4,12 @@ export type Poller = Pick<ReturnType<typeof createPoller>, "start" | "stop">;
  * Periodic work, one round at a time.
  * @param round one round of work; asks `isStopping` before it takes on more
  * @param failed called when a round failed; the next one runs all the same
+ * @param pauseAfter milliseconds until the next round, by what a round resolved with; without one, the interval
  */
-export function createPoller(
-  round: (isStopping: () => boolean) => Promise<unknown>,
+export function createPoller<T>(
+  round: (isStopping: () => boolean) => Promise<T>,
   failed: (error: unknown) => void,
+  pauseAfter?: (result: T) => number | undefined,
 ) {
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<unknown> = Promise.resolve();
@@ -19,10 +21,10 @@ export function createPoller(
     isAtWork = true;
     isWoken = false;
     current = round(() => stopped)
-      .catch(failed)
-      .finally(() => {
+      .then((result) => pauseAfter?.(result), failed)
+      .then((pause) => {
         isAtWork = false;
-        schedule(intervalMs, isWoken ? 0 : intervalMs);
+        schedule(intervalMs, isWoken ? 0 : (pause ?? intervalMs));
       });
   }
 

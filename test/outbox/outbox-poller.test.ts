@@ -119,6 +119,26 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
+  it("passes what a second has brought on to the log in small parts, so that callbacks are handled between them", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, 200);
+      const parts: number[] = [];
+      const channel: Channel = {
+        ...logChannel(recordedLog(), createMask({}).json),
+        deliverNow() {
+          if (parts.length === 0 || isNewTurn) parts.push(0);
+          isNewTurn = false;
+          parts[parts.length - 1] = (parts.at(-1) ?? 0) + 1;
+          setImmediate(() => {
+            isNewTurn = true;
+          });
+        },
+      };
+      let isNewTurn = false;
+      await loopOf(store, [channel]).round();
+      expect(parts).toEqual([64, 64, 64, 8]);
+    }));
+
   it("does not let one notification that is never answered keep the others of its channel waiting", () => {
     let taken = 0;
     let held: ServerResponse | undefined;
