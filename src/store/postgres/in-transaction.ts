@@ -34,6 +34,7 @@ export const RESET_SESSION: readonly WireStatement[] = [
 /** Behind the end of a transaction: a lock of the session may guard what COMMIT makes visible. */
 const UNLOCK = prepared("SELECT pg_advisory_unlock_all()");
 const MIN_TIMEOUT_MS = 500;
+const ANSWER_MS = 100;
 
 const ENDED_INSIDE =
   "the transaction was ended inside the handler, and another one was started: what it committed stays, the rest was " +
@@ -106,9 +107,9 @@ function responseTimeoutOf({ deadline, lockTimeoutMs }: TransactionLimits): numb
   return Math.min(responseTimeout(lockTimeoutMs), timeLeft(deadline));
 }
 
-/** Near the deadline the lock timeout is the time left. */
+/** Near the deadline the lock timeout is the time left, less what the answer takes: it says what holds the lock. */
 function beginStatements({ deadline, lockTimeoutMs }: TransactionLimits): WireStatement[] {
-  const remaining = Math.max(1, Math.ceil(deadline - performance.now()));
+  const remaining = Math.max(1, Math.ceil(deadline - performance.now() - ANSWER_MS));
   return remaining < lockTimeoutMs ? [BEGIN, { text: `SET LOCAL lock_timeout = ${remaining}` }] : [BEGIN];
 }
 
