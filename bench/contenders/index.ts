@@ -1,7 +1,13 @@
 import type { Contender } from "./contender.ts";
 import { goPostgres, goSqlite } from "./go.ts";
 import { bare, expressPostgres, expressSqlite, prototype } from "./hand-written.ts";
-import { oncehookPackage, oncehookPostgres, oncehookSqlite } from "./oncehook.ts";
+import {
+  oncehookPackage,
+  oncehookPostgres,
+  oncehookSignedId,
+  oncehookSqlite,
+  oncehookUnsignedId,
+} from "./oncehook.ts";
 import { pgbench, pgbenchPipeline } from "./pgbench.ts";
 import { restate } from "./restate.ts";
 import { webhook } from "./webhook.ts";
@@ -24,4 +30,6 @@ export const CONTENDERS: readonly Contender[] = [
   pgbench,
   pgbenchPipeline,
   oncehookPackage,
+  oncehookSignedId,
+  oncehookUnsignedId,
 ];

@@ -10,7 +10,8 @@ import { type ServerProcess, startServer } from "../machine/server-process.ts";
 import { type Contender, type Place, serving } from "./contender.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CONFIG = fileURLToPath(new URL("../servers/slow-prepare/oncehook.config.ts", import.meta.url));
+const SLOW_CONFIG = fileURLToPath(new URL("../servers/slow-prepare/oncehook.config.ts", import.meta.url));
+const IDENTITY_CONFIG = fileURLToPath(new URL("../servers/identity/oncehook.config.ts", import.meta.url));
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 /** The file in which a round's events are kept, for what looks into it besides the server. */
@@ -23,6 +24,7 @@ const isOfSources = (option: string) => option.startsWith("--conditions");
 interface Command {
   readonly options: readonly string[];
   readonly main: string;
+  readonly config?: string;
 }
 
 /** What `npm start` runs in a clone. */
@@ -48,17 +50,32 @@ export const oncehookPackage = oncehook({
   command: packedCommand,
 });
 
+/** A source of one's own, whose id stands in the body that is signed, or in a header beside it. */
+export const [oncehookSignedId, oncehookUnsignedId] = (["signed", "unsigned"] as const).map((id) =>
+  oncehook({
+    name: `oncehook-${id}-id`,
+    title: `Oncehook on SQLite, a source whose id is ${id}`,
+    store: "sqlite",
+    command: async () => ({ ...fromSources, config: IDENTITY_CONFIG }),
+    isIdempotent: true,
+    path: `/api/${id}/callback`,
+  }),
+) as [Contender, Contender];
+
 interface Parts extends Pick<Contender, "name" | "title" | "store"> {
   readonly command: () => Promise<Command>;
+  readonly isIdempotent?: boolean;
+  readonly path?: string;
 }
 
 /** The product with every default, but for the limits on how often one address may call. */
-function oncehook({ name, title, store, command }: Parts): Contender {
+function oncehook({ path = "/api/platform/callback", isIdempotent = false, ...parts }: Parts): Contender {
+  const { name, title, store, command } = parts;
   return {
     name,
     title,
     store,
-    isIdempotent: false,
+    isIdempotent,
     async version() {
       await command();
       return `Oncehook ${MANIFEST.version}, Node ${process.version}`;
@@ -71,7 +88,7 @@ function oncehook({ name, title, store, command }: Parts): Contender {
         for (let at = 0; at < place.processes; at += 1) {
           const port = await freePort();
           servers.push(await startOne(await command(), place, store, port));
-          urls.push(`http://127.0.0.1:${port}/api/platform/callback`);
+          urls.push(`http://127.0.0.1:${port}${path}`);
         }
       } catch (error) {
         await serving(servers, urls).stop();
@@ -83,16 +100,23 @@ function oncehook({ name, title, store, command }: Parts): Contender {
 }
 
 async function startOne(
-  { options, main }: Command,
+  { options, main, config: usual }: Command,
   place: Place,
   store: Contender["store"],
   port: number,
 ): Promise<ServerProcess> {
+  const config = place.isSlow ? SLOW_CONFIG : usual;
   const adminPort = await freePort();
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
     command: process.execPath,
-    args: [...options, ...place.nodeOptions, main, "serve", ...(place.isSlow ? ["--config", CONFIG] : [])],
+    args: [
+      ...options,
+      ...place.nodeOptions,
+      main,
+      "serve",
+      ...(config === undefined ? [] : ["--config", config]),
+    ],
     env: {
       APP_ENV: "test",
       SIGNING_SECRET: SECRET,

@@ -99,6 +99,12 @@ const GOALS: readonly Goal[] = [
     most: 2,
   },
   ratio("ten sources ÷ one, SQLite", rate("sources", `${sqlite}, 10 sources`), rate("sources", sqlite), 0.97),
+  {
+    title: "CPU of a fresh callback, an unsigned id ÷ a signed one",
+    of: ["identity", "oncehook-unsigned-id", "cpu"],
+    against: ["identity", "oncehook-signed-id", "cpu"],
+    most: 1.03,
+  },
   overload("SQLite", sqlite),
   overload("PostgreSQL", postgres),
   ...memory("SQLite", sqlite),

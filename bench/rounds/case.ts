@@ -32,6 +32,7 @@ const RECEIVERS = ["oncehook-sqlite", "oncehook-postgres"];
 const EXPRESS = ["express-sqlite", "express-postgres"];
 const HAND_WRITTEN = [...EXPRESS, "go-sqlite", "go-postgres"];
 const LIMITS = ["pgbench", "pgbench-pipeline"];
+const IDENTITIES = ["oncehook-signed-id", "oncehook-unsigned-id"];
 const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
 
 /** All cases; `sizes` are the numbers of stored events that `growth` compares. */
@@ -73,6 +74,7 @@ export function casesOf(sizes: readonly number[]): Case[] {
     load("sources", "Ten sources configured, and one", [], {
       entrants: RECEIVERS.flatMap((name) => [entrant(name), entrant(name, { sources: 10 })]),
     }),
+    load("identity", "An id that the signature covers, and one that it does not", IDENTITIES),
     load("overload", "Ten times the connections", [], {
       mayRefuse: true,
       entrants: RECEIVERS.flatMap((name) => [
