@@ -39,7 +39,7 @@ export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver)
 }
 
 async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  const { key, deadline, mode } = attempt.input;
+  const { key, deadline, mode, stopping } = attempt.input;
   if (mode === "dry-run") return preparedForDryRun(key, receiver);
   for (;;) {
     const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
@@ -55,9 +55,9 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
     // Another delivery has just completed the event, and deleted its preparation.
     const handled = claimed.state === "completed" ? await completedMeanwhile(attempt, receiver) : undefined;
     if (handled !== undefined) return handled;
-    if (performance.now() + POLL_INTERVAL_MS >= deadline)
+    if (stopping?.aborted || performance.now() + POLL_INTERVAL_MS >= deadline)
       return inProgress("another delivery is preparing it");
-    await sleep(POLL_INTERVAL_MS);
+    await sleep(POLL_INTERVAL_MS, undefined, { signal: stopping }).catch(() => {});
   }
 }
 

@@ -183,6 +183,8 @@ export interface AttemptInput {
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;
+  /** Aborted when the process stops: the attempt waits for no other process's work. */
+  readonly stopping?: AbortSignal | undefined;
   /** Set where what would wait for a turn is accepted instead: it waits in the database then, and holds no place. */
   readonly mayBeAccepted?: boolean;
   readonly kind: AttemptKind;

@@ -42,7 +42,7 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<A
   const { failure, kind, bulkReplayId } = run;
   const startedAt = receiver.clock.now();
   const startTick = performance.now();
-  const outcome = await runStored(failure, { kind, mode: "commit" }, receiver);
+  const outcome = await runStored(failure, { kind, mode: "commit", stopping: run.stopping }, receiver);
   const attempt = {
     source: failure.source,
     eventId: failure.eventId,
@@ -57,7 +57,12 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<A
 /** The stored event through the same path as a callback's, after its signature: the bytes were verified then. */
 export async function runStored(
   failure: StoredFailure,
-  { kind, mode, dryRun }: Pick<AttemptInput, "mode" | "dryRun"> & Pick<FailureRun, "kind">,
+  {
+    kind,
+    mode,
+    dryRun,
+    stopping,
+  }: Pick<AttemptInput, "mode" | "dryRun" | "stopping"> & Pick<FailureRun, "kind">,
   receiver: Receiver,
 ): Promise<AttemptOutcome> {
   const key = { source: failure.source, eventId: failure.eventId };
@@ -81,7 +86,7 @@ export async function runStored(
       const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
       const keptAt = new Date(failure.firstFailedAt);
-      const event = { key, content, version, eventType, deadline, keptAt };
+      const event = { key, content, version, eventType, deadline, keptAt, stopping };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
   return inSpan(span, run);

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { failed } from "../../src/domain/index.ts";
+import { createRegistry, defineHandler } from "../../src/handlers/index.ts";
 import { storeFailure } from "../../src/pipeline/store-failure.ts";
+import { createRetryPoller } from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { DatabaseErrorInHandler, StoreError } from "../../src/store/store-errors.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
@@ -243,4 +246,41 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       await stopping;
       expect(await store.records.list({ limit: 1 }, {})).toMatchObject([{ status: "completed" }]);
     }));
+
+  it("does not wait at its end for the prepare step of a process that has died", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      inner.time.seconds = 60;
+      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 3_600_000) };
+      await store.preparations.claim(inputOf("e1").key, dead);
+      const asked = Promise.withResolvers<void>();
+      const preparations = overriding(store.preparations, {
+        claim(...args) {
+          asked.resolve();
+          return store.preparations.claim(...args);
+        },
+      });
+      const { receiver } = inner;
+      const { settings } = receiver;
+      const loop = createRetryPoller({
+        ...receiver,
+        store: overriding(store, { preparations }),
+        registry: createRegistry([], [PREPARING]),
+        settings: { ...settings, retry: { ...settings.retry, timeLimitMs: 3_600_000 } },
+      });
+      loop.start(1);
+      await asked.promise;
+      await loop.stop();
+      expect(await store.failures.list({ limit: 1 }, {})).toMatchObject([
+        { state: "waiting", retriesDone: 0 },
+      ]);
+    }));
+});
+
+const PREPARING = defineHandler({
+  type: "unreliable",
+  data: z.object({}),
+  prepare: async () => ({}),
+  handle: async () => ({}),
 });
