@@ -8,7 +8,13 @@ export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveWithoutSession }),
   mutationCache: new MutationCache({ onError: leaveWithoutSession }),
   defaultOptions: {
-    queries: { staleTime: 5_000, retry: (count, error) => !isFinal(error) && count < RETRIES },
+    queries: {
+      staleTime: 5_000,
+      retry: (count, error) => !isFinal(error) && count < RETRIES,
+      // A browser that is offline for the internet may well reach a receiver beside it.
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
   },
 });
 

@@ -40,6 +40,10 @@ const inside = createRoute({
   id: "inside",
   component: Shell,
   errorComponent: PageError,
+  // A page that is opened while the receiver is away has its script already.
+  onEnter: () => {
+    for (const { options } of PAGES) void options.component?.preload?.();
+  },
   beforeLoad: async ({ context, location }) => {
     const session = await sessionOf(context.queries);
     if (session === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
@@ -152,6 +156,8 @@ export function createPages(queries: QueryClient) {
     context: { queries },
     parseSearch,
     stringifySearch,
+    defaultErrorComponent: PageError,
+    defaultNotFoundComponent: NotFound,
     defaultPreload: "intent",
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,

@@ -82,7 +82,6 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   registerDatabaseWatch(app, deps);
   const authenticator = createAuthenticator(deps);
   registerGuard(app, deps, authenticator);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   const sparing = createSparingLog(deps.log, deps.clock);
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof HttpError)

@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isWrongPage } from "./access/guard.ts";
 import { HIDDEN_ROUTE } from "./operation.ts";
 
 /** The same from the source and from the package. */
 const BUILT = new URL("../../dashboard/dist/", import.meta.url);
 const ASSET = "/assets/:file";
-/** Every address that the page gives itself; any other one stays what it is, so that a misspelt one of the API is a 404. */
+/** Every address that the page gives itself. At any other one a browser gets the page with 404, and a script JSON. */
 const PAGES = [
   "/",
   "/callbacks",
@@ -40,13 +41,16 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
       throw error;
     }
   };
-  for (const url of PAGES) {
-    app.get(url, HIDDEN_ROUTE, async (_request, reply) => {
-      const page = await dashboard();
-      if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
-      return sendPage(reply, page.html);
-    });
-  }
+  const servePage = async (_request: FastifyRequest, reply: FastifyReply) => {
+    const page = await dashboard();
+    if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
+    return sendPage(reply, page.html);
+  };
+  for (const url of PAGES) app.get(url, HIDDEN_ROUTE, servePage);
+  app.setNotFoundHandler((request, reply) => {
+    reply.code(404);
+    return isWrongPage(request) ? servePage(request, reply) : reply.send({ error: "not found" });
+  });
   app.get<{ Params: { file: string } }>(ASSET, HIDDEN_ROUTE, async ({ params, headers }, reply) => {
     const asset = (await dashboard())?.assets.get(params.file);
     if (asset === undefined) return reply.code(404).send({ error: "not found" });

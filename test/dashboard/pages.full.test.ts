@@ -86,6 +86,25 @@ it("the failures page replays all failures of a filter, and shows the progress",
   );
 });
 
+it("a bulk replay in which events failed again is red, with their number", { timeout: LIMIT_MS }, () => {
+  const { handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      for (const id of ["evt_1", "evt_2"]) await receiver.send(event("unreliable", {}, { event_id: id }));
+      await page.goto("/failures?event_type=unreliable");
+      await signIn(page);
+      await page.getByRole("button", { name: "Replay 2 failures" }).click();
+      await page.getByRole("button", { name: "Start the replay" }).click();
+      await page.getByText("2 of 2: 0 succeeded, 0 already handled, 2 failed again").waitFor();
+      const badge = page.locator(".mantine-Badge-root", { hasText: "done, 2 failed" });
+      await badge.waitFor();
+      expect(await badge.getAttribute("style")).toMatch(/--badge-color: ?var\(--mantine-color-red/);
+      expect(await page.getByText("done", { exact: true }).count()).toBe(0);
+    },
+    { handlers: [handler], env: OPEN, bulkPollMs: 50 },
+  );
+});
+
 it("the page states why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

@@ -73,6 +73,18 @@ it("the addresses of pages return the page, and every other one returns 404 as J
     }
   }));
 
+it("a browser at an address that does not exist gets the page with 404, but not below the API", () =>
+  withReceiver("sqlite", async ({ adminOrigin }) => {
+    const asBrowser = { headers: { accept: "text/html,application/xhtml+xml;q=0.9" } };
+    const wrong = await fetch(`${adminOrigin}/call-backs/7`, asBrowser);
+    expect([wrong.status, (await wrong.text()).includes('id="root"')]).toEqual([404, true]);
+    const ofApi = await fetch(`${adminOrigin}/api/v1/call-backs`, asBrowser);
+    expect([ofApi.status, ofApi.headers.get("content-type")]).toEqual([
+      401,
+      "application/json; charset=utf-8",
+    ]);
+  }));
+
 it("the page shows its data only with the token", () =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const response = await fetch(`${adminOrigin}/api/v1/callbacks`);

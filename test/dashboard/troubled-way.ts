@@ -5,7 +5,7 @@ import { withReceiver } from "../support/receiver.ts";
 import { type Dashboard, withPage } from "./dashboard.ts";
 
 /** What happens on the way to the receiver to requests whose path begins with this. */
-type Trouble = "hangs" | 500 | 401;
+type Trouble = "hangs" | "away" | 500 | 401;
 
 export interface Troubled extends Dashboard {
   /** By the beginning of a path; whoever is waiting when it is taken away goes on waiting. */
@@ -25,6 +25,7 @@ export function withTroubledDashboard<T>(
         (incoming, response) => {
           const [, trouble] = [...troubles].find(([path]) => incoming.url?.startsWith(path)) ?? [];
           if (trouble === undefined) passOn(receiver.adminOrigin, incoming, response);
+          else if (trouble === "away") incoming.socket.destroy();
           else if (trouble !== "hangs")
             response
               .writeHead(trouble, { "content-type": "application/json" })

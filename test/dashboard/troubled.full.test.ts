@@ -139,3 +139,59 @@ it("an event stays on its page when it cannot be read again", { timeout: LIMIT_M
     { env: OPEN },
   ),
 );
+
+it(
+  "pages stay while the receiver is away, say since when, and continue by themselves",
+  { timeout: LIMIT_MS },
+  () =>
+    withTroubledDashboard(async ({ page, troubles, problems }) => {
+      await inItsOwnTime(page);
+      await page.goto("/sources");
+      await signIn(page);
+      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      // The pages that may be opened later are read ahead.
+      await page.waitForLoadState("networkidle");
+      troubles.set("/", "away");
+      const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
+      await untilInItsTime(page, () => banner.isVisible());
+      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      const audit = page.getByRole("heading", { name: "Audit log" });
+      await page.getByRole("link", { name: "Audit log" }).click();
+      await untilInItsTime(page, () => audit.isVisible());
+      await page.getByRole("link", { name: "Sources and handlers" }).click();
+      await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
+      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      troubles.clear();
+      await untilInItsTime(page, async () => (await banner.count()) === 0);
+      await untilInItsTime(page, async () => (await page.getByText("could not be read").count()) === 0);
+      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      expect(problems).toEqual([]);
+    }),
+);
+
+it("an address of the page that does not exist says so and links back", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, receiver }) => {
+    await page.goto("/sources");
+    await signIn(page);
+    const response = await page.goto("/call-backs/7");
+    expect(response?.status()).toBe(404);
+    await expectShown(page.getByRole("heading", { name: "No such page" }));
+    await expectShown(page.getByText("There is nothing at /call-backs/7."));
+    await page.getByRole("link", { name: "Back to overview" }).click();
+    await expectShown(page.getByRole("heading", { name: "Overview" }));
+    for (const [path, reason] of [
+      ["/callbacks/987654", "there is no such callback"],
+      ["/callbacks/seven", "id: got"],
+      ["/events/platform/none", "there is no event with this source"],
+    ]) {
+      await page.goto(path ?? "");
+      await expectShown(page.getByText(reason ?? "", { exact: false }));
+      await page.getByRole("link", { name: "Back to overview" }).click();
+      await expectShown(page.getByRole("heading", { name: "Overview" }));
+    }
+    const { status, body } = await receiver.admin("/call-backs/7", {
+      headers: { accept: "application/json" },
+    });
+    expect([status, body]).toEqual([404, { error: "not found" }]);
+  }),
+);

@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { type ErrorComponentProps, useLocation, useRouter } from "@tanstack/react-router";
 import { PageLink } from "./page-link.tsx";
 import { Problem } from "./page-states.tsx";
 import { PageTitle } from "./page-title.tsx";
@@ -16,11 +16,12 @@ export function PageError({ error }: ErrorComponentProps) {
 }
 
 export function NotFound() {
+  const { pathname } = useLocation();
   return (
     <main>
       <PageTitle title="No such page" />
       <Text>
-        There is nothing at this address. <PageLink to="/">Back to overview</PageLink>
+        There is nothing at {pathname}. <PageLink to="/">Back to overview</PageLink>
       </Text>
     </main>
   );

@@ -1,6 +1,8 @@
-import { Alert, Button, Paper, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
+import { Alert, Button, Group, Paper, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
 import { AdminError } from "oncehook/admin-client";
 import type { ReactNode } from "react";
+import { isStatus } from "../client.ts";
+import { PageLink } from "./page-link.tsx";
 
 interface Props {
   readonly error: unknown;
@@ -12,6 +14,7 @@ interface Props {
 /** What went wrong, in the receiver's words, and what to do next. */
 export function Problem({ error, title, again }: Props) {
   const { message, next } = errorText(error);
+  const isWrongAddress = isStatus(error, 404) || isStatus(error, 400);
   return (
     <Alert color="red" title={title} role="alert" my="md">
       <Text size="sm">{message}</Text>
@@ -21,9 +24,12 @@ export function Problem({ error, title, again }: Props) {
         </Text>
       )}
       {again !== undefined && (
-        <Button mt="sm" size="xs" variant="default" onClick={again}>
-          Try again
-        </Button>
+        <Group mt="sm">
+          <Button size="xs" variant="default" onClick={again}>
+            Try again
+          </Button>
+          {isWrongAddress && <PageLink to="/">Back to overview</PageLink>}
+        </Group>
       )}
     </Alert>
   );

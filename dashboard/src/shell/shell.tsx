@@ -17,6 +17,7 @@ import { createLink, Outlet } from "@tanstack/react-router";
 import type { SessionView } from "oncehook/admin-client";
 import type { AnchorHTMLAttributes, Ref } from "react";
 import { endSession, useSession } from "../session.ts";
+import { Connection } from "./connection.tsx";
 import { EnvironmentBadge } from "./environment-badge.tsx";
 
 interface ItemProps
@@ -74,6 +75,7 @@ export function Shell() {
         </Stack>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
+        <Connection />
         <Outlet />
       </AppShell.Main>
     </AppShell>

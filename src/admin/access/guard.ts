@@ -44,8 +44,15 @@ const crossOrigin = () =>
   );
 
 /** The rules of the route that was found, never of the text of the address, which can be written in many ways. */
-function rulesOf({ routeOptions }: FastifyRequest): GuardRules {
-  return routeOptions.schema?.guard ?? {};
+function rulesOf(request: FastifyRequest): GuardRules {
+  return isWrongPage(request) ? { isPublic: true } : (request.routeOptions.schema?.guard ?? {});
+}
+
+/** Whether a browser is at an address that does not exist: it gets the page, which says so. */
+export function isWrongPage({ is404, method, url, headers }: FastifyRequest): boolean {
+  return (
+    is404 && method === "GET" && headers.accept?.includes("text/html") === true && !url.startsWith("/api/")
+  );
 }
 
 /** Decides for every route of the admin listener what a caller may do, and records in the audit log what was done. */

@@ -27,8 +27,10 @@ export function SandboxPage() {
           again={() => void sandbox.refetch()}
         />
       )}
-      {sandbox.isSuccess && !mayChange && <EmptyState>To send callbacks, sign in as an operator.</EmptyState>}
-      {sandbox.isSuccess && mayChange && (
+      {sandbox.data !== undefined && !mayChange && (
+        <EmptyState>To send callbacks, sign in as an operator.</EmptyState>
+      )}
+      {sandbox.data !== undefined && mayChange && (
         <Stack gap="xl">
           <Composer events={sandbox.data.events} sources={sandbox.data.sources} />
           <OAuthFlow />

@@ -25,7 +25,7 @@ export function SourcesPage() {
           again={() => void sources.refetch()}
         />
       )}
-      {sources.isSuccess && <SourcesContent sources={sources.data} />}
+      {sources.data !== undefined && <SourcesContent sources={sources.data} />}
     </>
   );
 }
