@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { CONFIG_FILE_NAMES, secretVariables } from "../config/index.ts";
 import { closestName } from "../domain/index.ts";
-import { moreThanSecret, PRESET_NAMES, type PresetName } from "../sources/index.ts";
+import { functionOf, moreThanSecret, PRESET_NAMES, type PresetName } from "../sources/index.ts";
 import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
@@ -17,7 +17,7 @@ export async function addSource(given: string, { env = ".env" }: { readonly env?
   const name = presetNamed(given);
   const [variable] = secretVariables(name);
   const file = CONFIG_FILE_NAMES.find((one) => existsSync(resolve(one)));
-  const code = { preset: camelCase(name), source: name, variable };
+  const code = { preset: functionOf(name), source: name, variable };
   const done = [
     ...(file === undefined ? [] : [addToConfig(file, code)]),
     addToEnv(env, { [variable]: "", ...(file === undefined && { SOURCES: name }) }),
@@ -29,7 +29,7 @@ export async function addSource(given: string, { env = ".env" }: { readonly env?
 
 function presetNamed(given: string): PresetName {
   // As it is spelt in SOURCES, or in code.
-  const name = PRESET_NAMES.find((one) => one === given || camelCase(one) === given);
+  const name = PRESET_NAMES.find((one) => one === given || functionOf(one) === given);
   if (name !== undefined) return name;
   const needs = moreThanSecret(given);
   if (needs !== undefined) throw new UsageError(needs);
@@ -37,10 +37,6 @@ function presetNamed(given: string): PresetName {
     closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
   const hint = meant === undefined ? `there are ${PRESET_NAMES.join(", ")}` : `did you mean ${meant}?`;
   throw new UsageError(`there is no preset ${JSON.stringify(given)}; ${hint}`);
-}
-
-function camelCase(name: string): string {
-  return name.replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 function addToConfig(file: string, code: Parameters<typeof withSource>[1]): string {

@@ -20,7 +20,13 @@ export { fixedResponse, type Responses } from "./contract/responses.ts";
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
-export { LEARNING_PRESETS, moreThanSecret, PRESET_NAMES, type PresetName } from "./presets/names.ts";
+export {
+  functionOf,
+  LEARNING_PRESETS,
+  moreThanSecret,
+  PRESET_NAMES,
+  type PresetName,
+} from "./presets/names.ts";
 export { ApiError } from "./reconcile/api-client.ts";
 export type {
   ListedEvent,

@@ -44,10 +44,8 @@ const HEADERS = { "X-Lark-Request-Timestamp": SECONDS, "X-Lark-Request-Nonce": "
 
 type PresetName = keyof typeof PRESETS;
 
-/** As the preset describes itself; those that are a public key's wrapper do not. */
 function signs(name: PresetName): string {
-  const preset = PRESETS[name];
-  return "describe" in preset ? preset.describe().signs : "";
+  return PRESETS[name].describe().signs;
 }
 
 /** Where a token says who sent a callback, the preset says so of itself. */

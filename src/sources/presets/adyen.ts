@@ -1,27 +1,8 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import { createAdyenItemsScheme, signAdyenItems } from "../schemes/adyen.ts";
-import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
 const ACCEPTED = { body: "[accepted]" };
-
-const FACTS: PlatformFacts = {
-  title: "Adyen",
-  docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
-  proof: "signs",
-  deadlineSeconds: 10,
-  retryHours: 720,
-  unsigned: "all fields of an item but its references, amount, eventCode and success",
-};
-
-const CONTRACT: ContractData = {
-  batch: { at: "body.notificationItems[].NotificationRequestItem" },
-  id: "{item.pspReference}.{item.eventCode}.{item.success}",
-  type: "item.eventCode",
-  eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
-  responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
-};
 
 const sample: OwnSample = (type, id, now) => ({
   body: {
@@ -55,9 +36,22 @@ const sample: OwnSample = (type, id, now) => ({
  */
 export const adyen = secretPreset({
   preset: "adyen",
-  facts: FACTS,
+  facts: {
+    title: "Adyen",
+    docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+    proof: "signs",
+    deadlineSeconds: 10,
+    retryHours: 720,
+    unsigned: "all fields of an item but its references, amount, eventCode and success",
+  },
   signs: "HMAC-SHA256 over fields of each item, in the body",
-  contract: CONTRACT,
+  contract: {
+    batch: { at: "body.notificationItems[].NotificationRequestItem" },
+    id: "{item.pspReference}.{item.eventCode}.{item.success}",
+    type: "item.eventCode",
+    eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
+    responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+  },
   sample,
   credential: { fields: ["hmacSignature"] },
   signBody: signAdyenItems,

@@ -1,11 +1,9 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createFormSignatureScheme } from "../schemes/form-signature.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import type { SecretOption } from "./given-secrets.ts";
-import { defineSource, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import { secretParts } from "./preset.ts";
 
 export interface AlipayOptions extends SourceSettings {
   /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
@@ -14,13 +12,6 @@ export interface AlipayOptions extends SourceSettings {
 
 const SUCCESS = { body: "success" };
 const FAILURE = { body: "fail" };
-
-const FACTS: PlatformFacts = {
-  title: "Alipay",
-  docs: "https://docs.open.alipay.com/270/105902",
-  proof: "verifies",
-  retryHours: 25,
-};
 
 /** Ids, codes, amounts and times: what a merchant or a buyer writes freely (`subject`, `body`) may hold `&`. */
 const PLAIN = [
@@ -43,19 +34,6 @@ const PLAIN = [
   "trade_status",
 ];
 
-const CONTRACT: ContractData = {
-  body: "form",
-  id: "body.notify_id",
-  type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
-  responses: {
-    success: SUCCESS,
-    duplicate: SUCCESS,
-    ignored: SUCCESS,
-    refused: FAILURE,
-    failed: FAILURE,
-  },
-};
-
 /**
  * Alipay's asynchronous notifications: a form with `sign`, RSA-SHA256 (`RSA2`) over its sorted fields. Only `RSA2` is
  * taken, and only forms in UTF-8 (the application's `charset`). The response must be the seven letters `success`. Alipay
@@ -65,25 +43,36 @@ const CONTRACT: ContractData = {
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws TypeError that names the option that is wrong
  */
-export function alipay(options: AlipayOptions): SourceDefinition {
-  assertOptionNames("alipay", options, { publicKey: true });
-  const use = { settings: options, option: "publicKey" };
-  return defineSource({
-    preset: "alipay",
-    facts: FACTS,
-    settings: options,
-    ...secretParts("alipay", options.publicKey, use, (keys) =>
-      createFormSignatureScheme({ keys, plain: PLAIN }),
-    ),
-    secrets: [],
-    credential: { fields: ["sign"] },
-    contract: CONTRACT,
-  });
-}
-
-alipay.describe = describe({
+export const alipay = optionsPreset<AlipayOptions>({
   preset: "alipay",
-  facts: FACTS,
+  facts: {
+    title: "Alipay",
+    docs: "https://docs.open.alipay.com/270/105902",
+    proof: "verifies",
+    retryHours: 25,
+  },
   signs: "RSA-SHA256 over the sorted fields of the body",
-  contract: CONTRACT,
+  contract: {
+    body: "form",
+    id: "body.notify_id",
+    type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
+    responses: {
+      success: SUCCESS,
+      duplicate: SUCCESS,
+      ignored: SUCCESS,
+      refused: FAILURE,
+      failed: FAILURE,
+    },
+  },
+  own: { publicKey: true },
+  make(options) {
+    const use = { settings: options, option: "publicKey" };
+    return {
+      ...secretParts("alipay", options.publicKey, use, (keys) =>
+        createFormSignatureScheme({ keys, plain: PLAIN }),
+      ),
+      secrets: [],
+      credential: { fields: ["sign"] },
+    };
+  },
 });

@@ -1,15 +1,12 @@
 import { isJsonObject, type JsonValue } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { x5cKeys } from "../schemes/jwt-keys.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import { readCertificates } from "../schemes/x5c-chain.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
+import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
 import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
-import { describe } from "./describe.ts";
 import { requireText } from "./jwt-preset.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface AppleAppStoreOptions extends SourceSettings {
   /** Of the app, such as `com.example.app`. */
@@ -36,19 +33,6 @@ const FACTS: PlatformFacts = {
   retryHours: 157,
 };
 
-const CONTRACT: ContractData = {
-  decode: [
-    { at: PAYLOAD, as: "jws" },
-    { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
-    { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
-  ],
-  id: `${PAYLOAD}.notificationUUID`,
-  type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
-  eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
-  data: PAYLOAD,
-  hasSignedTime: true,
-};
-
 /**
  * App Store Server Notifications, version 2: `signedPayload` of the body is a JWS, ES256 by the certificate in its `x5c`,
  * whose chain leads to Apple's root. Bundle, app and environment must be ours. The JWSs inside, of the transaction and
@@ -57,43 +41,50 @@ const CONTRACT: ContractData = {
  * Server Notifications" (200 to 206; retries after 1, 12, 24, 48 and 72 hours, none in the sandbox).
  * @throws TypeError that names the option that is wrong
  */
-export function appleAppStore(options: AppleAppStoreOptions): SourceDefinition {
-  assertOptionNames("apple-app-store", options, {
+export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
+  preset: "apple-app-store",
+  facts: FACTS,
+  signs: "JWS (ES256, `x5c` chain to Apple's root), in the body",
+  contract: {
+    decode: [
+      { at: PAYLOAD, as: "jws" },
+      { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
+      { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
+    ],
+    id: `${PAYLOAD}.notificationUUID`,
+    type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
+    eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
+    data: PAYLOAD,
+    hasSignedTime: true,
+  },
+  own: {
     bundleId: true,
     appAppleId: true,
     environment: true,
     rootCertificates: true,
-  });
-  const app = appOf(options);
-  const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);
-  return defineSource({
-    preset: "apple-app-store",
-    facts: app.environment === "Sandbox" ? { ...FACTS, retryHours: 0 } : FACTS,
-    settings: options,
-    secrets: [],
-    credential: { fields: ["signedPayload"] },
-    scheme: ({ clock }) =>
-      createJwtScheme({
-        algorithm: "ES256",
-        keys: x5cKeys({ roots, ...TRUST }, clock),
-        header: tokenInBody("signedPayload"),
-        issuer: null,
-        audience: null,
-        clockToleranceSeconds: 0,
-        bodyClaim: null,
-        requiredClaims: [],
-        checkClaims: (claims) => appFault(claims as { [name: string]: JsonValue }, app),
-        clock,
-      }),
-    contract: CONTRACT,
-  });
-}
-
-appleAppStore.describe = describe({
-  preset: "apple-app-store",
-  facts: FACTS,
-  signs: "JWS (ES256, `x5c` chain to Apple's root), in the body",
-  contract: CONTRACT,
+  },
+  make(options) {
+    const app = appOf(options);
+    const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);
+    return {
+      facts: app.environment === "Sandbox" ? { ...FACTS, retryHours: 0 } : FACTS,
+      secrets: [],
+      credential: { fields: ["signedPayload"] },
+      scheme: ({ clock }) =>
+        createJwtScheme({
+          algorithm: "ES256",
+          keys: x5cKeys({ roots, ...TRUST }, clock),
+          header: tokenInBody("signedPayload"),
+          issuer: null,
+          audience: null,
+          clockToleranceSeconds: 0,
+          bodyClaim: null,
+          requiredClaims: [],
+          checkClaims: (claims) => appFault(claims as { [name: string]: JsonValue }, app),
+          clock,
+        }),
+    };
+  },
 });
 
 interface App {

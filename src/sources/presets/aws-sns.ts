@@ -1,11 +1,9 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
   /** The ARNs of the topics whose messages are ours: any AWS account can have SNS send a signed message to any address. */
@@ -17,16 +15,6 @@ export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certifi
 const ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_.-]{1,256}$/;
 /** The same as of its certificates. */
 const HOST = /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/;
-
-const FACTS: PlatformFacts = {
-  title: "Amazon SNS",
-  docs: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
-  proof: "verifies",
-  deadlineSeconds: 15,
-  retryHours: 1,
-  renewsTimestamp: false,
-  unsigned: "MessageAttributes and UnsubscribeURL",
-};
 
 const CONTRACT: ContractData = {
   decode: [{ at: "body.Message", as: "json" }],
@@ -57,30 +45,34 @@ const CONTRACT: ContractData = {
  * "HTTP/HTTPS delivery". A message that is JSON is decoded.
  * @throws TypeError that names the option that is wrong
  */
-export function awsSns(options: AwsSnsOptions): SourceDefinition {
-  assertOptionNames("aws-sns", options, { topics: true, type: true, certificates: true });
-  const { certificates, type = CONTRACT.type } = options;
-  const topics = requiredTexts("aws-sns", options.topics, "topics");
-  const wrong = topics.find((topic) => !ARN.test(topic));
-  if (wrong !== undefined) {
-    const expected = "expected an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";
-    throw new TypeError(`aws-sns: \`topics\`: got ${JSON.stringify(wrong)}, ${expected}`);
-  }
-  return defineSource({
-    preset: "aws-sns",
-    facts: FACTS,
-    settings: options,
-    secrets: [],
-    credential: { fields: ["Signature"] },
-    scheme: ({ clock }) =>
-      createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
-    contract: { ...CONTRACT, type },
-  });
-}
-
-awsSns.describe = describe({
+export const awsSns = optionsPreset<AwsSnsOptions>({
   preset: "aws-sns",
-  facts: FACTS,
+  facts: {
+    title: "Amazon SNS",
+    docs: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
+    proof: "verifies",
+    deadlineSeconds: 15,
+    retryHours: 1,
+    renewsTimestamp: false,
+    unsigned: "MessageAttributes and UnsubscribeURL",
+  },
   signs: "RSA over fields of the body, by the certificate at `SigningCertURL`",
   contract: CONTRACT,
+  own: { topics: true, type: true, certificates: true },
+  make(options) {
+    const { certificates, type = CONTRACT.type } = options;
+    const topics = requiredTexts("aws-sns", options.topics, "topics");
+    const wrong = topics.find((topic) => !ARN.test(topic));
+    if (wrong !== undefined) {
+      const expected = "expected an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";
+      throw new TypeError(`aws-sns: \`topics\`: got ${JSON.stringify(wrong)}, ${expected}`);
+    }
+    return {
+      secrets: [],
+      credential: { fields: ["Signature"] },
+      scheme: ({ clock }) =>
+        createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
+      contract: { ...CONTRACT, type },
+    };
+  },
 });

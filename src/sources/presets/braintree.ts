@@ -3,24 +3,14 @@ import { isJsonObject, type JsonValue } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import type { Readable } from "../contract/reading.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "../schemes/braintree.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { SourceSettings } from "../source-definition.ts";
+import { optionsPreset } from "./options-preset.ts";
 import { refuseFunction } from "./tenants.ts";
 
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
   readonly keys: BraintreeKeys | readonly BraintreeKeys[];
 }
-
-const FACTS: PlatformFacts = {
-  title: "Braintree",
-  docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
-  proof: "signs",
-  deadlineSeconds: 30,
-  retryHours: 24,
-};
 
 const contractOf = (current: BraintreeKeys): ContractData => ({
   body: "form",
@@ -50,26 +40,28 @@ const contractOf = (current: BraintreeKeys): ContractData => ({
  * `lib/braintree/webhook_notification_gateway.js`; https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
  * @throws TypeError that names the option that is wrong
  */
-export function braintree(options: BraintreeOptions): SourceDefinition {
-  assertOptionNames("braintree", options, { keys: true });
-  const keys = keysOf(options.keys);
-  const [current] = keys as [BraintreeKeys];
-  return defineSource({
-    preset: "braintree",
-    facts: FACTS,
-    settings: options,
-    secrets: keys.map(({ privateKey }) => privateKey),
-    credential: { fields: ["bt_signature"] },
-    scheme: () => createBraintreeScheme(keys),
-    contract: contractOf(current),
-  });
-}
-
-braintree.describe = describe({
+export const braintree = optionsPreset<BraintreeOptions>({
   preset: "braintree",
-  facts: FACTS,
+  facts: {
+    title: "Braintree",
+    docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
+    proof: "signs",
+    deadlineSeconds: 30,
+    retryHours: 24,
+  },
   signs: "HMAC-SHA1 over the payload, in the body",
   contract: contractOf({ publicKey: "", privateKey: "" }),
+  own: { keys: true },
+  make(options) {
+    const keys = keysOf(options.keys);
+    const [current] = keys as [BraintreeKeys];
+    return {
+      secrets: keys.map(({ privateKey }) => privateKey),
+      credential: { fields: ["bt_signature"] },
+      scheme: () => createBraintreeScheme(keys),
+      contract: contractOf(current),
+    };
+  },
 });
 
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {

@@ -26,6 +26,7 @@ export interface PresetDescription {
 export interface PresetData {
   readonly preset: string;
   readonly facts: PlatformFacts;
+  /** For the table of platforms, such as ``HMAC-SHA256 over `timestamp` and `token`, in the body``. */
   readonly signs: string;
   readonly contract: ContractData;
 }

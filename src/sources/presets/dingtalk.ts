@@ -16,12 +16,10 @@ import { parseObject, sha256Hex } from "../contract/parse-body.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { defineSource, type FixedSecretOptions } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import type { FixedSecretOptions } from "./preset.ts";
 
 export interface DingTalkOptions extends FixedSecretOptions {
   /** The `aes_key` beside the token (`secret`): 43 characters. Several while it is rotated. */
@@ -29,13 +27,6 @@ export interface DingTalkOptions extends FixedSecretOptions {
   /** Whom messages are for: AppKey of an application, CorpId of a company, SuiteKey of a third party. */
   readonly ownerKey: string | undefined;
 }
-
-const FACTS: PlatformFacts = {
-  title: "DingTalk",
-  docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
-  proof: "verifies",
-  deadlineSeconds: 1.5,
-};
 
 const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): ContractData => ({
   decrypt: (body) => decrypt(body, keys),
@@ -56,31 +47,32 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
  * Source: open-dingtalk/DingTalk-Callback-Crypto, README.md and DingCallbackCrypto3.py, whose vector is the proof.
  * @throws TypeError that names the option that is wrong
  */
-export function dingtalk(options: DingTalkOptions): SourceDefinition {
-  assertOptionNames("dingtalk", options, { secret: true, aesKey: true, ownerKey: true });
-  const tokens = requiredTexts("dingtalk", options.secret);
-  const aesTexts = requiredTexts("dingtalk", options.aesKey, "aesKey");
-  const { ownerKey } = options;
-  if (typeof ownerKey !== "string" || ownerKey === "")
-    throw new TypeError("dingtalk: `ownerKey`: got none, expected the AppKey, CorpId or SuiteKey");
-  const keys: DingTalkKeys = { tokens, aesKeys: aesTexts.map(aesKeyOf), ownerKey };
-  const respond = (): PlatformResponse => fixedResponse({ body: acknowledgement(keys) });
-  return defineSource({
-    preset: "dingtalk",
-    facts: FACTS,
-    settings: options,
-    secrets: [...tokens, ...aesTexts],
-    credential: { fields: ["signature", "msg_signature"] },
-    scheme: () => createScheme(tokens),
-    contract: contractOf(keys, respond),
-  });
-}
-
-dingtalk.describe = describe({
+export const dingtalk = optionsPreset<DingTalkOptions>({
   preset: "dingtalk",
-  facts: FACTS,
+  facts: {
+    title: "DingTalk",
+    docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
+    proof: "verifies",
+    deadlineSeconds: 1.5,
+  },
   signs: "SHA-1 over the sorted texts of token, timestamp, nonce and the encrypted body",
   contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
+  own: { secret: true, aesKey: true, ownerKey: true },
+  make(options) {
+    const tokens = requiredTexts("dingtalk", options.secret);
+    const aesTexts = requiredTexts("dingtalk", options.aesKey, "aesKey");
+    const { ownerKey } = options;
+    if (typeof ownerKey !== "string" || ownerKey === "")
+      throw new TypeError("dingtalk: `ownerKey`: got none, expected the AppKey, CorpId or SuiteKey");
+    const keys: DingTalkKeys = { tokens, aesKeys: aesTexts.map(aesKeyOf), ownerKey };
+    const respond = (): PlatformResponse => fixedResponse({ body: acknowledgement(keys) });
+    return {
+      secrets: [...tokens, ...aesTexts],
+      credential: { fields: ["signature", "msg_signature"] },
+      scheme: () => createScheme(tokens),
+      contract: contractOf(keys, respond),
+    };
+  },
 });
 
 function decrypt(body: JsonValue, { aesKeys, ownerKey }: DingTalkKeys): Decoded {

@@ -1,44 +1,13 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import { createDropboxSignScheme, DROPBOX_SIGN_BODY, signDropboxSign } from "../schemes/dropbox-sign.ts";
 import { formatTimestamp } from "../schemes/timestamp.ts";
-import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
 
 const RECEIVED = "Hello API Event Received";
 const SUCCESS = { body: RECEIVED };
 
-const FACTS: PlatformFacts = {
-  title: "Dropbox Sign",
-  docs: "https://developers.hellosign.com/docs/events/walkthrough/",
-  proof: "documented",
-  retryHours: 72,
-  unsigned: "all but the event's time and type",
-};
-
 /** All that the hash is made of: with the hash itself in logs, a reader could make an authentic callback. */
 const EVENT = "{body.event.event_time}.{body.event.event_type}";
-
-const CONTRACT: ContractData = {
-  body: DROPBOX_SIGN_BODY,
-  id: [
-    `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
-    `${EVENT}.{body.signature_request.signature_request_id}`,
-    `${EVENT}.{body.template.template_id}`,
-    `${EVENT}.{body.event.event_metadata.reported_for_account_id}`,
-    EVENT,
-  ],
-  type: "body.event.event_type",
-  eventTime: { at: "body.event.event_time", unit: "seconds" },
-  handshakes: [
-    {
-      isSigned: true,
-      when: { "body.event.event_type": "callback_test" },
-      reply: { kind: "text", at: `=${RECEIVED}` },
-    },
-  ],
-  responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
-};
 
 const sample: OwnSample = (type, id, now) => ({
   body: {
@@ -62,9 +31,34 @@ const sample: OwnSample = (type, id, now) => ({
  */
 export const dropboxSign = secretPreset({
   preset: "dropbox-sign",
-  facts: FACTS,
+  facts: {
+    title: "Dropbox Sign",
+    docs: "https://developers.hellosign.com/docs/events/walkthrough/",
+    proof: "documented",
+    retryHours: 72,
+    unsigned: "all but the event's time and type",
+  },
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
-  contract: CONTRACT,
+  contract: {
+    body: DROPBOX_SIGN_BODY,
+    id: [
+      `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
+      `${EVENT}.{body.signature_request.signature_request_id}`,
+      `${EVENT}.{body.template.template_id}`,
+      `${EVENT}.{body.event.event_metadata.reported_for_account_id}`,
+      EVENT,
+    ],
+    type: "body.event.event_type",
+    eventTime: { at: "body.event.event_time", unit: "seconds" },
+    handshakes: [
+      {
+        isSigned: true,
+        when: { "body.event.event_type": "callback_test" },
+        reply: { kind: "text", at: `=${RECEIVED}` },
+      },
+    ],
+    responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+  },
   credential: { fields: ["event_hash"] },
   sample,
   signBody: signDropboxSign,

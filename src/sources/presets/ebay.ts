@@ -1,11 +1,8 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes/ebay.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { openToCustomers } from "./customer.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface EbayOptions extends SourceSettings {
   /** The application's Client ID (App ID), with which eBay's keys are asked for. Not needed with `publicKeys`. */
@@ -22,13 +19,6 @@ export interface EbayOptions extends SourceSettings {
 
 const APIS = { production: "https://api.ebay.com", sandbox: "https://api.sandbox.ebay.com" };
 const VERIFICATION_TOKEN = /^[A-Za-z0-9_-]{32,80}$/;
-
-const FACTS: PlatformFacts = {
-  title: "eBay",
-  docs: "https://developer.ebay.com/marketplace-account-deletion",
-  proof: "verifies",
-  disables: "account deletions that stay unacknowledged disable the application's keys",
-};
 
 const contractOf = (token: string): ContractData => ({
   id: "body.notification.notificationId",
@@ -54,49 +44,47 @@ const contractOf = (token: string): ContractData => ({
  * hashes the parsed body again, `lib/client.js` and `test/test.json`, whose vector is the proof.
  * @throws TypeError that names the option that is wrong
  */
-export function ebay(options: EbayOptions): SourceDefinition {
-  assertOptionNames("ebay", options, {
+export const ebay = optionsPreset<EbayOptions>({
+  preset: "ebay",
+  facts: {
+    title: "eBay",
+    docs: "https://developer.ebay.com/marketplace-account-deletion",
+    proof: "verifies",
+    disables: "account deletions that stay unacknowledged disable the application's keys",
+  },
+  signs: "ECDSA over `{body}`, keys of eBay's API",
+  open: "a notification names none, so act only on users and orders that you know",
+  contract: contractOf("of no address"),
+  own: {
     verificationToken: true,
     clientId: true,
     clientSecret: true,
     environment: true,
     publicKeys: true,
-  });
-  const { environment = "production", publicKeys } = options;
-  const [token = ""] = textsOf(options.verificationToken, "verificationToken");
-  if (!VERIFICATION_TOKEN.test(token))
-    throw new TypeError(
-      `ebay: \`verificationToken\`: got ${token.length} characters, expected 32 to 80 letters, digits, _ and -`,
-    );
-  if (!Object.hasOwn(APIS, environment))
-    throw new TypeError(
-      `ebay: \`environment\`: got ${JSON.stringify(environment)}, expected "production" or "sandbox"`,
-    );
-  const credentials = credentialsOf(options, APIS[environment]);
-  const definition = defineSource({
-    preset: "ebay",
-    facts: FACTS,
-    settings: options,
-    secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],
-    credential: { headers: ["X-EBAY-SIGNATURE"] },
-    scheme: () =>
-      createEbayScheme({
-        fetchKey: async (id) => credentials && fetchEbayKey(id, credentials),
-        ...(publicKeys !== undefined && { publicKeys }),
-      }),
-    contract: contractOf(token),
-  });
-  return openToCustomers(
-    definition,
-    "a notification names none, so act only on users and orders that you know",
-  );
-}
-
-ebay.describe = describe({
-  preset: "ebay",
-  facts: FACTS,
-  signs: "ECDSA over `{body}`, keys of eBay's API",
-  contract: contractOf("of no address"),
+  },
+  make(options) {
+    const { environment = "production", publicKeys } = options;
+    const [token = ""] = textsOf(options.verificationToken, "verificationToken");
+    if (!VERIFICATION_TOKEN.test(token))
+      throw new TypeError(
+        `ebay: \`verificationToken\`: got ${token.length} characters, expected 32 to 80 letters, digits, _ and -`,
+      );
+    if (!Object.hasOwn(APIS, environment))
+      throw new TypeError(
+        `ebay: \`environment\`: got ${JSON.stringify(environment)}, expected "production" or "sandbox"`,
+      );
+    const credentials = credentialsOf(options, APIS[environment]);
+    return {
+      secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],
+      credential: { headers: ["X-EBAY-SIGNATURE"] },
+      scheme: () =>
+        createEbayScheme({
+          fetchKey: async (id) => credentials && fetchEbayKey(id, credentials),
+          ...(publicKeys !== undefined && { publicKeys }),
+        }),
+      contract: contractOf(token),
+    };
+  },
 });
 
 function credentialsOf(

@@ -1,13 +1,10 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
+import { optionsPreset } from "./options-preset.ts";
 import { assertOneOf } from "./own-source.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
 
 export interface FusionAuthOptions extends SourceSettings {
   /** The secret of an HMAC key, for HS256. */
@@ -20,60 +17,51 @@ export interface FusionAuthOptions extends SourceSettings {
 
 const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
-const FACTS: PlatformFacts = {
-  title: "FusionAuth",
-  docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
-  proof: "documented",
-};
-
-const CONTRACT: ContractData = {
-  id: "body.event.id",
-  type: "body.event.type",
-  eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
-  data: "body.event",
-};
-
 /**
  * FusionAuth with signed webhooks: `X-FusionAuth-Signature-JWT`, a JWT by the webhook's key, whose `request_body_sha256`
  * is the hash of the body in base64. An HMAC key is `secret` (HS256), any other one `publicKey`. Other algorithms than
  * these four are refused. Source: FusionAuth, "Signing webhooks".
  * @throws TypeError that names the option that is wrong
  */
-export function fusionauth(options: FusionAuthOptions): SourceDefinition {
-  assertOptionNames("fusionauth", options, { secret: true, publicKey: true, algorithm: true });
-  const { publicKey, algorithm = "RS256" } = options;
-  const isShared = publicKey === undefined;
-  const secrets = isShared ? requiredTexts("fusionauth", options.secret) : [];
-  assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
-  const keys = isShared
-    ? sharedSecretKeys(secrets)
-    : publicPemKeys("fusionauth", publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
-  return defineSource({
-    preset: "fusionauth",
-    facts: FACTS,
-    settings: options,
-    secrets,
-    credential: { headers: ["X-FusionAuth-Signature-JWT"] },
-    scheme: ({ clock }) =>
-      createJwtScheme({
-        algorithm: isShared ? "HS256" : algorithm,
-        keys,
-        header: credentialHeader("X-FusionAuth-Signature-JWT"),
-        issuer: null,
-        audience: null,
-        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-        bodyClaim: "request_body_sha256",
-        bodyClaimEncoding: "base64",
-        requiredClaims: ["request_body_sha256"],
-        clock,
-      }),
-    contract: CONTRACT,
-  });
-}
-
-fusionauth.describe = describe({
+export const fusionauth = optionsPreset<FusionAuthOptions>({
   preset: "fusionauth",
-  facts: FACTS,
+  facts: {
+    title: "FusionAuth",
+    docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
+    proof: "documented",
+  },
   signs: "JWT (HS256, RS256, ES256 or EdDSA) with the SHA-256 of the body",
-  contract: CONTRACT,
+  contract: {
+    id: "body.event.id",
+    type: "body.event.type",
+    eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
+    data: "body.event",
+  },
+  own: { secret: true, publicKey: true, algorithm: true },
+  make(options) {
+    const { publicKey, algorithm = "RS256" } = options;
+    const isShared = publicKey === undefined;
+    const secrets = isShared ? requiredTexts("fusionauth", options.secret) : [];
+    assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
+    const keys = isShared
+      ? sharedSecretKeys(secrets)
+      : publicPemKeys("fusionauth", publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
+    return {
+      secrets,
+      credential: { headers: ["X-FusionAuth-Signature-JWT"] },
+      scheme: ({ clock }) =>
+        createJwtScheme({
+          algorithm: isShared ? "HS256" : algorithm,
+          keys,
+          header: credentialHeader("X-FusionAuth-Signature-JWT"),
+          issuer: null,
+          audience: null,
+          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+          bodyClaim: "request_body_sha256",
+          bodyClaimEncoding: "base64",
+          requiredClaims: ["request_body_sha256"],
+          clock,
+        }),
+    };
+  },
 });

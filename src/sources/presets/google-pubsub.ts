@@ -1,12 +1,10 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface GooglePubSubOptions extends SourceSettings {
   /** The email of the service account that the subscription authenticates with; several while one replaces another. */
@@ -22,18 +20,6 @@ export interface GooglePubSubOptions extends SourceSettings {
 const KEYS_URL = "https://www.googleapis.com/oauth2/v3/certs";
 const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
 const EMAIL = /^[^\s@]{1,128}@[^\s@]{1,128}$/;
-
-const FACTS: PlatformFacts = {
-  title: "Google Cloud Pub/Sub",
-  docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
-  proof: "verifies",
-  identity: {
-    why: "`messageId` is unique within its topic",
-    source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
-  },
-  deadlineSeconds: 10,
-  unsigned: "the body",
-};
 
 const CONTRACT: ContractData = {
   decode: [{ at: "body.message.data", as: "base64-json" }],
@@ -53,54 +39,61 @@ const CONTRACT: ContractData = {
  * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
  * @throws TypeError that names the option that is wrong
  */
-export function googlePubSub(options: GooglePubSubOptions): SourceDefinition {
-  assertOptionNames("google-pubsub", options, {
+export const googlePubSub = optionsPreset<GooglePubSubOptions>({
+  preset: "google-pubsub",
+  facts: {
+    title: "Google Cloud Pub/Sub",
+    docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+    proof: "verifies",
+    identity: {
+      why: "`messageId` is unique within its topic",
+      source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
+    },
+    deadlineSeconds: 10,
+    unsigned: "the body",
+  },
+  signs: "JWT (RS256, Google's keys) for the address",
+  contract: CONTRACT,
+  own: {
     serviceAccount: true,
     audience: true,
     type: true,
     keysUrl: true,
-  });
-  const { audience, type = CONTRACT.type } = options;
-  const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");
-  for (const account of accounts) {
-    if (EMAIL.test(account)) continue;
-    const expected = "expected an email such as push@project.iam.gserviceaccount.com";
-    throw new TypeError(`google-pubsub: \`serviceAccount\`: got ${JSON.stringify(account)}, ${expected}`);
-  }
-  if (audience !== undefined) requireText("google-pubsub", "audience", audience, "https://hooks.example.com");
-  const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);
-  return defineSource({
-    preset: "google-pubsub",
-    facts: FACTS,
-    settings: options,
-    secrets: [],
-    credential: { headers: ["Authorization"] },
-    scheme: (environment) =>
-      createAddressedScheme(
-        {
-          algorithm: "RS256",
-          keys: jwksKeys(keysUrl, undefined, "Google's keys"),
-          header: "Authorization",
-          issuer: ISSUERS,
-          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-          bodyClaim: null,
-          checkClaims: ({ email, email_verified }) => {
-            if (typeof email !== "string" || !accounts.includes(email))
-              return `email: expected ${accounts.join(" or ")}`;
-            return email_verified === true ? undefined : "email_verified: expected true";
+  },
+  make(options) {
+    const { audience, type = CONTRACT.type } = options;
+    const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");
+    for (const account of accounts) {
+      if (EMAIL.test(account)) continue;
+      const expected = "expected an email such as push@project.iam.gserviceaccount.com";
+      throw new TypeError(`google-pubsub: \`serviceAccount\`: got ${JSON.stringify(account)}, ${expected}`);
+    }
+    if (audience !== undefined)
+      requireText("google-pubsub", "audience", audience, "https://hooks.example.com");
+    const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);
+    return {
+      secrets: [],
+      credential: { headers: ["Authorization"] },
+      scheme: (environment) =>
+        createAddressedScheme(
+          {
+            algorithm: "RS256",
+            keys: jwksKeys(keysUrl, undefined, "Google's keys"),
+            header: "Authorization",
+            issuer: ISSUERS,
+            clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+            bodyClaim: null,
+            checkClaims: ({ email, email_verified }) => {
+              if (typeof email !== "string" || !accounts.includes(email))
+                return `email: expected ${accounts.join(" or ")}`;
+              return email_verified === true ? undefined : "email_verified: expected true";
+            },
           },
-        },
-        environment,
-        audience,
-      ),
-    contract: { ...CONTRACT, type },
-    signsPath: audience === undefined,
-  });
-}
-
-googlePubSub.describe = describe({
-  preset: "google-pubsub",
-  facts: FACTS,
-  signs: "JWT (RS256, Google's keys) for the address",
-  contract: CONTRACT,
+          environment,
+          audience,
+        ),
+      contract: { ...CONTRACT, type },
+      signsPath: audience === undefined,
+    };
+  },
 });

@@ -16,11 +16,10 @@ import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe, describeHmac } from "./describe.ts";
+import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
+import { describeHmac } from "./describe.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface LarkOptions extends SourceSettings {
   /** The Encrypt Key of "Events & Callbacks"; without one, Lark signs nothing. */
@@ -53,51 +52,47 @@ const SCHEME: HmacData = {
  * parsed body again; the page hashes the raw one, as is done here.
  * @throws TypeError that names the option that is wrong
  */
-export function lark(options: LarkOptions): SourceDefinition {
-  assertOptionNames("lark", options, { secret: true, verificationToken: true });
-  const tokens =
-    options.verificationToken === undefined
-      ? undefined
-      : requiredTexts("lark", options.verificationToken, "verificationToken");
-  const common = { preset: "lark", facts: FACTS, settings: options };
-  if (options.secret === undefined && tokens !== undefined) {
-    return defineSource({
-      ...common,
-      secrets: tokens,
-      credential: { fields: ["token"] },
-      scheme: () => createBodyTokenScheme({ tokens, read: tokensOf, name: "the Verification Token" }),
-      contract: contractOf({}, [challenge({ isSigned: true })]),
-    });
-  }
-  const secrets = requiredTexts("lark", options.secret);
-  const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
-  const [currentKey = Buffer.of()] = keys;
-  const encryption: Encryption = {
-    decrypt: (body) => decrypt(body, keys),
-    encrypt: (plain) => encrypt(plain, currentKey),
-  };
-  const verifyToken = tokens === undefined ? {} : { verifyToken: { at: "body.token", values: tokens } };
-  const handshakes = [
-    challenge({ isSigned: false, without: "X-Lark-Signature", ...verifyToken }),
-    challenge({ isSigned: true, ...verifyToken }),
-  ];
-  const [current = ""] = secrets;
-  return defineSource({
-    ...common,
-    secrets: [...secrets, ...(tokens ?? [])],
-    credential: { headers: [SCHEME.signature.header].flat() },
-    scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
-    contract: contractOf(encryption, handshakes),
-    sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
-    sample,
-  });
-}
-
-lark.describe = describe({
+export const lark = optionsPreset<LarkOptions>({
   preset: "lark",
   facts: FACTS,
   signs: describeHmac(SCHEME),
   contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
+  own: { secret: true, verificationToken: true },
+  make(options) {
+    const tokens =
+      options.verificationToken === undefined
+        ? undefined
+        : requiredTexts("lark", options.verificationToken, "verificationToken");
+    if (options.secret === undefined && tokens !== undefined) {
+      return {
+        secrets: tokens,
+        credential: { fields: ["token"] },
+        scheme: () => createBodyTokenScheme({ tokens, read: tokensOf, name: "the Verification Token" }),
+        contract: contractOf({}, [challenge({ isSigned: true })]),
+      };
+    }
+    const secrets = requiredTexts("lark", options.secret);
+    const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
+    const [currentKey = Buffer.of()] = keys;
+    const encryption: Encryption = {
+      decrypt: (body) => decrypt(body, keys),
+      encrypt: (plain) => encrypt(plain, currentKey),
+    };
+    const verifyToken = tokens === undefined ? {} : { verifyToken: { at: "body.token", values: tokens } };
+    const handshakes = [
+      challenge({ isSigned: false, without: "X-Lark-Signature", ...verifyToken }),
+      challenge({ isSigned: true, ...verifyToken }),
+    ];
+    const [current = ""] = secrets;
+    return {
+      secrets: [...secrets, ...(tokens ?? [])],
+      credential: { headers: [SCHEME.signature.header].flat() },
+      scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
+      contract: contractOf(encryption, handshakes),
+      sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
+      sample,
+    };
+  },
 });
 
 type Encryption = Pick<ContractData, "decrypt" | "encrypt">;

@@ -1,24 +1,5 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createMailgunScheme, MAILGUN_BODY, signMailgun } from "../schemes/mailgun.ts";
-import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
-
-const FACTS: PlatformFacts = {
-  title: "Mailgun",
-  docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
-  proof: "verifies",
-  retryHours: 8,
-  maxBodyBytes: 25_000_000,
-};
-
-const CONTRACT: ContractData = {
-  body: MAILGUN_BODY,
-  id: ["body.signature.token", "body.token"],
-  type: ["body.event-data.event", "body.event", "=inbound"],
-  eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
-  data: ["body.event-data", "body"],
-  responses: { statuses: { 400: 406 } },
-};
 
 /**
  * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body; the key is the webhook signing
@@ -31,9 +12,22 @@ const CONTRACT: ContractData = {
  */
 export const mailgun = secretPreset({
   preset: "mailgun",
-  facts: FACTS,
+  facts: {
+    title: "Mailgun",
+    docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+    proof: "verifies",
+    retryHours: 8,
+    maxBodyBytes: 25_000_000,
+  },
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
-  contract: CONTRACT,
+  contract: {
+    body: MAILGUN_BODY,
+    id: ["body.signature.token", "body.token"],
+    type: ["body.event-data.event", "body.event", "=inbound"],
+    eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
+    data: ["body.event-data", "body"],
+    responses: { statuses: { 400: 406 } },
+  },
   credential: { fields: ["signature"] },
   signBody: signMailgun,
   scheme: createMailgunScheme,

@@ -1,44 +1,17 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe } from "./describe.ts";
 import {
   CLOCK_TOLERANCE_SECONDS,
   createAddressedScheme,
   requireText,
   sharedSecretKeys,
 } from "./jwt-preset.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import { type PresetOptions, secretParts } from "./preset.ts";
 
 export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */
   readonly audience?: string;
 }
-
-const FACTS: PlatformFacts = {
-  title: "monday.com",
-  docs: "https://developer.monday.com/apps/docs/integration-authorization",
-  proof: "documented",
-  identity: { why: "`triggerUuid` names the trigger" },
-  retryHours: 0.5,
-  unsigned: "the body",
-};
-
-const CONTRACT: ContractData = {
-  id: "body.event.triggerUuid",
-  type: "body.event.type",
-  eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
-  data: "body.event",
-  isIdSigned: false,
-  handshakes: [
-    {
-      isSigned: false,
-      when: { "body.challenge": true },
-      reply: { kind: "json", fields: { challenge: "body.challenge" } },
-    },
-  ],
-};
 
 /**
  * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
@@ -48,38 +21,50 @@ const CONTRACT: ContractData = {
  * each minute for 30 minutes).
  * @throws TypeError that names the option that is wrong
  */
-export function monday(options: MondayOptions): SourceDefinition {
-  assertOptionNames("monday", options, { secret: true, audience: true });
-  const { audience } = options;
-  if (audience !== undefined)
-    requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
-  const token = {
-    algorithm: "HS256",
-    header: credentialHeader("Authorization", ""),
-    issuer: null,
-    clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-    bodyClaim: null,
-    requiredClaims: ["aud", "exp"],
-  } as const;
-  return defineSource({
-    preset: "monday",
-    facts: FACTS,
-    settings: options,
-    ...secretParts(
-      "monday",
-      options.secret,
-      { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined },
-      (secrets, environment) =>
-        createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
-    ),
-    credential: { headers: ["Authorization"] },
-    contract: CONTRACT,
-  });
-}
-
-monday.describe = describe({
+export const monday = optionsPreset<MondayOptions>({
   preset: "monday",
-  facts: FACTS,
+  facts: {
+    title: "monday.com",
+    docs: "https://developer.monday.com/apps/docs/integration-authorization",
+    proof: "documented",
+    identity: { why: "`triggerUuid` names the trigger" },
+    retryHours: 0.5,
+    unsigned: "the body",
+  },
   signs: "JWT (HS256) for the address",
-  contract: CONTRACT,
+  contract: {
+    id: "body.event.triggerUuid",
+    type: "body.event.type",
+    eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
+    data: "body.event",
+    isIdSigned: false,
+    handshakes: [
+      {
+        isSigned: false,
+        when: { "body.challenge": true },
+        reply: { kind: "json", fields: { challenge: "body.challenge" } },
+      },
+    ],
+  },
+  own: { secret: true, audience: true },
+  make(options) {
+    const { audience } = options;
+    if (audience !== undefined)
+      requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
+    const token = {
+      algorithm: "HS256",
+      header: credentialHeader("Authorization", ""),
+      issuer: null,
+      clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+      bodyClaim: null,
+      requiredClaims: ["aud", "exp"],
+    } as const;
+    const use = { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined } as const;
+    return {
+      ...secretParts("monday", options.secret, use, (secrets, environment) =>
+        createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
+      ),
+      credential: { headers: ["Authorization"] },
+    };
+  },
 });

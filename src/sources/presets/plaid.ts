@@ -1,17 +1,13 @@
 import { isJsonObject, parseJson } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import { keysById } from "../schemes/jwks-keys.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { requestKeys } from "../schemes/key-request.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { openToCustomers } from "./customer.ts";
-import { describe } from "./describe.ts";
 import { requiredTexts } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
-import { defineSource, type FixedSecretOptions } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import type { FixedSecretOptions } from "./preset.ts";
 
 export interface PlaidOptions extends FixedSecretOptions {
   /** Of the account, with which `secret` asks Plaid for its verification keys; several secrets are asked with in turn. */
@@ -28,24 +24,6 @@ const ADDRESSES = { production: "https://production.plaid.com", sandbox: "https:
 const PATH = "/webhook_verification_key/get";
 const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
 
-const FACTS: PlatformFacts = {
-  title: "Plaid",
-  docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
-  proof: "verifies",
-  identity: {
-    why: "no id and no time: the same hint is sent at each update",
-    source: "https://plaid.com/docs/api/products/transactions/#sync_updates_available",
-  },
-  deadlineSeconds: 10,
-  retryHours: 24,
-};
-
-const CONTRACT: ContractData = {
-  id: "sha256",
-  identity: "delivery",
-  type: "{body.webhook_type}.{body.webhook_code}",
-};
-
 /**
  * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
  * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has no id, so
@@ -54,56 +32,62 @@ const CONTRACT: ContractData = {
  * where more than 90 % of a day's webhooks were rejected).
  * @throws TypeError that names the option that is wrong
  */
-export function plaid(options: PlaidOptions): SourceDefinition {
-  assertOptionNames("plaid", options, {
+export const plaid = optionsPreset<PlaidOptions>({
+  preset: "plaid",
+  facts: {
+    title: "Plaid",
+    docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
+    proof: "verifies",
+    identity: {
+      why: "no id and no time: the same hint is sent at each update",
+      source: "https://plaid.com/docs/api/products/transactions/#sync_updates_available",
+    },
+    deadlineSeconds: 10,
+    retryHours: 24,
+  },
+  signs: "JWT (ES256, keys of Plaid's API) with the SHA-256 of the body",
+  contract: {
+    id: "sha256",
+    identity: "delivery",
+    type: "{body.webhook_type}.{body.webhook_code}",
+  },
+  own: {
     secret: true,
     clientId: true,
     environment: true,
     apiUrl: true,
     maxAgeSeconds: true,
-  });
-  const { environment = "production", maxAgeSeconds } = options;
-  const secrets = requiredTexts("plaid", options.secret).map((secret) =>
-    assertSecret(secret, "plaid: `secret`"),
-  );
-  const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
-  if (!Object.hasOwn(ADDRESSES, environment)) {
-    const got = JSON.stringify(environment);
-    throw new TypeError(`plaid: \`environment\`: got ${got}, expected "production" or "sandbox"`);
-  }
-  const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
-  const definition = defineSource({
-    preset: "plaid",
-    facts: FACTS,
-    settings: options,
-    secrets,
-    credential: { headers: ["Plaid-Verification"] },
-    scheme: ({ clock }) =>
-      createJwtScheme({
-        algorithm: "ES256",
-        keys: keysById((kid) => fetchKey(url, { clientId, secrets, kid }), { name: "Plaid" }),
-        header: credentialHeader("Plaid-Verification"),
-        issuer: null,
-        audience: null,
-        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-        bodyClaim: "request_body_sha256",
-        requiredClaims: ["iat"],
-        ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
-        clock,
-      }),
-    contract: CONTRACT,
-  });
-  return openToCustomers(
-    definition,
-    "a webhook names none, so act only on an `item_id` that you have stored",
-  );
-}
-
-plaid.describe = describe({
-  preset: "plaid",
-  facts: FACTS,
-  signs: "JWT (ES256, keys of Plaid's API) with the SHA-256 of the body",
-  contract: CONTRACT,
+  },
+  open: "a webhook names none, so act only on an `item_id` that you have stored",
+  make(options) {
+    const { environment = "production", maxAgeSeconds } = options;
+    const secrets = requiredTexts("plaid", options.secret).map((secret) =>
+      assertSecret(secret, "plaid: `secret`"),
+    );
+    const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
+    if (!Object.hasOwn(ADDRESSES, environment)) {
+      const got = JSON.stringify(environment);
+      throw new TypeError(`plaid: \`environment\`: got ${got}, expected "production" or "sandbox"`);
+    }
+    const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
+    return {
+      secrets,
+      credential: { headers: ["Plaid-Verification"] },
+      scheme: ({ clock }) =>
+        createJwtScheme({
+          algorithm: "ES256",
+          keys: keysById((kid) => fetchKey(url, { clientId, secrets, kid }), { name: "Plaid" }),
+          header: credentialHeader("Plaid-Verification"),
+          issuer: null,
+          audience: null,
+          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+          bodyClaim: "request_body_sha256",
+          requiredClaims: ["iat"],
+          ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+          clock,
+        }),
+    };
+  },
 });
 
 interface KeyQuestion {

@@ -50,7 +50,7 @@ export interface LearningOptions extends SourceSettings {
   readonly secret?: SecretOption;
 }
 
-interface SourceParts
+export interface SourceParts
   extends TenantProof,
     Pick<SourceDefinition, "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
   readonly settings: SourceSettings;

@@ -2,11 +2,11 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe, describeSignature, type Preset } from "./describe.ts";
+import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
+import { describeSignature } from "./describe.ts";
 import type { SecretOption } from "./given-secrets.ts";
-import { defineSource, secretParts } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import { secretParts } from "./preset.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /**
@@ -28,23 +28,22 @@ export interface PublicKeyPreset {
  * A preset whose platform signs with a private key. Logs may show its public key.
  * @returns a function of the key and the source's settings @throws TypeError that names the option that is wrong
  */
-export function publicKeyPreset(data: PublicKeyPreset): Preset<PublicKeyOptions> {
-  const { preset, facts, scheme, contract } = data;
-  function create(options: PublicKeyOptions): SourceDefinition {
-    assertOptionNames(preset, options, { publicKey: true });
-    const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
-    return defineSource({
-      preset,
-      facts,
-      settings: options,
-      ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
-        createPublicKeyScheme(scheme, { keys, clock, origin }),
-      ),
-      secrets: [],
-      credential: { headers: [scheme.signature.header] },
-      contract,
-    });
-  }
-  create.describe = describe({ preset, facts, signs: describeSignature(scheme), contract });
-  return create;
+export function publicKeyPreset(data: PublicKeyPreset) {
+  const { preset, scheme } = data;
+  const create = optionsPreset<PublicKeyOptions>({
+    ...data,
+    signs: describeSignature(scheme),
+    own: { publicKey: true },
+    make(options) {
+      const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
+      return {
+        ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
+          createPublicKeyScheme(scheme, { keys, clock, origin }),
+        ),
+        secrets: [],
+        credential: { headers: [scheme.signature.header] },
+      };
+    },
+  });
+  return Object.assign(create, { takesPublicKey: true });
 }

@@ -1,30 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { isRefused, type JsonObject } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import { parseObject } from "../contract/parse-body.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
-import type { PlatformFacts, SourceDefinition, SourceEnvironment } from "../source-definition.ts";
-import { describe, type Preset } from "./describe.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
-import { assertKnown, SETTING_NAMES } from "./source-settings.ts";
+import type { SourceDefinition, SourceEnvironment } from "../source-definition.ts";
+import type { Preset, PresetData } from "./describe.ts";
+import { optionsPreset } from "./options-preset.ts";
+import { type PresetOptions, secretParts } from "./preset.ts";
+import type { OwnOptions } from "./source-settings.ts";
 
 /** What a preset is made of whose scheme follows from its secrets, and is not data. */
-export interface SecretPreset<Options> {
-  readonly preset: string;
-  readonly facts: PlatformFacts;
-  /** For the table of platforms, such as ``HMAC-SHA256 over `timestamp` and `token`, in the body``. */
-  readonly signs: string;
-  readonly contract: ContractData;
+export interface SecretPreset<Options> extends PresetData {
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample;
   readonly credential: CredentialPlaces;
   /** How the scheme refuses what none of the secrets has made. Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
-  readonly signsPath?: boolean;
+  readonly signsPath?: (options: Options) => boolean;
   /** The names of options of its own, besides `secret`. */
   readonly own?: readonly string[];
   /** @throws TypeError for a secret or an option that cannot be used */
@@ -39,27 +34,20 @@ export interface SecretPreset<Options> {
 export function secretPreset<Options extends PresetOptions = PresetOptions>(
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { preset, facts, contract, sample, credential, mismatch, signsPath, own = [] } = data;
-  function create(options: Options): SourceDefinition {
-    assertKnown(preset, options, ["secret", ...own, ...SETTING_NAMES]);
-    const use = { settings: options, mismatch, signsPath };
-    const parts = secretParts(preset, options.secret, use, (secrets, environment) =>
-      data.scheme(secrets, environment, options),
-    );
-    const [current] = parts.secrets;
-    return defineSource({
-      preset,
-      facts,
-      settings: options,
-      ...parts,
-      contract,
-      sample,
-      credential,
-      ...(current !== undefined && signing(data, current, options)),
-    });
-  }
-  create.describe = describe(data);
-  return create;
+  const { preset, sample, credential, mismatch, own = [] } = data;
+  return optionsPreset<Options>({
+    ...data,
+    own: Object.fromEntries(["secret", ...own].map((name) => [name, true])) as OwnOptions<Options>,
+    make(options) {
+      const signsPath = data.signsPath?.(options);
+      const use = { settings: options, mismatch, signsPath };
+      const parts = secretParts(preset, options.secret, use, (secrets, environment) =>
+        data.scheme(secrets, environment, options),
+      );
+      const [current] = parts.secrets;
+      return { ...parts, sample, credential, ...(current !== undefined && signing(data, current, options)) };
+    },
+  });
 }
 
 /** How samples are signed; a platform signs in headers or inside the body. */

@@ -71,15 +71,17 @@ function typesFault(types: unknown): string | undefined {
   return `got ${JSON.stringify(types[wrong])} at ${wrong}, ${TYPE_PATTERN_EXPECTED}`;
 }
 
+/** The options beside a source's settings; the compiler keeps them complete. */
+export type OwnOptions<Options> = Readonly<Record<Exclude<keyof Options, keyof SourceSettings>, true>>;
+
 /**
  * Plain JavaScript has no compiler to say it, and TypeScript that Node runs neither.
- * @param own the options beside a source's settings
  * @throws TypeError for what is no object of options, and for an option that is unknown
  */
 export function assertOptionNames<Options extends object>(
   preset: string,
   options: Options,
-  own: Readonly<Record<Exclude<keyof Options, keyof SourceSettings>, true>>,
+  own: OwnOptions<Options>,
 ): void {
   assertKnown(preset, options, [...Object.keys(own), ...SETTING_NAMES]);
 }

@@ -1,21 +1,5 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createTwilioScheme } from "../schemes/twilio.ts";
-import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
-
-const FACTS: PlatformFacts = {
-  title: "Twilio Event Streams",
-  docs: "https://www.twilio.com/docs/events/webhook-quickstart",
-  proof: "signs",
-  deadlineSeconds: 5,
-};
-
-const CONTRACT: ContractData = {
-  batch: { at: "body" },
-  id: "item.id",
-  type: "item.type",
-  eventTime: { at: "item.time", unit: "iso" },
-};
 
 /**
  * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON by
@@ -25,10 +9,20 @@ const CONTRACT: ContractData = {
  */
 export const twilioEvents = secretPreset({
   preset: "twilio-events",
-  facts: FACTS,
+  facts: {
+    title: "Twilio Event Streams",
+    docs: "https://www.twilio.com/docs/events/webhook-quickstart",
+    proof: "signs",
+    deadlineSeconds: 5,
+  },
   signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
-  contract: CONTRACT,
-  signsPath: true,
+  contract: {
+    batch: { at: "body" },
+    id: "item.id",
+    type: "item.type",
+    eventTime: { at: "item.time", unit: "iso" },
+  },
+  signsPath: () => true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

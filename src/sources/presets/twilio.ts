@@ -1,37 +1,9 @@
 import type { Outcome } from "../../domain/index.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import { fixedResponse } from "../contract/responses.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
 import { createTwilioScheme, signTwilio } from "../schemes/twilio.ts";
-import type { PlatformFacts } from "../source-definition.ts";
 import { secretPreset } from "./secret-preset.ts";
-
-const FACTS: PlatformFacts = {
-  title: "Twilio",
-  docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
-  proof: "signs",
-  identity: { why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key" },
-  deadlineSeconds: 15,
-};
-
-const CONTRACT: ContractData = {
-  body: "json-or-form",
-  emptyBody: "query",
-  methods: ["GET"],
-  id: ["header.I-Twilio-Idempotency-Token", "sha256"],
-  type: [
-    "body.EventType",
-    "body.type",
-    "recording.{body.RecordingStatus}",
-    "message.{body.MessageStatus}",
-    "message.{body.SmsStatus}",
-    "call.{body.CallStatus}",
-    "=callback",
-  ],
-  isIdSigned: false,
-  responses: { success: respond, duplicate: respond, ignored: respond },
-};
 
 /** The fields in which Twilio tells what happened, by the first part of a type. */
 const STATUS_FIELDS = new Map([
@@ -71,12 +43,36 @@ const sample: OwnSample = (type, id) => {
  */
 export const twilio = secretPreset({
   preset: "twilio",
-  facts: FACTS,
+  facts: {
+    title: "Twilio",
+    docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+    proof: "signs",
+    identity: {
+      why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key",
+    },
+    deadlineSeconds: 15,
+  },
   signs: "HMAC-SHA1 over the address and the sorted fields of the body",
-  contract: CONTRACT,
+  contract: {
+    body: "json-or-form",
+    emptyBody: "query",
+    methods: ["GET"],
+    id: ["header.I-Twilio-Idempotency-Token", "sha256"],
+    type: [
+      "body.EventType",
+      "body.type",
+      "recording.{body.RecordingStatus}",
+      "message.{body.MessageStatus}",
+      "message.{body.SmsStatus}",
+      "call.{body.CallStatus}",
+      "=callback",
+    ],
+    isIdSigned: false,
+    responses: { success: respond, duplicate: respond, ignored: respond },
+  },
   sample,
   headers: signTwilio,
-  signsPath: true,
+  signsPath: () => true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

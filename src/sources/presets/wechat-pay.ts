@@ -10,11 +10,10 @@ import {
   type WeChatMerchant,
 } from "../schemes/wechat-certificates.ts";
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
-import type { PlatformFacts, SourceDefinition } from "../source-definition.ts";
-import { describe, describeSignature } from "./describe.ts";
+import { describeSignature } from "./describe.ts";
 import { requiredTexts } from "./given-secrets.ts";
-import { defineSource, type FixedSecretOptions } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
+import type { FixedSecretOptions } from "./preset.ts";
 
 export interface WeChatPayOptions extends FixedSecretOptions {
   /**
@@ -37,15 +36,6 @@ const SCHEME: PublicKeyData = {
 
 const FAILURE = { body: { code: "FAIL", message: "not processed" } };
 const SUCCESS = { status: 200 };
-
-const FACTS: PlatformFacts = {
-  title: "WeChat Pay",
-  docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
-  proof: "community",
-  deadlineSeconds: 5,
-  retryHours: 25,
-  renewsTimestamp: true,
-};
 
 const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
   decrypt: (body) => decrypt(body, apiKeys),
@@ -70,35 +60,38 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
  * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
  * @throws TypeError that names the option that is wrong
  */
-export function wechatPay(options: WeChatPayOptions): SourceDefinition {
-  assertOptionNames("wechat-pay", options, { secret: true, keys: true, merchant: true });
-  const secrets = requiredTexts("wechatPay", options.secret);
-  const apiKeys = secrets.map(apiKeyOf);
-  const { merchant } = options;
-  const keys = keysOf(options.keys, merchant !== undefined);
-  if (merchant !== undefined) assertMerchant(merchant);
-  return defineSource({
-    preset: "wechat-pay",
-    facts: FACTS,
-    settings: options,
-    secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
-    credential: { headers: [SCHEME.signature.header] },
-    scheme: ({ clock }) =>
-      createWeChatScheme(SCHEME, {
-        ...{ keys, clock },
-        ...(merchant !== undefined && {
-          fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
-        }),
-      }),
-    contract: contractOf(apiKeys),
-  });
-}
-
-wechatPay.describe = describe({
+export const wechatPay = optionsPreset<WeChatPayOptions>({
   preset: "wechat-pay",
-  facts: FACTS,
+  facts: {
+    title: "WeChat Pay",
+    docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
+    proof: "community",
+    deadlineSeconds: 5,
+    retryHours: 25,
+    renewsTimestamp: true,
+  },
   signs: describeSignature(SCHEME),
   contract: contractOf([]),
+  own: { secret: true, keys: true, merchant: true },
+  make(options) {
+    const secrets = requiredTexts("wechatPay", options.secret);
+    const apiKeys = secrets.map(apiKeyOf);
+    const { merchant } = options;
+    const keys = keysOf(options.keys, merchant !== undefined);
+    if (merchant !== undefined) assertMerchant(merchant);
+    return {
+      secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
+      credential: { headers: [SCHEME.signature.header] },
+      scheme: ({ clock }) =>
+        createWeChatScheme(SCHEME, {
+          ...{ keys, clock },
+          ...(merchant !== undefined && {
+            fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
+          }),
+        }),
+      contract: contractOf(apiKeys),
+    };
+  },
 });
 
 const API_KEY_BYTES = 32;

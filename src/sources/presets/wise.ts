@@ -72,3 +72,4 @@ export function wise(options: WiseOptions): SourceDefinition {
 }
 
 wise.describe = unbound.describe;
+wise.takesPublicKey = true;

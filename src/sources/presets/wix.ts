@@ -1,37 +1,14 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
-import type { PlatformFacts, SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { describe } from "./describe.ts";
+import type { SourceSettings } from "../source-definition.ts";
 import type { SecretOption } from "./given-secrets.ts";
 import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
-import { defineSource } from "./preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import { optionsPreset } from "./options-preset.ts";
 
 export interface WixOptions extends SourceSettings {
   /** In PEM, as the app's dashboard shows it; several while it is rotated, the current one first. */
   readonly publicKey: SecretOption;
 }
-
-const FACTS: PlatformFacts = {
-  title: "Wix",
-  docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",
-  proof: "verifies",
-  deadlineSeconds: 1.25,
-};
-
-const CONTRACT: ContractData = {
-  body: "jws",
-  decode: [
-    { at: "body.data", as: "json" },
-    { at: "body.data.data", as: "json" },
-  ],
-  // An older webhook may have its object's id there.
-  id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
-  type: "body.data.eventType",
-  eventTime: { at: "body.data.data.eventTime", unit: "iso" },
-  data: "body.data",
-};
 
 /**
  * Wix: the body is a JWT, RS256 with the app's key; `publicKey` is what the app's dashboard shows, in PEM. Its claim `data`
@@ -41,34 +18,45 @@ const CONTRACT: ContractData = {
  * "Verify requests received from Wix", whose sample token lives for 300,000 seconds.
  * @throws TypeError that names the option that is wrong
  */
-export function wix(options: WixOptions): SourceDefinition {
-  assertOptionNames("wix", options, { publicKey: true });
-  const keys = publicPemKeys("wix", options.publicKey, "RS256");
-  return defineSource({
-    preset: "wix",
-    facts: FACTS,
-    settings: options,
-    secrets: [],
-    credential: {},
-    scheme: ({ clock }) =>
-      createJwtScheme({
-        algorithm: "RS256",
-        keys,
-        header: tokenInBody(),
-        issuer: null,
-        audience: null,
-        clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-        bodyClaim: null,
-        requiredClaims: ["data"],
-        clock,
-      }),
-    contract: CONTRACT,
-  });
-}
-
-wix.describe = describe({
+export const wix = optionsPreset<WixOptions>({
   preset: "wix",
-  facts: FACTS,
+  facts: {
+    title: "Wix",
+    docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",
+    proof: "verifies",
+    deadlineSeconds: 1.25,
+  },
   signs: "JWT (RS256), which is the body",
-  contract: CONTRACT,
+  contract: {
+    body: "jws",
+    decode: [
+      { at: "body.data", as: "json" },
+      { at: "body.data.data", as: "json" },
+    ],
+    // An older webhook may have its object's id there.
+    id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
+    type: "body.data.eventType",
+    eventTime: { at: "body.data.data.eventTime", unit: "iso" },
+    data: "body.data",
+  },
+  own: { publicKey: true },
+  make(options) {
+    const keys = publicPemKeys("wix", options.publicKey, "RS256");
+    return {
+      secrets: [],
+      credential: {},
+      scheme: ({ clock }) =>
+        createJwtScheme({
+          algorithm: "RS256",
+          keys,
+          header: tokenInBody(),
+          issuer: null,
+          audience: null,
+          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
+          bodyClaim: null,
+          requiredClaims: ["data"],
+          clock,
+        }),
+    };
+  },
 });

@@ -1,0 +1,28 @@
+import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { openToCustomers } from "./customer.ts";
+import { describe, type Preset, type PresetData } from "./describe.ts";
+import { defineSource, type SourceParts } from "./preset.ts";
+import { assertOptionNames, type OwnOptions } from "./source-settings.ts";
+
+/** What a preset is made of that needs other options than one secret. */
+interface OptionsPreset<Options extends SourceSettings> extends PresetData {
+  readonly own: OwnOptions<Options>;
+  /** For a platform that signs for all its customers with one key: what to do about that. */
+  readonly open?: string;
+  /** What follows from the options. @throws TypeError that names the option that is wrong */
+  readonly make: (
+    options: Options,
+  ) => Omit<SourceParts, keyof PresetData | "settings"> & Partial<Pick<SourceParts, "facts" | "contract">>;
+}
+
+/** @returns a function of its options and the source's settings @throws TypeError that names the option that is wrong */
+export function optionsPreset<Options extends SourceSettings>(data: OptionsPreset<Options>): Preset<Options> {
+  const { preset, facts, contract, own, open, make } = data;
+  function create(options: Options): SourceDefinition {
+    assertOptionNames(preset, options, own);
+    const definition = defineSource({ preset, facts, contract, settings: options, ...make(options) });
+    return open === undefined ? definition : openToCustomers(definition, open);
+  }
+  create.describe = describe(data);
+  return create;
+}
