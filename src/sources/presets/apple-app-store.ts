@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "../../domain/index.ts";
+import { errorReason, isJsonObject, type JsonValue } from "../../domain/index.ts";
 import { createJwtScheme } from "../schemes/jwt.ts";
 import { x5cKeys } from "../schemes/jwt-keys.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
@@ -113,8 +113,7 @@ function readRoots(pem: string) {
   try {
     return readCertificates(pem);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`apple-app-store: \`rootCertificates\`: ${reason}`, { cause });
+    throw new TypeError(`apple-app-store: \`rootCertificates\`: ${errorReason(cause)}`, { cause });
   }
 }
 

@@ -14,7 +14,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { parseForm } from "../contract/form.ts";
 import { parseObject, sha256Hex } from "../contract/parse-body.ts";
 import { fixedResponse } from "../contract/responses.ts";
-import { missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
+import { malformed, missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
@@ -119,7 +119,7 @@ function readClaims({ target, body }: SignedRequest): Claims | Refused {
   const read = (...names: string[]) => names.map((name) => ownValue(query.value, name)).find(Boolean);
   const signature = read("msg_signature", "signature");
   if (signature === undefined)
-    return { ...missingCredential("signature_missing"), detail: "signature: missing from the query" };
+    return missingCredential("signature_missing", "signature: missing from the query");
   if (typeof signature !== "string" || !SIGNATURE.test(signature))
     return malformed("signature: expected 40 lowercase hexadecimal digits, once");
   const texts = [read("timestamp", "timeStamp"), read("nonce")];
@@ -129,8 +129,4 @@ function readClaims({ target, body }: SignedRequest): Claims | Refused {
   const encrypt = isRefused(parsed) ? undefined : ownValue(parsed.object, "encrypt");
   if (typeof encrypt !== "string") return malformed("encrypt: missing from the body");
   return { signature: Buffer.from(signature), signed: [...(texts as string[]), encrypt] };
-}
-
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
 }

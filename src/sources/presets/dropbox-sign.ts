@@ -1,10 +1,27 @@
 import type { OwnSample } from "../contract/sample-draft.ts";
-import { createDropboxSignScheme, DROPBOX_SIGN_BODY, signDropboxSign } from "../schemes/dropbox-sign.ts";
+import { type BodyHmac, bodyHmacScheme, signBodyHmac } from "../schemes/body-hmac.ts";
 import { formatTimestamp } from "../schemes/timestamp.ts";
 import { secretPreset } from "./secret-preset.ts";
 
 const RECEIVED = "Hello API Event Received";
 const SUCCESS = { body: RECEIVED };
+
+const SCHEME: BodyHmac = {
+  // A field of a form whose text is JSON; its documentation shows the JSON alone too.
+  body: {
+    byContentType: {
+      "multipart/form-data": { multipart: "json" },
+      "application/x-www-form-urlencoded": { form: "json" },
+      "*": "json",
+    },
+  },
+  at: "event",
+  signed: [
+    { name: "event_time", shape: /^\d{10}$/, expected: "a text of ten digits, seconds since the epoch" },
+    { name: "event_type", shape: /^[a-z_]{1,64}$/, expected: "lowercase letters and underscores" },
+  ],
+  signatures: ["event_hash"],
+};
 
 /** All that the hash is made of: with the hash itself in logs, a reader could make an authentic callback. */
 const EVENT = "{body.event.event_time}.{body.event.event_type}";
@@ -40,7 +57,7 @@ export const dropboxSign = secretPreset({
   },
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
   contract: {
-    body: DROPBOX_SIGN_BODY,
+    body: SCHEME.body,
     id: [
       `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
       `${EVENT}.{body.signature_request.signature_request_id}`,
@@ -61,6 +78,6 @@ export const dropboxSign = secretPreset({
   },
   credential: { fields: ["event_hash"] },
   sample,
-  signBody: signDropboxSign,
-  scheme: createDropboxSignScheme,
+  signBody: (body, secret) => signBodyHmac(SCHEME, body, secret),
+  scheme: bodyHmacScheme(SCHEME),
 });

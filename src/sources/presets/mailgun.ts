@@ -1,5 +1,26 @@
-import { createMailgunScheme, MAILGUN_BODY, signMailgun } from "../schemes/mailgun.ts";
+import { isJsonObject } from "../../domain/index.ts";
+import { type BodyHmac, bodyHmacScheme, signBodyHmac } from "../schemes/body-hmac.ts";
+import { formatTimestamp } from "../schemes/timestamp.ts";
 import { secretPreset } from "./secret-preset.ts";
+
+const SCHEME: BodyHmac = {
+  // A webhook is JSON; a route forwards a mail as a form, and as a multipart one where it has attachments.
+  body: {
+    byContentType: {
+      "multipart/form-data": "multipart",
+      "application/x-www-form-urlencoded": "form",
+      "*": "json",
+    },
+  },
+  at: "signature",
+  signed: [
+    { name: "timestamp", shape: /^\d{10}$/, expected: "ten digits, seconds since the epoch" },
+    // Random, 50 characters long; it is the event's id.
+    { name: "token", shape: /^[\x21-\x7e]{16,128}$/, expected: "16 to 128 characters" },
+  ],
+  // By the account's own key, and for a subaccount by the primary account's.
+  signatures: ["signature", "parent-signature"],
+};
 
 /**
  * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body; the key is the webhook signing
@@ -21,7 +42,7 @@ export const mailgun = secretPreset({
   },
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
   contract: {
-    body: MAILGUN_BODY,
+    body: SCHEME.body,
     id: ["body.signature.token", "body.token"],
     type: ["body.event-data.event", "body.event", "=inbound"],
     eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
@@ -29,6 +50,10 @@ export const mailgun = secretPreset({
     responses: { statuses: { 400: 406 } },
   },
   credential: { fields: ["signature"] },
-  signBody: signMailgun,
-  scheme: createMailgunScheme,
+  signBody(body, secret, now) {
+    const token = isJsonObject(body.signature) ? body.signature.token : undefined;
+    const signature = { timestamp: formatTimestamp(now, "seconds"), ...(token !== undefined && { token }) };
+    return signBodyHmac(SCHEME, { ...body, signature }, secret);
+  },
+  scheme: bodyHmacScheme(SCHEME),
 });

@@ -1,20 +1,15 @@
-import { type Clock, failed, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { type Clock, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
 import { parseObject } from "../contract/parse-body.ts";
-import { type CertificateKeys, type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
+import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
-import { KeysUnavailable } from "./fetched-keys.ts";
+import { keysUnavailable } from "./fetched-keys.ts";
 import type { AddressPin } from "./key-request.ts";
 import { isSignedBy } from "./public-keys.ts";
-import { type MissingCredential, missingCredential, type Scheme } from "./scheme.ts";
-import { ageFault } from "./timestamp.ts";
+import { malformed, missingCredential, type Scheme } from "./scheme.ts";
 
 export interface SnsOptions {
   /** The ARNs whose messages are ours: any AWS account can have SNS send a signed message to any address. */
   readonly topics: readonly string[];
-  /** 1 is RSA over SHA-1, the default of a topic; 2 is over SHA-256. Default: both. */
-  readonly versions?: readonly ("1" | "2")[];
-  /** How far `Timestamp` may lie from now, both ways. Default null: SNS repeats it in each retry, for up to an hour. */
-  readonly toleranceSeconds?: number | null;
   readonly clock: Clock;
   /** Another place of certificates than AWS, or a chain to check. */
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
@@ -45,18 +40,16 @@ const SIGNED: ReadonlyMap<unknown, readonly string[]> = new Map([
 const ALGORITHMS = { "1": "rsa-sha1", "2": "rsa-sha256" } as const;
 const LINE_BREAK = /[\r\n]/;
 
-const RAW: MissingCredential = {
-  ...missingCredential("signature_missing"),
-  detail:
-    "`x-amz-sns-rawdelivery`: raw message delivery is on, and SNS signs none of it; switch it off for this subscription",
-};
+const RAW = missingCredential(
+  "signature_missing",
+  "`x-amz-sns-rawdelivery`: raw message delivery is on, and SNS signs none of it; switch it off for this subscription",
+);
 
 interface SnsMessage {
   readonly content: Uint8Array;
   readonly signature: Buffer;
   readonly version: "1" | "2";
   readonly certificateUrl: string;
-  readonly timestamp: string;
 }
 
 /**
@@ -66,7 +59,7 @@ interface SnsMessage {
  * holds no chain, so the TLS connection to the pinned host answers for it unless `certificates.trust` is given.
  */
 export function createSnsScheme(options: SnsOptions): Scheme {
-  const { topics, versions = ["1", "2"], toleranceSeconds = null, clock, certificates } = options;
+  const { topics, clock, certificates } = options;
   if (topics.length === 0) throw new TypeError("topics: got none, expected the ARN of at least one topic");
   const keys = certificateKeys({ name: "SNS", pin: PIN, hosts: signingHosts, clock, ...certificates });
   return {
@@ -78,31 +71,17 @@ export function createSnsScheme(options: SnsOptions): Scheme {
       const message = readMessage(body, topics);
       if ("kind" in message) return message;
       const { version, content, signature } = message;
-      if (!versions.includes(version))
-        return malformed(`\`SignatureVersion\`: got ${version}, expected ${versions}`);
-      const key = await keyOf(message.certificateUrl, keys, bodyReservation);
+      const key = await keys.keyAt(message.certificateUrl, bodyReservation).catch(keysUnavailable);
+      if (typeof key === "string")
+        return refused("signature_mismatch", { detail: `\`SigningCertURL\`: ${key}` });
       if ("kind" in key) return key;
       if (!isSignedBy(key, ALGORITHMS[version], { content: [content], signature }))
         return refused("signature_mismatch", {
           detail: "`Signature`: not made by the key at SigningCertURL",
         });
-      const stale =
-        toleranceSeconds === null ? undefined : staleness(message.timestamp, toleranceSeconds, clock);
-      return stale ?? { verified: [{ method: "public_key", index: 0 }] };
+      return { verified: [{ method: "public_key", index: 0 }] };
     },
   };
-}
-
-async function keyOf(url: string, keys: CertificateKeys, body: Parameters<CertificateKeys["keyAt"]>[1]) {
-  try {
-    const key = await keys.keyAt(url, body);
-    return typeof key === "string"
-      ? refused("signature_mismatch", { detail: `\`SigningCertURL\`: ${key}` })
-      : key;
-  } catch (error) {
-    if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-    throw error;
-  }
 }
 
 function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | Refused {
@@ -121,8 +100,8 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
   const topic = text("TopicArn") ?? "";
   if (!topics.includes(topic))
     return refused("signature_mismatch", { detail: "`TopicArn`: none of the configured topics" });
-  const rest = { certificateUrl: text("SigningCertURL") ?? "", timestamp: text("Timestamp") ?? "" };
-  return { content: Buffer.from(signed), signature, version, ...rest };
+  const certificateUrl = text("SigningCertURL") ?? "";
+  return { content: Buffer.from(signed), signature, version, certificateUrl };
 }
 
 /**
@@ -147,18 +126,4 @@ function textOf(object: JsonObject, name: string): string | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
   // Lone surrogates would all become U+FFFD among the signed bytes.
   return typeof value === "string" && value.isWellFormed() ? value : undefined;
-}
-
-const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
-
-function staleness(timestamp: string, toleranceSeconds: number, clock: Clock): Refused | undefined {
-  const sent = ISO.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
-  if (Number.isNaN(sent))
-    return refused("timestamp_missing", { detail: "`Timestamp`: expected a time in UTC" });
-  const fault = ageFault((clock.now().getTime() - sent) / 1_000, toleranceSeconds);
-  return fault === undefined ? undefined : refused("timestamp_stale", { detail: `\`Timestamp\`: ${fault}` });
-}
-
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
 }

@@ -21,7 +21,7 @@ export interface BodyTokenOptions {
 export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions): Scheme {
   if (tokens.length === 0) throw new TypeError("token: got none, expected at least one");
   const indexOf = tokenMatcher(tokens.map((token) => assertSecret(token, "token")));
-  const missing = { ...missingCredential("token_missing"), detail: `\`${name}\`: missing from the body` };
+  const missing = missingCredential("token_missing", `\`${name}\`: missing from the body`);
   return {
     challenge: `Token realm="callbacks", in="body", name="${name}"`,
     verify({ body }) {

@@ -1,16 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import {
-  failed,
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-  type Refused,
-  refused,
-} from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, parseJson, type Refused, refused } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
-import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
+import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
 import { requestKeys } from "./key-request.ts";
-import { importPublicKey, isSignedBy } from "./public-keys.ts";
+import { isSignedBy, namedPublicKey } from "./public-keys.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 
 export interface EbayCredentials {
@@ -54,7 +47,7 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
       const claim = readClaim(request);
       if ("kind" in claim) return claim;
       const { id, signature } = claim;
-      const key = known.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(unavailable));
+      const key = known.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
       if (key === undefined)
         return refused("signature_mismatch", { detail: `\`${HEADER}\`: eBay has no such key` });
       if ("kind" in key) return key;
@@ -65,26 +58,16 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
   };
 }
 
-function unavailable(error: unknown) {
-  if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-  throw error;
-}
-
 /** eBay's PEM has no line breaks. @throws TypeError */
 function readKey(text: string): KeyObject {
   const bare = text.replaceAll(/-----(?:BEGIN|END) PUBLIC KEY-----|\s/g, "");
-  try {
-    return importPublicKey(bare, ALGORITHM, "base64");
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`ebay: a public key: ${reason}`, { cause });
-  }
+  return namedPublicKey("ebay: a public key", bare, ALGORITHM, "base64");
 }
 
 function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer } | Refused {
   const [value = "", ...more] = headers[HEADER.toLowerCase()] ?? [];
   if (more.length > 0) return refused("signature_repeated", { detail: `\`${HEADER}\`: expected once` });
-  if (value === "") return { ...missingCredential("signature_missing"), detail: `\`${HEADER}\`: missing` };
+  if (value === "") return missingCredential("signature_missing", `\`${HEADER}\`: missing`);
   const bytes = value.length > MAX_HEADER_LENGTH ? undefined : decodeExactly(value, "base64");
   const { alg, digest, kid, signature } = objectIn(bytes?.toString("utf8"));
   if (alg !== "ecdsa" || digest !== "SHA1") return malformed("expected ecdsa and SHA1 in JSON in base64");

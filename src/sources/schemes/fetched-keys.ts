@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Failed, failed } from "../../domain/index.ts";
 import { createFetchBudget } from "./fetch-budget.ts";
 import type { HeldBody } from "./scheme.ts";
 
 /** The platform's keys cannot be had just now, so nothing can be said about a signature. */
 export class KeysUnavailable extends Error {
   override readonly name = "KeysUnavailable";
+}
+
+/** The result of a verification whose keys cannot be had. @throws any other error */
+export function keysUnavailable(error: unknown): Failed {
+  if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
+  throw error;
 }
 
 /** The shortest time between requests: forged signatures must not cause one each. */

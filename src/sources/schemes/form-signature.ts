@@ -1,9 +1,8 @@
-import type { KeyObject } from "node:crypto";
 import { isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
 import { parseForm } from "../contract/form.ts";
 import { decodeExactly } from "./encoding.ts";
-import { importPublicKey, isSignedBy } from "./public-keys.ts";
-import { missingCredential, type Scheme } from "./scheme.ts";
+import { isSignedBy, namedPublicKey } from "./public-keys.ts";
+import { malformed, missingCredential, type Scheme } from "./scheme.ts";
 
 export interface FormSignatureOptions {
   /** The platform's public keys, RSA of at least 2048 bits: PEM, or base64 as it shows them. The current one first. */
@@ -28,7 +27,9 @@ const RSA2 = "RSA2";
  * @throws TypeError for a key that cannot be read
  */
 export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOptions): Scheme {
-  const known = keys.map(readKey);
+  const known = keys.map((text, place) =>
+    namedPublicKey(`public key ${place + 1}`, text, "rsa-sha256", "base64"),
+  );
   if (known.length === 0) throw new TypeError("public key: got none, expected at least one");
   return {
     challenge: 'Signature realm="callbacks", algorithm="rsa-sha256", in="body"',
@@ -38,7 +39,7 @@ export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOpt
       if (isRefused(form)) return malformed(`the body: ${form.code}`);
       const { [SIGN]: claimed, [SIGN_TYPE]: type, ...fields } = form.value;
       if (claimed === undefined || claimed === "")
-        return { ...missingCredential("signature_missing"), detail: `\`${SIGN}\`: missing from the form` };
+        return missingCredential("signature_missing", `\`${SIGN}\`: missing from the form`);
       const signature = typeof claimed === "string" ? decodeExactly(claimed, "base64") : undefined;
       if (signature === undefined) return malformed(`\`${SIGN}\`: expected base64, once`);
       if (type !== RSA2) return malformed(`\`${SIGN_TYPE}\`: expected ${RSA2}`);
@@ -55,15 +56,6 @@ export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOpt
   };
 }
 
-function readKey(text: string, place: number): KeyObject {
-  try {
-    return importPublicKey(text, "rsa-sha256", "base64");
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`public key ${place + 1}: ${reason}`, { cause });
-  }
-}
-
 const SEPARATOR = /[&=]/;
 
 function signedContent(fields: JsonObject, plain: readonly string[]): Buffer | Refused {
@@ -78,8 +70,4 @@ function signedContent(fields: JsonObject, plain: readonly string[]): Buffer | R
     pairs.push(`${name}=${value}`);
   }
   return Buffer.from(pairs.join("&"), "utf8");
-}
-
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
 }

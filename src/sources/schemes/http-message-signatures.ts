@@ -1,7 +1,7 @@
-import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import { type Clock, type Refused, refused } from "../../domain/index.ts";
-import { importPublicKey, isSignedBy, type SignatureAlgorithm } from "./public-keys.ts";
-import { type Credential, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
+import { type Credential, malformed, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "./structured-fields.ts";
 import { ageFault } from "./timestamp.ts";
 
@@ -89,7 +89,8 @@ function verifierOf({ id, algorithm, key }: MessageSignatureKey): Verifier {
     };
   }
   const own = ALGORITHMS[algorithm];
-  const publicKey = publicKeyOf(id, key, own);
+  const text = typeof key === "string" ? key : Buffer.from(key).toString("base64");
+  const publicKey = namedPublicKey(`key ${id}`, text, own, "base64");
   return {
     ...{ id, algorithm, method: "public_key" },
     verify: (base, signature) => isSignedBy(publicKey, own, { content: [base], signature, format: "p1363" }),
@@ -104,18 +105,6 @@ function secretOf(id: string, key: string | Uint8Array): Buffer {
   throw new TypeError(
     `key ${id}: got ${secret.length} bytes, expected a secret of at least ${MIN_SECRET_BYTES}`,
   );
-}
-
-function publicKeyOf(id: string, key: string | Uint8Array, algorithm: SignatureAlgorithm): KeyObject {
-  try {
-    return importPublicKey(
-      typeof key === "string" ? key : Buffer.from(key).toString("base64"),
-      algorithm,
-      "base64",
-    );
-  } catch (cause) {
-    throw new TypeError(`key ${id}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  }
 }
 
 interface Claim {
@@ -286,12 +275,5 @@ function textOf(item: BareItem | undefined): string | undefined {
 }
 
 function missing(): Refused {
-  return {
-    ...missingCredential("signature_missing"),
-    detail: "`Signature`, `Signature-Input`: expected both",
-  };
-}
-
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
+  return missingCredential("signature_missing", "`Signature`, `Signature-Input`: expected both");
 }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
-import { KeysUnavailable } from "./fetched-keys.ts";
+import { keysUnavailable } from "./fetched-keys.ts";
 import { type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
 import type { HeldBody, Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
@@ -89,8 +89,7 @@ async function check(
     const lacking = header.kid === undefined ? "is of its algorithm" : "has its kid";
     return refused("jwt_signature", { detail: `no key ${lacking}` });
   } catch (error) {
-    if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-    throw error;
+    return keysUnavailable(error);
   }
 }
 

@@ -1,19 +1,16 @@
 import { crc32 } from "node:zlib";
-import { type Clock, failed, type Refused, refused } from "../../domain/index.ts";
+import { type Clock, type Refused, refused } from "../../domain/index.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
-import { KeysUnavailable } from "./fetched-keys.ts";
+import { keysUnavailable } from "./fetched-keys.ts";
 import { isSignedBy } from "./public-keys.ts";
-import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
-import { ageFault } from "./timestamp.ts";
+import { malformed, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 
 export interface PayPalOptions {
   /** The ids of the webhook in PayPal's dashboard; the current one first. */
   readonly webhookIds: readonly string[];
   /** Default: `live`. Neither takes what the other has signed. */
   readonly environment?: "live" | "sandbox";
-  /** How far `PayPal-Transmission-Time` may lie from now, both ways. Default null: retries last three days. */
-  readonly toleranceSeconds?: number | null;
   readonly clock: Clock;
   /** Another place of certificates than PayPal, or a chain to check. */
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
@@ -40,7 +37,7 @@ const ALGORITHM = "SHA256withRSA";
  * be given another body of the same checksum. What moves money is to be read from PayPal's API by the event's id.
  */
 export function createPayPalScheme(options: PayPalOptions): Scheme {
-  const { webhookIds, environment = "live", toleranceSeconds = null, clock, certificates } = options;
+  const { webhookIds, environment = "live", clock, certificates } = options;
   if (webhookIds.length === 0 || !webhookIds.every((id) => ID.test(id)))
     throw new TypeError(
       `\`webhookId\`: got ${JSON.stringify(webhookIds)}, expected the id of the webhook, such as 5GP028458E2496506`,
@@ -55,7 +52,7 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       const claims = readHeaders(request);
       if ("kind" in claims) return claims;
       const { id, time, signature, certificateUrl } = claims;
-      const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(unavailable);
+      const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(keysUnavailable);
       if (typeof key === "string")
         return refused("signature_mismatch", { detail: `\`PayPal-Cert-Url\`: ${key}` });
       if ("kind" in key) return key;
@@ -68,20 +65,11 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
         const detail = "`PayPal-Transmission-Sig`: another webhook id, or a body that was changed on the way";
         return refused("signature_mismatch", { detail });
       }
-      const age = (clock.now().getTime() - Date.parse(time)) / 1_000;
-      const fault = toleranceSeconds === null ? undefined : ageFault(age, toleranceSeconds);
-      if (fault !== undefined)
-        return refused("timestamp_stale", { detail: `\`PayPal-Transmission-Time\`: ${fault}` });
       // Other bodies have the same checksum.
       const signedText = (_body: string, hasTime: boolean) => `${id}|${hasTime ? time : ""}|${checksum}`;
       return { verified: [{ method: "public_key", index }], signedText };
     },
   };
-}
-
-function unavailable(error: unknown) {
-  if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-  throw error;
 }
 
 interface Claims {
@@ -97,7 +85,7 @@ function readHeaders({ headers }: SignedRequest): Claims | Refused {
   for (const name of [...names, "PayPal-Cert-Url", "PayPal-Auth-Algo"]) {
     const [value = "", ...more] = headers[name.toLowerCase()] ?? [];
     if (more.length > 0) return refused("signature_repeated", { detail: `\`${name}\`: expected once` });
-    if (value === "") return { ...missingCredential("signature_missing"), detail: `\`${name}\`: missing` };
+    if (value === "") return missingCredential("signature_missing", `\`${name}\`: missing`);
     values.push(value);
   }
   const [claimed = "", id = "", time = "", certificateUrl = "", algorithm] = values;
@@ -107,8 +95,4 @@ function readHeaders({ headers }: SignedRequest): Claims | Refused {
   if (!TIME.test(time)) return malformed("`PayPal-Transmission-Time`: expected a time in UTC");
   if (algorithm !== ALGORITHM) return malformed(`\`PayPal-Auth-Algo\`: expected ${ALGORITHM}`);
   return { id, time, signature, certificateUrl };
-}
-
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
 }

@@ -4,7 +4,7 @@ import { decodeExactly } from "./encoding.ts";
 import type { SignatureEncoding, TimestampRule } from "./hmac-data.ts";
 import { type Refuse, refusalsOf } from "./hmac-refusal.ts";
 import { type Content, SECRET } from "./keyed-digest.ts";
-import { importPublicKey, isSignedBy, type SignatureAlgorithm } from "./public-keys.ts";
+import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
 import type { Scheme, SignedRequest } from "./scheme.ts";
 import { compileContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp } from "./timestamp.ts";
@@ -126,12 +126,7 @@ function readKeys(keys: PublicKeyOptions["keys"], data: PublicKeyData): KnownKey
     const { id, key } = typeof one === "string" ? { id: undefined, key: one } : one;
     if ((id ?? "") === "" && keyId !== undefined)
       throw new TypeError(`public key ${place + 1}: got no id, expected the one that ${keyId} names`);
-    try {
-      return { id, key: importPublicKey(key, algorithm, encoding) };
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new TypeError(`public key ${id ?? place + 1}: ${reason}`, { cause });
-    }
+    return { id, key: namedPublicKey(`public key ${id ?? place + 1}`, key, algorithm, encoding) };
   });
 }
 

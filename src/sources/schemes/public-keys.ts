@@ -1,4 +1,5 @@
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from "node:crypto";
+import { errorReason } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
 
 /** Of the signature; a key's own type must fit. Of RSA, `pss` has a salt as long as its digest. */
@@ -67,6 +68,15 @@ export function importPublicKey(
   const got = keyMismatch(key, kind);
   if (got !== undefined) throw new Error(`got ${got}, expected ${expectedKey(kind)}`);
   return key;
+}
+
+/** The same. @param name of the key in a message @throws TypeError */
+export function namedPublicKey(name: string, ...key: Parameters<typeof importPublicKey>): KeyObject {
+  try {
+    return importPublicKey(...key);
+  } catch (cause) {
+    throw new TypeError(`${name}: ${errorReason(cause)}`, { cause });
+  }
 }
 
 function readPem(text: string): KeyObject {

@@ -83,8 +83,16 @@ export interface Scheme {
   verify(request: SignedRequest): VerificationResult | Promise<VerificationResult>;
 }
 
-export function missingCredential(code: "signature_missing" | "token_missing"): MissingCredential {
-  return { ...refused(code), isCredentialMissing: true };
+export function missingCredential(
+  code: "signature_missing" | "token_missing",
+  detail?: string,
+): MissingCredential {
+  return { ...refused(code, detail === undefined ? {} : { detail }), isCredentialMissing: true };
+}
+
+/** @param detail what was found and expected, and where */
+export function malformed(detail: string): Refused {
+  return refused("signature_malformed", { detail });
 }
 
 /** Whether the request came without any credential, so that another way to authenticate it may decide. */

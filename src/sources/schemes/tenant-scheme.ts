@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { failed, isRefused, type Refused, refused, tenantName } from "../../domain/index.ts";
-import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
+import { isRefused, type Refused, refused, tenantName } from "../../domain/index.ts";
+import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
 import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
 import { type ClaimSecret, SecretOwners } from "./secret-owners.ts";
 import { issuedWeakness } from "./weak-secret.ts";
@@ -134,11 +134,7 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
   return {
     challenge: `${mismatch === "signature_mismatch" ? "Signature" : "Token"} realm="callbacks"`,
     isCostly: true,
-    verify: (request) =>
-      verify(request).catch((error: unknown) => {
-        if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-        throw error;
-      }),
+    verify: (request) => verify(request).catch(keysUnavailable),
   };
 }
 

@@ -25,7 +25,7 @@ export function tokenInBody(property?: string): TokenPlace {
     challenge: CHALLENGE,
     maxLength: MAX_BODY_TOKEN_LENGTH,
     read({ body }) {
-      if (body.length === 0) return { ...missingCredential("token_missing"), detail: "the body is empty" };
+      if (body.length === 0) return missingCredential("token_missing", "the body is empty");
       return property === undefined ? wholeText(body) : propertyOf(body, property);
     },
   };
@@ -41,5 +41,5 @@ function propertyOf(body: Uint8Array, property: string): string | Refused {
   if (isRefused(parsed)) return refused("jwt_malformed", { detail: `the body: ${parsed.code}` });
   const token = Object.hasOwn(parsed.object, property) ? parsed.object[property] : undefined;
   if (typeof token === "string" && token !== "") return token;
-  return { ...missingCredential("token_missing"), detail: `\`${property}\`: missing from the body` };
+  return missingCredential("token_missing", `\`${property}\`: missing from the body`);
 }

@@ -1,5 +1,5 @@
-import { type Clock, failed, refused } from "../../domain/index.ts";
-import { FetchedKeys, KeysUnavailable } from "./fetched-keys.ts";
+import { type Clock, refused } from "../../domain/index.ts";
+import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
 import { createPublicKeyScheme, type IdentifiedKey, type PublicKeyData } from "./public-key.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
 
@@ -43,7 +43,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
     async verify(request) {
       const [serial = "", ...more] = request.headers[SERIAL_HEADER] ?? [];
       if (request.headers[SIGNATURE_HEADER] === undefined)
-        return { ...missingCredential("signature_missing"), detail: "`Wechatpay-Signature`: missing" };
+        return missingCredential("signature_missing", "`Wechatpay-Signature`: missing");
       if (more.length > 0)
         return refused("signature_malformed", { detail: "`Wechatpay-Serial`: expected once" });
       if (configured !== undefined && known.has(serial)) return configured.verify(request);
@@ -53,8 +53,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
         const scheme = await fetched.get(serial, request.bodyReservation);
         return (await scheme?.verify(request)) ?? unknown;
       } catch (error) {
-        if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-        throw error;
+        return keysUnavailable(error);
       }
     },
   };
