@@ -9,11 +9,12 @@ import { scalingFigures } from "./scaling-figures.ts";
 
 writeSections("docs/configuration.md", configurationTables());
 writeSections("docs/platforms.md", platformTables());
+const meanings = meaningsIn("docs/errors.md");
 writeTable(
   "docs/errors.md",
   /^\| `[a-z_0-9]+` \|/,
-  Object.entries(FAULTS).map(([code, fault]) =>
-    row(`\`${code}\``, fault.status, fault.message, fault.meaning),
+  Object.entries(FAULTS).map(([code, { status, message }]) =>
+    row(`\`${code}\``, status, message, meanings.get(code) ?? ""),
   ),
 );
 writeTable(
@@ -27,6 +28,12 @@ writeTable(
 writeBetween("docs/scaling.md", scalingFigures(readFileSync("docs/performance.md", "utf8")));
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
+
+/** The last cell of each row, which is written by hand. */
+function meaningsIn(file: string): ReadonlyMap<string, string> {
+  const rows = readFileSync(file, "utf8").matchAll(/^\| `([a-z_0-9]+)` \|.*?\|.*?\| (.*) \|$/gm);
+  return new Map([...rows].map(([, code = "", meaning = ""]) => [code, meaning]));
+}
 
 /** Keeps the page outside of its two marks. */
 function writeBetween(file: string, text: string): void {

@@ -55,9 +55,13 @@ describe("the documentation", () => {
 
   it("describes every fault in docs/errors.md as the catalogue has it, and no other", () => {
     const rows = Object.entries(FAULTS).map(
-      ([code, { status, message, meaning }]) => `| \`${code}\` | ${status} | ${message} | ${cell(meaning)} |`,
+      ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
     );
-    expect(errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
+    const described = errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line));
+    expect(described.map((line) => line.split(" | ", 3).join(" | "))).toEqual(
+      rows.map((line) => line.slice(0, -2)),
+    );
+    expect(described.filter((line) => (line.split(" | ")[3] ?? "").length < 20)).toEqual([]);
   });
 
   it("describes every action of the audit log in docs/access.md, and no other", () => {

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import {
+  DIAGNOSES,
   type Diagnosis,
   type DiagnosisCode,
   diagnosisOf,
-  FAULTS,
   type FaultCode,
   type Refused,
 } from "../../domain/index.ts";
@@ -26,12 +26,20 @@ interface RefusedRequest {
 type Diagnose = (given: RefusedRequest) => Diagnosis;
 
 const signature: Diagnose = ({ request, expected }) => diagnoseSignature(request, expected.secrets);
-const fault = (code: DiagnosisCode, confirmed = false): Diagnose => {
-  return ({ refusal: { detail, code: fault } }) => {
-    const message = detail ? `The JWT was refused: ${detail}.` : FAULTS[fault].meaning;
+const fault = (
+  code: DiagnosisCode,
+  confirmed = false,
+  meaning: string = DIAGNOSES[code].meaning,
+): Diagnose => {
+  return ({ refusal: { detail } }) => {
+    const message = detail ? `The JWT was refused: ${detail}.` : meaning;
     return diagnosisOf([{ code, message }], confirmed);
   };
 };
+const TOKEN_MISSING =
+  "The header that carries the token (`CALLBACK_TOKEN_HEADER`, `JWT_HEADER`) is missing, or not `Bearer <token>` in `Authorization`.";
+const OTHER_BODY =
+  "The hash in `JWT_BODY_CLAIM` is not the body's: the body was changed, or the token belongs to another one.";
 
 /** The refusals that have a diagnosis. A JWT's claims are read once a key has verified its signature. */
 const BY_FAULT: Partial<Record<FaultCode, Diagnose>> = {
@@ -41,13 +49,13 @@ const BY_FAULT: Partial<Record<FaultCode, Diagnose>> = {
   signature_mismatch: signature,
   timestamp_missing: diagnoseTimestamp,
   timestamp_stale: diagnoseTimestamp,
-  token_missing: fault("missing"),
+  token_missing: fault("missing", false, TOKEN_MISSING),
   token_repeated: fault("repeated"),
   token_mismatch: diagnoseToken,
   jwt_malformed: fault("jwt_malformed"),
   jwt_signature: fault("jwt_signature"),
   jwt_claims: fault("jwt_claims", true),
-  jwt_body_mismatch: fault("body_changed", true),
+  jwt_body_mismatch: fault("body_changed", true, OTHER_BODY),
 };
 
 export function isDiagnosable({ code }: Refused): boolean {
