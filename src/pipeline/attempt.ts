@@ -26,7 +26,6 @@ import {
   type OnceScope,
   OrderKeyLocked,
   type PendingEvent,
-  runHandler,
   StoreError,
   takeOrder,
 } from "../store/index.ts";
@@ -148,12 +147,8 @@ class Attempt implements PendingEvent {
 
   submit(): void {
     const { mode, dryRun } = this.#validated.input;
-    if (mode === "commit") return this.#receiver.store.submit(this);
-    const run = (scope: OnceScope) => runHandler(this, scope);
-    this.#receiver.store
-      .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
-      .then((result) => this.succeed(result))
-      .catch((error: unknown) => this.fail(error));
+    if (mode === "commit") this.#receiver.store.submit(this);
+    else this.#receiver.store.dryRun(this, dryRun);
   }
 
   handle(scope: OnceScope): Promise<unknown> {

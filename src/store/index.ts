@@ -34,7 +34,6 @@ export type * from "./notification-deliveries.ts";
 export type * from "./notifications.ts";
 export type * from "./oauth.ts";
 export type * from "./once.ts";
-export { runHandler } from "./once.ts";
 export { type EventOrder, isKeyWaiting, takeOrder } from "./order-keys.ts";
 export type * from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";

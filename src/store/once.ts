@@ -1,8 +1,7 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
 import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
-import type { Transaction, TransactionObserver } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 /**
  * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
@@ -26,34 +25,6 @@ export interface PendingEvent {
   fail(error: unknown): void;
 }
 
-/** Runs an event's handler inside a transaction, up to what completes the event. */
-export async function runHandler(
-  event: Pick<PendingEvent, "handle" | "complete">,
-  scope: OnceScope,
-): Promise<Completion> {
-  return event.complete(await event.handle(scope));
-}
-
-/** `once` by way of `submit`: SQLite's dry runs, and tests that await one event, call it. */
-export function submitOnce(
-  submit: (event: PendingEvent) => void,
-  record: NewRecord,
-  deadline: Deadline,
-  run: (scope: OnceScope) => Promise<Completion>,
-): Promise<OnceResult> {
-  return new Promise((resolve, reject) => {
-    const complete = (returned: unknown) => returned as Completion;
-    submit({
-      record,
-      deadline,
-      handle: AsyncLocalStorage.bind(run),
-      complete,
-      succeed: resolve,
-      fail: reject,
-    });
-  });
-}
-
 /**
  * The ending of a delivery whose record was there.
  * @throws Error for a record that is not completed: only a handler that committed by itself can leave one
@@ -65,7 +36,7 @@ export function duplicateOf(record: StoredRecord | undefined, { eventId }: Event
   );
 }
 
-/** What `run` may do inside the transaction of `once`. */
+/** What a handler may do inside its transaction. */
 export interface OnceScope {
   /** Handed to the handler; refuses every use after the transaction has ended. */
   readonly tx: Transaction;
@@ -73,7 +44,7 @@ export interface OnceScope {
   enqueue(notification: { readonly topic: string; readonly payload: JsonObject }): Promise<void>;
 }
 
-/** What `run` hands back: the result to store, and the log row that commits with it. */
+/** What completes an event: the result to store, and the log row that commits with it. */
 export interface Completion {
   readonly result: JsonObject;
   readonly logEntry?: CallbackLogEntry;
@@ -86,12 +57,3 @@ export type OnceResult =
   | { readonly kind: "duplicate"; readonly record: StoredRecord }
   /** `run` succeeded and all of it was rolled back on purpose. */
   | { readonly kind: "dry-run"; readonly result: JsonObject };
-
-export interface OnceOptions {
-  /** Waiting for another delivery, and retrying a fault of the database's own, ends here. */
-  readonly deadline: Deadline;
-  /** `dry-run` rolls everything back at the end. */
-  readonly mode: "commit" | "dry-run";
-  /** Observes the statements of `run`, which may run more than once. */
-  readonly observer?: TransactionObserver | undefined;
-}

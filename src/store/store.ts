@@ -7,11 +7,11 @@ import type { Areas } from "./areas.ts";
 import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
 import type { HandlerMigration, MigrationReport, Stamp } from "./migrations/apply-migrations.ts";
-import type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
-import type { NewRecord, StoredRecord } from "./records.ts";
+import type { PendingEvent } from "./once.ts";
+import type { StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
-import type { Dialect } from "./transaction.ts";
+import type { Dialect, TransactionObserver } from "./transaction.ts";
 
 /** The part of the store that differs by database. */
 export interface StoreCore {
@@ -22,17 +22,12 @@ export interface StoreCore {
   /** `find` for a delivery of the pipeline; the look-ups of one turn of the event loop share a read. */
   lookUp(lookup: PendingLookup): void;
   /**
-   * Runs `run` to completion at most once for a key. One transaction holds the record, the writes of `run`, and the log entry. An
-   * error of `run` rolls all of it back and is rethrown.
-   * @throws StoreError when the database could not do it in time, or COMMIT failed
+   * Handles an event at most once. One transaction holds its record, the writes of its handler, and the log entry; it is shared
+   * with other events where it can be. An error of the handler rolls its part back.
    */
-  once(
-    record: NewRecord,
-    run: (scope: OnceScope) => Promise<Completion>,
-    options: OnceOptions,
-  ): Promise<OnceResult>;
-  /** Handles an event of the pipeline at most once; its handler shares a transaction with others where it can. */
   submit(event: PendingEvent): void;
+  /** The same in a transaction of its own, all of which is rolled back at the end. @param observer sees its statements */
+  dryRun(event: PendingEvent, observer?: TransactionObserver): void;
   /** Adds entries to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 import { presentFailure, presentNotification, presentRecord } from "../admin/index.ts";
 import type { InspectableReceiver } from "../app/index.ts";
-import type { OnceOptions, Page, Store, Transaction } from "../store/index.ts";
+import type { OnceResult, OnceScope, Page, Store, Transaction } from "../store/index.ts";
 import type { DueWork } from "./test-clock.ts";
 
 /** Shaped as the admin API shows them (docs/openapi.json). */
@@ -63,7 +63,7 @@ async function allPages<Row extends { readonly id: number }>(list: (page: Page) 
 
 /** A dry run of a made-up event: it leaves no rows, and works on both databases. */
 async function readRolledBack<T>(store: Store, use: (tx: Transaction) => Promise<T>): Promise<T> {
-  const found: T[] = [];
+  let found: T | undefined;
   const record = {
     source: "testing",
     eventId: "read",
@@ -71,15 +71,13 @@ async function readRolledBack<T>(store: Store, use: (tx: Transaction) => Promise
     version: "v1",
     bodySha256: "0".repeat(64),
   };
-  const options: OnceOptions = { deadline: performance.now() + READING_LIMIT_MS, mode: "dry-run" };
-  await store.once(
-    record,
-    async ({ tx }) => {
-      // A transaction that the database broke is run again; what counts is what the last run saw.
-      found[0] = await use(tx);
-      return { result: {} };
-    },
-    options,
+  const deadline = performance.now() + READING_LIMIT_MS;
+  // A transaction that the database broke is run again; what counts is what the last run saw.
+  const handle = async ({ tx }: OnceScope) => {
+    found = await use(tx);
+  };
+  await new Promise<OnceResult>((succeed, fail) =>
+    store.dryRun({ record, deadline, handle, complete: () => ({ result: {} }), succeed, fail }),
   );
-  return found[0] as T;
+  return found as T;
 }

@@ -3,6 +3,7 @@ import type { NewAttempt } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -38,7 +39,12 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
-      await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row("success") }), committing());
+      await runOnce(
+        store,
+        newRecord("e1"),
+        async () => ({ result: {}, logEntry: row("success") }),
+        committing(),
+      );
       await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
       await store.appendCallbacks([row("other source", { source: "oauth" })]);
       const rows = await store.callbacks.ofEvent(KEY, ALL);
@@ -57,7 +63,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         const clocks = [0, 3_600, 7_200, 10_800];
         for (const [index, seconds] of clocks.entries()) {
           time.seconds = seconds;
-          await store.once(
+          await runOnce(
+            store,
             newRecord(`e${index}`),
             async ({ enqueue }) => {
               await enqueue({ topic: "first", payload: { index } });
@@ -91,7 +98,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         for (const [index, second] of seconds.entries())
           for (const source of ["platform", "oauth"]) {
             time.seconds = second;
-            await store.once(
+            await runOnce(
+              store,
               newRecord(`e${index}`, { source }),
               async ({ enqueue }) => {
                 if (index === seconds.length - 1) time.seconds += 60;
@@ -118,7 +126,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         await store.settings.noteLongestRun(60_000);
         const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         const notify = (eventId: string, then: () => Promise<void> = async () => {}) =>
-          store.once(
+          runOnce(
+            store,
             newRecord(eventId),
             async ({ enqueue }) => {
               await enqueue({ topic: eventId, payload: {} });

@@ -3,6 +3,7 @@ import type { SearchPage, SearchResult, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 import { seedRows } from "../support/query-plans.ts";
 
 const FAILURE = { eventType: "t", version: "v1", error: "no", bodySha256: "ab", nextAttemptAt: null };
@@ -32,7 +33,7 @@ const ofActorAndAction: Searching = async ({ audit }, search) => {
 async function seed(store: Store, target: Target): Promise<void> {
   for (const eventId of ["first", "second"]) {
     await store.audit.begin({ ...ENTRY, target: eventId });
-    await store.once(newRecord(eventId, { source: "rare" }), async () => ({ result: {} }), committing());
+    await runOnce(store, newRecord(eventId, { source: "rare" }), async () => ({ result: {} }), committing());
     await store.failures.record(
       {
         ...FAILURE,

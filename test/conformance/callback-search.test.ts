@@ -4,6 +4,7 @@ import type { Store, StoredCallback } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const START = Date.parse("2026-05-06T07:00:00.000Z");
 const at = (seconds: number) => new Date(START + seconds * 1_000).toISOString();
@@ -170,7 +171,8 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
   it("a search finds the row that was committed with its event's record, and those of its duplicates", () =>
     withStore(dialect, async (store) => {
       for (const eventId of ["e1", "e2"])
-        await store.once(
+        await runOnce(
+          store,
           newRecord(eventId),
           async () => ({ result: {}, logEntry: logRow({ eventId, requestId: `handled ${eventId}` }) }),
           committing(),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { until } from "../support/until.ts";
 
 const migrations = [EFFECTS];
@@ -10,7 +11,12 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
     withDatabase(dialect, async (target) => {
       const stores = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const runs = Array.from({ length: 200 }, (_, index) =>
-        stores[index % 2]!.store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(20_000)),
+        runOnce(
+          stores[index % 2]!.store,
+          newRecord("e1"),
+          (scope) => addEffect(scope, "e1"),
+          committing(20_000),
+        ),
       );
       const endings = (await Promise.all(runs)).map(({ kind }) => kind);
       expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
@@ -25,7 +31,8 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       async (store, target) => {
         const begun = Promise.withResolvers<void>();
         const gate = Promise.withResolvers<void>();
-        const first = store.once(
+        const first = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             begun.resolve();
@@ -36,7 +43,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         );
         await begun.promise;
         const order: string[] = [];
-        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const second = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         void first.then(() => order.push("first"));
         void second.then(() => order.push("second"));
         gate.resolve();
@@ -54,7 +61,8 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       async (store, target) => {
         const begun = Promise.withResolvers<void>();
         const gate = Promise.withResolvers<never>();
-        const first = store.once(
+        const first = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             await addEffect(scope, "e1");
@@ -65,7 +73,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         );
         const failed = expect(first).rejects.toThrow("down");
         await begun.promise;
-        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const second = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         gate.reject(new Error("down"));
         await failed;
         expect((await second).kind).toBe("completed");
@@ -78,7 +86,8 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
-      const first = store.once(
+      const first = runOnce(
+        store,
         newRecord("e1"),
         async () => {
           begun.resolve();
@@ -88,7 +97,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         committing(),
       );
       await begun.promise;
-      const late = store.once(newRecord("e1"), async () => ({ result: {} }), {
+      const late = runOnce(store, newRecord("e1"), async () => ({ result: {} }), {
         deadline: within(150),
         mode: "commit",
       });
@@ -111,9 +120,9 @@ it("a duplicate on postgres that waited long for a group waits for its event in 
       await gate.promise;
       return { result: {} };
     };
-    const first = store.once(newRecord("e1"), handle, committing());
+    const first = runOnce(store, newRecord("e1"), handle, committing());
     await begun.promise;
-    const second = store.once(newRecord("e1"), handle, committing());
+    const second = runOnce(store, newRecord("e1"), handle, committing());
     await until(async () => (await rowsOf(target, WAITING_FOR_LOCKS)).length === 1).finally(gate.resolve);
     expect([(await first).kind, (await second).kind]).toEqual(["completed", "duplicate"]);
   }));
@@ -121,7 +130,7 @@ it("a duplicate on postgres that waited long for a group waits for its event in 
 it("a redelivery on postgres of an event that was handled alone waits for nothing", () =>
   withStore("postgres", async (store) => {
     const deliver = async (id: string) =>
-      (await store.once(newRecord(id), async () => ({ result: {} }), committing())).kind;
+      (await runOnce(store, newRecord(id), async () => ({ result: {} }), committing())).kind;
     const ids = Array.from({ length: 8 }, (_, number) => `e${number}`);
     for (const id of ids) expect(await deliver(id)).toBe("completed");
     const begun = performance.now();

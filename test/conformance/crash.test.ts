@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { runChild } from "../support/child.ts";
 import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const CHILD = "test/support/once-child.ts";
 
@@ -12,7 +13,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(0);
       expect(await countOf(target, "oncehook_records")).toBe(0);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
+      expect((await runOnce(store, newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
       await store.close();
@@ -23,7 +24,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       expect((await runChild(CHILD, [target.url, "crash-after"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(1);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
+      expect((await runOnce(store, newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
         "duplicate",
       );
       await store.close();

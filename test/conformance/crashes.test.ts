@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { fixedRetries } from "../../src/domain/index.ts";
-import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
+import type { Lease, NewFailure, OnceScope, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure, retriesOf } from "../support/failure.ts";
 import { withLock } from "../support/held-lock.ts";
+import { runOnce } from "../support/once.ts";
 import { recoveryAt } from "../support/recovery.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -189,11 +190,11 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
 });
 
 async function notify(store: Store, eventId: string): Promise<void> {
-  const enqueued = async (scope: Parameters<Parameters<Store["once"]>[1]>[0]) => {
+  const enqueued = async (scope: OnceScope) => {
     await scope.enqueue({ topic: "order.paid", payload: {} });
     return { result: {} };
   };
-  await store.once(newRecord(eventId), enqueued, committing());
+  await runOnce(store, newRecord(eventId), enqueued, committing());
 }
 
 const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: Date) =>
@@ -268,7 +269,7 @@ describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
         await store.preparations.claim(of, claim);
         await store.preparations.save(of, "a", Buffer.of(1));
       }
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await store.failures.get(other)).toBeDefined();
       expect(await store.preparations.get(other)).toBeDefined();
       expect(await store.failures.get(key("e1"))).toBeUndefined();

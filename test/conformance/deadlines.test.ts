@@ -3,6 +3,7 @@ import { sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { withLock } from "../support/held-lock.ts";
+import { runOnce } from "../support/once.ts";
 
 const SHORT_MS = 300;
 /** Far above the deadline and far below `LONG_LOCK`, so that a slow machine cannot decide the test. */
@@ -30,7 +31,8 @@ describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
       async (store, target) => {
         const begun = Promise.withResolvers<void>();
         const gate = Promise.withResolvers<void>();
-        const first = store.once(
+        const first = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             begun.resolve();
@@ -41,7 +43,9 @@ describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
         );
         await begun.promise;
         const options = { deadline: within(SHORT_MS), mode: "commit" } as const;
-        const second = await timed(store.once(newRecord("e2"), (scope) => addEffect(scope, "e2"), options));
+        const second = await timed(
+          runOnce(store, newRecord("e2"), (scope) => addEffect(scope, "e2"), options),
+        );
         gate.resolve();
         await first;
         expect(second.outcome).toMatchObject(UNAVAILABLE);
@@ -71,7 +75,7 @@ describe("the deadline of a delivery behind a lock on postgres", () => {
       async (store, target) => {
         await withLock(target, "LOCK TABLE effects IN ACCESS EXCLUSIVE MODE", async () => {
           const options = { deadline: within(SHORT_MS), mode: "commit" } as const;
-          const run = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
+          const run = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
           const { ms, outcome } = await timed(run);
           expect(outcome).toMatchObject(UNAVAILABLE_IN_RUN);
           expect(ms).toBeLessThan(IN_TIME_MS);
@@ -86,7 +90,8 @@ describe("the deadline of a delivery behind a lock on postgres", () => {
       "postgres",
       async (store, target) => {
         let runs = 0;
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             runs += 1;

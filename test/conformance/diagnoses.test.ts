@@ -4,6 +4,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const PREFIX = diagnosisOf([{ code: "prefix", message: "`sha256=` precedes the signature." }], true);
 
@@ -26,7 +27,7 @@ describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
   it("the log entry of a handled event has no diagnosis", () =>
     withStore(dialect, async (store) => {
       const row = logRow({ eventId: "e1" });
-      await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {}, logEntry: row }), committing());
       expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty(
         "diagnosis",
       );

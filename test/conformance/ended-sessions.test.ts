@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { withWire } from "../support/wire.ts";
 
 /** ReadyForQuery, outside a transaction (PostgreSQL's manual, 54.7). */
@@ -32,7 +33,7 @@ it("a session that the server ends at hand-over fails nothing else, and another 
           return left >= 0 ? found + ended() : found;
         });
         const deliveries = Array.from({ length: 20 }, (_, at) =>
-          through.store.once(newRecord(`e${at}`), (scope) => addEffect(scope, `e${at}`), committing()),
+          runOnce(through.store, newRecord(`e${at}`), (scope) => addEffect(scope, `e${at}`), committing()),
         );
         const endings = await Promise.all(deliveries);
         expect(endings.every(({ kind }) => kind === "completed" || kind === "duplicate")).toBe(true);

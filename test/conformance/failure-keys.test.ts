@@ -4,6 +4,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure, retriesOf } from "../support/failure.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -20,7 +21,7 @@ async function fail({ failures }: Pick<Store, "failures">, over: Partial<NewFail
 }
 
 const complete = (store: Store, source: string) =>
-  store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
+  runOnce(store, newRecord("e1", { source }), async () => ({ result: {} }), committing());
 
 describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialect) => {
   it("two failures of one event id are leased, released, postponed and removed independently", () =>

@@ -4,6 +4,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { retriesOf } from "../support/failure.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -56,7 +57,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
 
   it("a failure is not recorded for an event that another delivery has handled meanwhile", () =>
     withStore(dialect, async (store) => {
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       await store.failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       await store.failures.record(newFailure("e2"), T0);
       expect(await store.failures.get(key("e1"))).toBeUndefined();
@@ -68,7 +69,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failureLeases.leaseDue(lease("a", at(60)), retriesOf(1));
       // The completion did not see the failure, as where both were committed at the same moment.
-      await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e2"), async () => ({ result: {} }), committing());
       await execute(target, "UPDATE oncehook_records SET event_id = 'e1'");
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(61) } as const;
       await store.failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
@@ -248,7 +249,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failures.record(newFailure("e2"), T0);
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await countOf(target, "oncehook_failures")).toBe(1);
       expect(await store.failures.remove(key("e2"))).toBe(true);
       expect(await store.failures.remove(key("e2"))).toBe(false);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sql } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const migrations = [EFFECTS];
 /** Conflicts, restarts, a full server, a full or failing disk, a lock that was not free, a connection of the server's own. */
@@ -17,7 +18,8 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        const failing = store.once(
+        const failing = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             const completion = await addEffect(scope, "e1");
@@ -30,7 +32,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
         expect(
-          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind,
+          (await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind,
         ).toBe("completed");
       },
       { migrations },
@@ -43,7 +45,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
         const free = await occupy(target);
         // Another event's: that one may be done before its own look-up goes on.
         const found = store.find(newRecord("e0"), within(10_000));
-        const ending = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const ending = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         const early = await Promise.race([
           ending.then(() => "ended"),
           new Promise((r) => setTimeout(r, 150, "waiting")),
@@ -62,7 +64,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
       dialect,
       async (store, target) => {
         const free = await occupy(target);
-        const late = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), {
+        const late = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), {
           ...committing(),
           deadline: within(200),
         });
@@ -82,7 +84,8 @@ describe("faults that only PostgreSQL has", () => {
       async (store, target) => {
         for (const state of PASSING) {
           let runs = 0;
-          const ending = await store.once(
+          const ending = await runOnce(
+            store,
             newRecord(state),
             async (scope) => {
               runs += 1;
@@ -103,7 +106,8 @@ describe("faults that only PostgreSQL has", () => {
   it("a transient error is recognized behind four errors of the handler's own", () =>
     withStore("postgres", async (store) => {
       let runs = 0;
-      const ending = await store.once(
+      const ending = await runOnce(
+        store,
         newRecord("e1"),
         async ({ tx }) => {
           runs += 1;
@@ -126,7 +130,8 @@ describe("faults that only PostgreSQL has", () => {
       "postgres",
       async (store, target) => {
         let runs = 0;
-        const ending = await store.once(
+        const ending = await runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             runs += 1;
@@ -148,7 +153,8 @@ describe("faults that only PostgreSQL has", () => {
       "postgres",
       async (store, target) => {
         let runs = 0;
-        const cutOff = store.once(
+        const cutOff = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             runs += 1;
@@ -174,14 +180,15 @@ describe("faults that only PostgreSQL has", () => {
       await store.ping();
       await terminateOthers(target);
       expect(await store.find(newRecord("e1"), within(5_000))).toBeUndefined();
-      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).kind).toBe(
+      expect((await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
     }));
 
   it("a transaction whose failed statement the handler swallowed is not a success", () =>
     withStore("postgres", async (store, target) => {
-      const run = store.once(
+      const run = runOnce(
+        store,
         newRecord("e1"),
         async ({ tx }) => {
           await sql

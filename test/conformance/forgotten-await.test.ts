@@ -4,6 +4,7 @@ import { noteUnhandledRejection, type OnceScope, type Store, sql } from "../../s
 import { DIALECTS, openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 
@@ -88,7 +89,8 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   });
 
   const run = (handle: (scope: OnceScope) => unknown) =>
-    store.once(
+    runOnce(
+      store,
       newRecord(`event-${++events}`),
       async (scope) => {
         await handle(scope);
@@ -100,7 +102,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   const runInGroup = async (handle: (scope: OnceScope) => unknown) => {
     const neighbours = [1, 2, 3].map((number) => {
       const id = `neighbour-${++events}-${number}`;
-      return store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
+      return runOnce(store, newRecord(id), (scope) => addEffect(scope, id), committing());
     });
     const ended = await Promise.allSettled([run(handle), ...neighbours]);
     expect(ended.slice(1).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
@@ -223,7 +225,7 @@ it("an unawaited call that fails as its handler returns fails its event in a seq
         return RESULT;
       };
       const deliver = (id: string, handle: (scope: OnceScope) => Promise<typeof RESULT>) =>
-        store.once(newRecord(id), handle, committing());
+        runOnce(store, newRecord(id), handle, committing());
       await notingRejections(async () => {
         const ids = ["e1", "e2", "e3"];
         const neighbours = ids.map((id) => deliver(id, (scope) => addEffect(scope, id)));

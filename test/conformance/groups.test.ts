@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { walCommits } from "../support/wal-commits.ts";
 
 const migrations = [EFFECTS];
@@ -17,7 +18,7 @@ function together(store: Store, middle: Run): Promise<PromiseSettledResult<unkno
   const runs = Array.from({ length: MEMBERS }, (_, number) => {
     const eventId = `e${number}`;
     const run = number === MIDDLE ? middle : addEffect;
-    return store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+    return runOnce(store, newRecord(eventId), (scope) => run(scope, eventId), committing());
   });
   return Promise.allSettled(runs);
 }
@@ -78,7 +79,8 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       async (store) => {
         const context = new AsyncLocalStorage<string>();
         const deliver = (eventId: string) =>
-          store.once(
+          runOnce(
+            store,
             newRecord(eventId),
             async () => ({ result: { is: context.getStore() ?? null } }),
             committing(),
@@ -104,8 +106,8 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           return addEffect(scope, eventId);
         };
         const [first, second] = await Promise.allSettled([
-          store.once(newRecord("e0"), (scope) => breaksAtCommit(scope, "e0"), committing()),
-          store.once(newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
+          runOnce(store, newRecord("e0"), (scope) => breaksAtCommit(scope, "e0"), committing()),
+          runOnce(store, newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
         ]);
         expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
         expect(second).toMatchObject({ status: "fulfilled", value: { kind: "completed" } });
@@ -150,7 +152,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       dialect,
       async (store, target) => {
         const runs = Array.from({ length: MEMBERS }, () =>
-          store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing()),
+          runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing()),
         );
         const endings = (await Promise.all(runs)).map(({ kind }) => kind);
         expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
@@ -164,7 +166,8 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
     withStore(
       dialect,
       async (store, target) => {
-        const first = store.once(
+        const first = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             await addEffect(scope, "e1");
@@ -172,7 +175,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           },
           committing(),
         );
-        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const second = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         await expect(first).rejects.toThrow("down");
         expect((await second).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
@@ -232,7 +235,8 @@ describe("a group of events on sqlite", () => {
       "sqlite",
       async (store, target) => {
         const trigger = "CREATE TRIGGER t BEFORE INSERT ON parents BEGIN SELECT RAISE(ROLLBACK, 'no'); END";
-        await store.once(
+        await runOnce(
+          store,
           newRecord("setup"),
           async ({ tx }) => {
             await sql.raw(trigger).execute(tx.query);

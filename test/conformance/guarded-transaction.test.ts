@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type OnceScope, sql } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 const OPTIONS = { migrations: [EFFECTS] };
@@ -22,7 +23,8 @@ describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
       dialect,
       async (store, target) => {
         for (const second of [insert("b"), "COMMIT"]) {
-          const run = store.once(
+          const run = runOnce(
+            store,
             newRecord("e1"),
             async ({ tx }) => {
               await sql.raw(`${insert("a")}; ${second}`).execute(tx.query);
@@ -33,7 +35,8 @@ describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
           await expect(run).rejects.toThrow(/one statement at a time|multiple commands|may not run "COMMIT"/);
         }
         await nothingIsLeft(target);
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             await sql.raw(`${insert("a")}; -- a comment; is no statement\n ;`).execute(tx.query);
@@ -72,7 +75,8 @@ describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
                 (scope) => postgres(scope).query(insert("x"), () => {}),
               ];
         for (const misuse of misuses) {
-          const run = store.once(
+          const run = runOnce(
+            store,
             newRecord("e1"),
             async (scope) => {
               await misuse(scope);
@@ -83,7 +87,7 @@ describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
           await expect(run).rejects.toThrow();
         }
         await nothingIsLeft(target);
-        await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         expect(await countOf(target, "effects")).toBe(1);
         await store.ping();
       },
@@ -97,7 +101,8 @@ describe("the transaction of a handler on sqlite", () => {
       "sqlite",
       async (store, target) => {
         const own = "CREATE TABLE uniq (k text PRIMARY KEY ON CONFLICT ROLLBACK)";
-        await store.once(
+        await runOnce(
+          store,
           newRecord("table"),
           async ({ tx }) => {
             await sql.raw(own).execute(tx.query);
@@ -107,7 +112,8 @@ describe("the transaction of a handler on sqlite", () => {
           committing(),
         );
         for (const useQuery of [true, false]) {
-          const run = store.once(
+          const run = runOnce(
+            store,
             newRecord("e1"),
             async (scope) => {
               await sql
@@ -152,7 +158,8 @@ describe("the transaction of a handler on sqlite", () => {
             (scope: OnceScope) => sqlite(scope).exec(text),
             (scope: OnceScope) => scope.tx.execute(text),
           ]) {
-            const run = store.once(
+            const run = runOnce(
+              store,
               newRecord("e1"),
               async (scope) => {
                 await way(scope);
@@ -163,7 +170,7 @@ describe("the transaction of a handler on sqlite", () => {
             await expect(run, text).rejects.toThrow(why);
           }
         }
-        await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         expect(await countOf(target, "effects")).toBe(1);
       },
       OPTIONS,
@@ -173,7 +180,8 @@ describe("the transaction of a handler on sqlite", () => {
     withStore(
       "sqlite",
       async (store) => {
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             const { rows } = await tx.execute("PRAGMA table_info(effects)");
@@ -193,7 +201,8 @@ describe("the transaction of a handler on sqlite", () => {
       "sqlite",
       async (store, target) => {
         const kept: ReturnType<DatabaseSync["prepare"]>[] = [];
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             kept.push(sqlite(scope).prepare(insert("late")));
@@ -214,7 +223,8 @@ describe("the transaction of a handler on postgres", () => {
       "postgres",
       async (store, target) => {
         const pending: Promise<unknown>[] = [];
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             pending.push(postgres(scope).query(insert("a")), postgres(scope).query(insert("b")));
@@ -238,7 +248,8 @@ describe("the transaction of a handler on postgres", () => {
           pids.push((await tx.execute("SELECT pg_backend_pid() AS pid")).rows[0]?.pid);
           return RESULT;
         };
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             const result = await pid(scope);
@@ -248,7 +259,7 @@ describe("the transaction of a handler on postgres", () => {
           committing(),
         );
         await expect(run).rejects.toThrow("await every use of `tx`");
-        await store.once(newRecord("e2"), pid, committing());
+        await runOnce(store, newRecord("e2"), pid, committing());
         expect(new Set(pids).size).toBe(2);
       },
       { ...OPTIONS, poolSize: 1 },
@@ -259,7 +270,8 @@ describe("the transaction of a handler on postgres", () => {
       "postgres",
       async (store, target) => {
         let runs = 0;
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             runs += 1;
@@ -280,7 +292,8 @@ describe("the transaction of a handler on postgres", () => {
     withStore(
       "postgres",
       async (store) => {
-        const failing = store.once(
+        const failing = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             await sql.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$").execute(tx.query);

@@ -6,6 +6,7 @@ import { execute } from "../support/execute.ts";
 import { newFailure } from "../support/failure.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -117,7 +118,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       dialect,
       async (store) => {
         for (const id of ["e1", "e2"])
-          await store.once(newRecord(id), async () => ({ result: {} }), committing());
+          await runOnce(store, newRecord(id), async () => ({ result: {} }), committing());
         const old = Array.from({ length: 2_500 }, () => logRow({ receivedAt: T0.toISOString() }));
         for (let from = 0; from < old.length; from += 500)
           await store.appendCallbacks(old.slice(from, from + 500));
@@ -143,7 +144,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("the retention job keeps the records of redirects, which alone detect a replay", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
-        await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
+        await runOnce(store, newRecord("e1", { source }), async () => ({ result: {} }), committing());
       const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 };
       expect(await store.retention.sweep(limits)).toMatchObject({ records: 1 });
       expect((await store.records.list({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);

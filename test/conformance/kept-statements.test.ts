@@ -4,6 +4,7 @@ import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 import { withWire } from "../support/wire.ts";
 
 const SETUP = {
@@ -16,7 +17,8 @@ const SETUP = {
 
 async function run(store: Store, eventId: string, ...statements: string[]): Promise<unknown> {
   const rows: unknown[] = [];
-  await store.once(
+  await runOnce(
+    store,
     newRecord(eventId),
     async ({ tx }) => {
       for (const statement of statements) rows.push(...(await tx.execute(statement)).rows);
@@ -58,7 +60,7 @@ describe("a statement that is kept parsed on postgres", () => {
           await tx.execute(select);
           return { result: {} };
         };
-        await store.once(newRecord("e5"), counting, committing());
+        await runOnce(store, newRecord("e5"), counting, committing());
         expect(runs).toBe(1);
       },
       { migrations: [EFFECTS], poolSize: 1 },
@@ -176,7 +178,8 @@ it("a statement that a handler names itself is kept under a name that follows fr
         ["e2", "SELECT 2 AS two"],
         ["e3", "SELECT 1 AS one"],
       ] as const)
-        await store.once(
+        await runOnce(
+          store,
           newRecord(id),
           async ({ tx }) => {
             if (tx.dialect === "postgres") await tx.connection.query({ name, text });

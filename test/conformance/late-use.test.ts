@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { OnceScope } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const LATE = { topic: "order.paid", payload: { late: true } };
 
@@ -10,7 +11,8 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
   it("a late handler cannot enqueue a notification after its event was completed", () =>
     withStore(dialect, async (store, target) => {
       const kept: OnceScope[] = [];
-      await store.once(
+      await runOnce(
+        store,
         newRecord("e1"),
         async (scope) => {
           kept.push(scope);
@@ -27,7 +29,8 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
       dialect,
       async (store, target) => {
         const kept: OnceScope[] = [];
-        const failing = store.once(
+        const failing = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             kept.push(scope);
@@ -37,7 +40,8 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
         );
         await expect(failing).rejects.toThrow("too slow");
         const late: PromiseSettledResult<void>[] = [];
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e2"),
           async (scope) => {
             late.push(...(await Promise.allSettled([kept[0]!.enqueue(LATE)])));
@@ -56,7 +60,8 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
       dialect,
       async (store, target) => {
         const kept: { use(statement: string): unknown; read(): unknown }[] = [];
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx: { connection } }) => {
             const use: unknown = Reflect.get(connection, dialect === "sqlite" ? "exec" : "query");
@@ -70,7 +75,7 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
         await expect(late()).rejects.toThrow("the transaction has ended");
         expect(kept[0]!.read).toThrow("the transaction has ended");
         // On PostgreSQL it has the same connection, behind whatever was sent on it.
-        await store.once(newRecord("e2"), (scope) => addEffect(scope, "e2"), committing());
+        await runOnce(store, newRecord("e2"), (scope) => addEffect(scope, "e2"), committing());
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations: [EFFECTS], poolSize: 1 },

@@ -6,6 +6,7 @@ import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 60_000);
@@ -14,7 +15,7 @@ const KEEP = new Date(0);
 /** Handles an event, whose log row commits with it. */
 async function handle(store: Store, eventId: string): Promise<void> {
   const row = logRow({ eventId, requestId: `handled ${eventId}`, receivedAt: NOW.toISOString() });
-  await store.once(newRecord(eventId), async () => ({ result: {}, logEntry: row }), committing());
+  await runOnce(store, newRecord(eventId), async () => ({ result: {}, logEntry: row }), committing());
 }
 
 async function logOf(store: Store, eventId: string): Promise<string[]> {

@@ -8,6 +8,7 @@ import { openTarget, type Target, withDatabase, withMigrated } from "../support/
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure, retriesOf } from "../support/failure.ts";
+import { runOnce } from "../support/once.ts";
 import { until } from "../support/until.ts";
 import { type Loss, type Wire, withWire } from "../support/wire.ts";
 
@@ -29,7 +30,8 @@ describe("a connection that breaks around COMMIT on postgres", () => {
           try {
             let runs = 0;
             const deliver = () =>
-              store.once(
+              runOnce(
+                store,
                 newRecord("e1"),
                 (scope) => {
                   runs += 1;
@@ -71,7 +73,7 @@ describe("a session that the server ends during COMMIT on postgres", () => {
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
       try {
-        const delivering = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const delivering = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);
         await expect(delivering).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
         await ending;
@@ -177,7 +179,7 @@ describe("a connection that breaks before the answer to a lease on postgres", ()
       await scope.enqueue({ topic: "order.paid", payload: {} });
       return { result: {} };
     };
-    await store.once(newRecord("e1"), enqueue, committing());
+    await runOnce(store, newRecord("e1"), enqueue, committing());
     await store.outbox.fanOut(["webhook"], NOW, 9);
   }
 
@@ -245,7 +247,7 @@ describe("a server that falls silent without closing its connections", () => {
             expect(await store.find(newRecord("e1"), within(15_000))).toBeUndefined();
             wire.silence();
             const deliver = () =>
-              store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
+              runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
             expect((await deliver()).kind).toBe("completed");
             expect((await deliver()).kind).toBe("duplicate");
             expect(await countOf(target, "effects")).toBe(1);
@@ -288,9 +290,9 @@ describe("a server that falls silent without closing its connections", () => {
             return { result: {} };
           };
           const begun = performance.now();
-          const lost = store.once(newRecord("e1"), handle, committing(600));
+          const lost = runOnce(store, newRecord("e1"), handle, committing(600));
           await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
-          const unanswered = store.once(newRecord("e2"), handle, committing(600));
+          const unanswered = runOnce(store, newRecord("e2"), handle, committing(600));
           await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", handlerStarted: false });
           expect(performance.now() - begun).toBeLessThan(4_000);
         } finally {

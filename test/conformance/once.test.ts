@@ -5,6 +5,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const migrations: Migration[] = [EFFECTS];
 
@@ -13,7 +14,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        const ending = await store.once(
+        const ending = await runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             await addEffect(scope, "e1");
@@ -54,7 +56,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         await notify("after");
         return { result: {} };
       };
-      await store.once(newRecord("e1"), handle, committing());
+      await runOnce(store, newRecord("e1"), handle, committing());
       const kept = await rowsOf(target, "SELECT topic FROM oncehook_notifications ORDER BY position");
       expect(kept.map(({ topic }) => topic)).toEqual(["before", "after"]);
     }),
@@ -63,7 +65,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
   it("a record has what SPEC 2.4 requires", () =>
     withStore(dialect, async (store) => {
       const clock = new Date().toISOString();
-      await store.once(newRecord("e1"), async () => ({ result: { order_id: "o1" } }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: { order_id: "o1" } }), committing());
       const record = await store.find({ source: "platform", eventId: "e1" }, within(1_000));
       expect(record).toMatchObject({ ...newRecord("e1"), status: "completed", result: { order_id: "o1" } });
       expect(record?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -79,7 +81,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
           now = new Date("2026-01-02T03:04:07.001Z");
           return { result: {} };
         };
-        await store.once(newRecord("e1"), handle, committing());
+        await runOnce(store, newRecord("e1"), handle, committing());
         expect(await store.find(newRecord("e1"), within(1_000))).toMatchObject({
           createdAt: "2026-01-02T03:04:05.678Z",
           processedAt: "2026-01-02T03:04:07.001Z",
@@ -91,8 +93,9 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
 
   it("a duplicate does not run, and returns the stored record", () =>
     withStore(dialect, async (store) => {
-      await store.once(newRecord("e1"), async () => ({ result: { run: 1 } }), committing());
-      const again = await store.once(
+      await runOnce(store, newRecord("e1"), async () => ({ result: { run: 1 } }), committing());
+      const again = await runOnce(
+        store,
         newRecord("e1"),
         () => Promise.reject(new Error("must not run")),
         committing(),
@@ -105,7 +108,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       dialect,
       async (store, target) => {
         const error = new Error("no stock");
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             await addEffect(scope, "e1");
@@ -125,24 +129,30 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
   it("an event runs again after a failure", () =>
     withStore(dialect, async (store) => {
       await expect(
-        store.once(newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
+        runOnce(store, newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
       ).rejects.toThrow();
-      const ending = await store.once(newRecord("e1"), async () => ({ result: { run: 2 } }), committing());
+      const ending = await runOnce(
+        store,
+        newRecord("e1"),
+        async () => ({ result: { run: 2 } }),
+        committing(),
+      );
       expect(ending).toEqual({ kind: "completed", result: { run: 2 } });
     }));
 
   it("a duplicate with another body keeps the first body's fingerprint", () =>
     withStore(dialect, async (store) => {
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       const other = newRecord("e1", { bodySha256: "b".repeat(64) });
-      const ending = await store.once(other, async () => ({ result: {} }), committing());
+      const ending = await runOnce(store, other, async () => ({ result: {} }), committing());
       expect(ending).toMatchObject({ kind: "duplicate", record: { bodySha256: "a".repeat(64) } });
     }));
 
   it("the same id from another source is another event", () =>
     withStore(dialect, async (store, target) => {
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
-      const ending = await store.once(
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
+      const ending = await runOnce(
+        store,
         newRecord("e1", { source: "bank" }),
         async () => ({ result: {} }),
         committing(),
@@ -156,7 +166,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       dialect,
       async (store, target) => {
         const options = { deadline: within(5_000), mode: "dry-run" } as const;
-        const ending = await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
+        const ending = await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
         expect(ending).toEqual({ kind: "dry-run", result: { event_id: "e1" } });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
@@ -168,9 +178,9 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
       for (const id of ids) {
-        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).kind).toBe(
-          "completed",
-        );
+        expect(
+          (await runOnce(store, newRecord(id), async () => ({ result: { id } }), committing())).kind,
+        ).toBe("completed");
       }
       expect(await countOf(target, "oncehook_records")).toBe(ids.length);
     }));
@@ -180,7 +190,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       let deep: object = {};
       for (let level = 0; level < 60; level += 1) deep = { deep };
       const result = { nul: "a\u0000b", lone: "\ud800", huge: 1e300, deep } as never;
-      await store.once(newRecord("e1"), async () => ({ result }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result }), committing());
       expect((await store.find(newRecord("e1"), within(1_000)))?.result).toEqual(result);
     }));
 
@@ -189,7 +199,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       dialect,
       async (store) => {
         const kept: (() => Promise<unknown>)[] = [];
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             const connection = tx.connection as {
@@ -216,7 +227,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(
       "postgres",
       async (store, target) => {
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async (scope) => {
             void addEffect(scope, "e1").catch(() => {});
@@ -235,7 +247,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     "tx.query does not run %j",
     (statement) =>
       withStore(dialect, async (store) => {
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             await sql.raw(statement).execute(tx.query);
@@ -249,7 +262,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
 
   it("a handler cannot commit by itself", () =>
     withStore(dialect, async (store, target) => {
-      const run = store.once(
+      const run = runOnce(
+        store,
         newRecord("e1"),
         async ({ tx }) => {
           const connection = tx.connection as {
@@ -268,7 +282,8 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
 
   it("tx.query cannot begin a transaction of its own", () =>
     withStore(dialect, async (store) => {
-      const run = store.once(
+      const run = runOnce(
+        store,
         newRecord("e1"),
         async ({ tx }) => ({ result: await tx.query.transaction().execute(async () => ({})) }),
         committing(),

@@ -3,6 +3,7 @@ import type { NotificationDelivery, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -11,7 +12,8 @@ const BOTH = ["email", "webhook"];
 const MANY = 40;
 
 async function notify(store: Store, eventId: string): Promise<void> {
-  await store.once(
+  await runOnce(
+    store,
     newRecord(eventId),
     async ({ enqueue }) => {
       await enqueue({ topic: "order.paid", payload: {} });
@@ -50,7 +52,8 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
   it("a notification's state is known for more deliveries than one statement has parameters", () =>
     withStore(dialect, async (store) => {
       const channels = Array.from({ length: 100 }, (_, n) => `email:${n}@example.org`);
-      await store.once(
+      await runOnce(
+        store,
         newRecord("e1"),
         async ({ enqueue }) => {
           for (let n = 0; n < 200; n += 1) await enqueue({ topic: "order.paid", payload: { n } });

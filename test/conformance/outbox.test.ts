@@ -4,6 +4,7 @@ import { checkTarget } from "../support/check-target.ts";
 import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -16,7 +17,8 @@ const REFUSES_MARK = {
 };
 
 async function notify(store: Store, eventId: string): Promise<void> {
-  await store.once(
+  await runOnce(
+    store,
     newRecord(eventId),
     async (scope) => {
       await scope.enqueue({ topic: "order.paid", payload: { order: eventId } });
@@ -33,7 +35,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("the outbox makes one delivery for each channel, once, of each committed notification", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      const failing = store.once(
+      const failing = runOnce(
+        store,
         newRecord("e2"),
         async (scope) => {
           await scope.enqueue({ topic: "order.paid", payload: {} });

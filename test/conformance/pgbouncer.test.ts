@@ -6,6 +6,7 @@ import { checkTarget } from "../support/check-target.ts";
 import { runChild } from "../support/child.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { PGBOUNCER, withPgbouncer } from "../support/pgbouncer.ts";
 import { testConfig } from "../support/receiver.ts";
 
@@ -98,7 +99,8 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
           const { store } = await openTarget({ dialect: "postgres", url }, options);
           try {
             const run = (id: string, ...texts: string[]) =>
-              store.once(
+              runOnce(
+                store,
                 newRecord(id),
                 async ({ tx }) => {
                   let rows: readonly unknown[] = [];

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ExecuteResult, Transaction } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const migrations = [EFFECTS];
 const mark = (tx: Transaction) => (tx.dialect === "sqlite" ? "?" : "$1");
@@ -12,7 +13,8 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       dialect,
       async (store, target) => {
         const seen: ExecuteResult[] = [];
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             seen.push(await tx.execute(`INSERT INTO effects (event_id) VALUES (${mark(tx)})`, ["e'1"]));
@@ -32,7 +34,8 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx: { execute } }) => {
             await execute("INSERT INTO effects (event_id) VALUES ('e1')");
@@ -49,7 +52,8 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             await tx.execute("INSERT INTO effects (event_id) VALUES ('e1')");
@@ -71,7 +75,8 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       async (store) => {
         const insert = (tx: Transaction) =>
           tx.execute(`INSERT INTO effects VALUES (${mark(tx)})`, "e1" as never);
-        const run = store.once(
+        const run = runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => ({ result: { ...(await insert(tx)) } as never }),
           committing(),
@@ -86,7 +91,8 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       dialect,
       async (store, target) => {
         let kept: Transaction | undefined;
-        await store.once(
+        await runOnce(
+          store,
           newRecord("e1"),
           async ({ tx }) => {
             kept = tx;

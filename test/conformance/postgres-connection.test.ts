@@ -16,6 +16,7 @@ import { withFolder } from "../support/folder.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
+import { runOnce } from "../support/once.ts";
 import { testConfig } from "../support/receiver.ts";
 import { withWire } from "../support/wire.ts";
 
@@ -170,10 +171,11 @@ describe("DATABASE_SCHEMA", () => {
       try {
         const ids = Array.from({ length: 6 }, (_, index) => `e${index}`);
         await Promise.all(
-          ids.map((id) => store.once(newRecord(id), (scope) => addEffect(scope, id), committing())),
+          ids.map((id) => runOnce(store, newRecord(id), (scope) => addEffect(scope, id), committing())),
         );
         // A setting of a handler's leads nowhere else, nor does what its connection is reset to.
-        await store.once(
+        await runOnce(
+          store,
           newRecord("s"),
           async (scope) => {
             await scope.tx.execute("SELECT set_config('search_path', 'public', false)");
@@ -181,7 +183,7 @@ describe("DATABASE_SCHEMA", () => {
           },
           committing(),
         );
-        await store.once(newRecord("e6"), (scope) => addEffect(scope, "e6"), committing());
+        await runOnce(store, newRecord("e6"), (scope) => addEffect(scope, "e6"), committing());
         await store.ping();
       } finally {
         await store.close();
@@ -244,7 +246,8 @@ describe("DATABASE_SCHEMA", () => {
     withDatabase("postgres", async (fresh) => {
       const url = on(fresh.url, (address) => address.searchParams.set("options", "-c timezone=Asia/Tokyo"));
       const { store } = await openTarget({ ...fresh, url }, { schema: "oncehook" });
-      const ending = await store.once(
+      const ending = await runOnce(
+        store,
         newRecord("e1"),
         async ({ tx }) => {
           const { rows } = await tx.execute(

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type Migration, type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
@@ -14,7 +15,7 @@ const IDS = ["e0", "e1", "e2", "e3", "e4", "e5"];
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
 const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
-  store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+  runOnce(store, newRecord(eventId), (scope) => run(scope, eventId), committing());
 
 describe("a group of events on postgres in which something goes wrong", () => {
   it("each member runs in its own transaction where no connection is available for the group", () =>
@@ -168,8 +169,8 @@ it("a type whose handler is late again and again in its groups runs in its own t
       runs = 0;
       const number = runsOfRounds.length;
       const slow = newRecord(`slow-${number}`, { eventType: "slow" });
-      const quick = store.once(newRecord(`quick-${number}`), async () => ({ result: {} }), committing());
-      await Promise.all([quick, store.once(slow, (scope) => late(scope, slow.eventId), committing())]);
+      const quick = runOnce(store, newRecord(`quick-${number}`), async () => ({ result: {} }), committing());
+      await Promise.all([quick, runOnce(store, slow, (scope) => late(scope, slow.eventId), committing())]);
       runsOfRounds.push(runs);
     }
     // In company and once more, until it is known.

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { type Loss, withWire } from "../support/wire.ts";
 
 const migrations = [EFFECTS];
@@ -15,7 +16,7 @@ const MAX_ROUNDS = 40;
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
 const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
-  store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+  runOnce(store, newRecord(eventId), (scope) => run(scope, eventId), committing());
 /** What comes after it in a handler depends on an answer, which no optimistic group allows. */
 const dependently = ({ tx }: OnceScope) => sql`SELECT 1`.execute(tx.query);
 const endings = async (deliveries: readonly ReturnType<typeof deliver>[]) =>

@@ -4,6 +4,7 @@ import type { OnceScope, Store } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
+import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as pg.Client;
@@ -35,7 +36,8 @@ describe("a handler on postgres", () => {
   );
 
   const handled = (run: (scope: OnceScope) => unknown) =>
-    store.once(
+    runOnce(
+      store,
       newRecord(`e${++events}`, { eventType: `type_${events}` }),
       async (scope) => {
         await run(scope);

@@ -5,6 +5,7 @@ import { describe, expect, inject, it, vi } from "vitest";
 import type { OnceScope } from "../../src/store/index.ts";
 import { openTarget, STAMP, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 /** As the store takes it for its migrations. */
 const MIGRATION_LOCK = 7_140_231_901;
@@ -75,7 +76,7 @@ describe("a start on postgres", () => {
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target);
       const events = ["e1", "e2", "e3", "e4"].map((id) =>
-        store.once(newRecord(id), async () => ({ result: {} }), committing()),
+        runOnce(store, newRecord(id), async () => ({ result: {} }), committing()),
       );
       await Promise.all(events);
       expect(await sessionsOn(target)).toBeGreaterThan(0);
@@ -96,7 +97,9 @@ describe("a statement on postgres", () => {
           await tx.execute("SELECT pg_sleep(5)");
           return { result: {} };
         };
-        await expect(store.once(newRecord("e1"), run, committing())).rejects.toMatchObject({ code: "57014" });
+        await expect(runOnce(store, newRecord("e1"), run, committing())).rejects.toMatchObject({
+          code: "57014",
+        });
       },
       { statementTimeoutMs: 100 },
     ));
@@ -144,7 +147,7 @@ it("a session on postgres whose process falls silent within a transaction is end
         seen.push(rows[0]);
         return { result: {} };
       };
-      await store.once(newRecord("e1"), handle, committing());
+      await runOnce(store, newRecord("e1"), handle, committing());
       expect(seen).toEqual([{ ended: "5s" }]);
     },
     { statementTimeoutMs: 3_000, poolSize: 1 },

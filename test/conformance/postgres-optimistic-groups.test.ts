@@ -5,6 +5,7 @@ import { preparedName } from "../../src/store/postgres/prepared-names.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { runOnce } from "../support/once.ts";
 import { withWire } from "../support/wire.ts";
 
 const migrations = [EFFECTS];
@@ -18,7 +19,7 @@ const RUNS_AGAIN = "this event runs again in another transaction";
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
 const deliver = (store: Store, eventId: string, run: Run = addEffect, eventType = "paid") =>
-  store.once(newRecord(eventId, { eventType }), (scope) => run(scope, eventId), committing());
+  runOnce(store, newRecord(eventId, { eventType }), (scope) => run(scope, eventId), committing());
 const transactionsOf = (target: Target) =>
   rowsOf(target, "SELECT xmin::text, count(*)::int AS events FROM oncehook_records GROUP BY xmin ORDER BY 2");
 
@@ -282,7 +283,7 @@ describe("an optimistic group on postgres", () => {
         return { result: {} };
       };
       const deliveries = FEW.map((id) =>
-        store.once(newRecord(id), (scope) => run(scope, id), committing(3_200)),
+        runOnce(store, newRecord(id), (scope) => run(scope, id), committing(3_200)),
       );
       await Promise.all(deliveries);
       expect(await transactionsOf(target)).toMatchObject(FEW.map(() => ({ events: 1 })));

@@ -5,6 +5,7 @@ import { openTarget, type Target, withDatabase, withStore } from "../support/dat
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
+import { runOnce } from "../support/once.ts";
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
@@ -85,7 +86,8 @@ let events = 0;
 async function handled(run: (scope: OnceScope) => Promise<unknown>): Promise<string> {
   events += 1;
   const id = `e${events}`;
-  await store.once(
+  await runOnce(
+    store,
     newRecord(id),
     async (scope) => {
       await run(scope);
@@ -181,7 +183,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     ).toBe(1);
     expect(await countOf(target, "effects", `event_id = 'e${events}'`)).toBe(0);
     expect(await store.find(record, within(5_000))).toBeUndefined();
-    const again = store.once(record, (scope) => addEffect(scope, record.eventId), committing());
+    const again = runOnce(store, record, (scope) => addEffect(scope, record.eventId), committing());
     await expect(again).rejects.toThrow("is not completed");
     await execute(target, "DELETE FROM oncehook_records WHERE status = 'processing'");
   });
@@ -193,7 +195,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     await expect(undone).rejects.toThrow("the transaction was ended inside the handler");
     const id = `e${events}`;
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(0);
-    const again = await store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
+    const again = await runOnce(store, newRecord(id), (scope) => addEffect(scope, id), committing());
     expect(again.kind).toBe("completed");
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
@@ -291,9 +293,9 @@ describe("what a handler leaves on its connection to postgres", () => {
   });
 
   it.each<[string, (eventId: string) => Promise<unknown>]>([
-    ["fails", (id) => store.once(newRecord(id), fails, committing())],
-    ["is refused at its COMMIT", (id) => store.once(newRecord(id), breaksAtCommit, committing())],
-    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "dry-run" })],
+    ["fails", (id) => runOnce(store, newRecord(id), fails, committing())],
+    ["is refused at its COMMIT", (id) => runOnce(store, newRecord(id), breaksAtCommit, committing())],
+    ["is a dry run", (id) => runOnce(store, newRecord(id), locks, { ...committing(), mode: "dry-run" })],
   ])("an advisory lock ends where the event %s", async (what, run) => {
     await run(`lock ${what}`).catch(() => {});
     await handled(async () => {});
@@ -327,7 +329,8 @@ describe("what a member of a group leaves on its connection to postgres", () => 
         let runs = 0;
         const ids = ["c1", "c2", "c3", "c4"];
         const deliveries = ids.map((id) =>
-          fresh.once(
+          runOnce(
+            fresh,
             newRecord(id),
             async ({ tx }) => {
               runs += 1;
@@ -348,7 +351,7 @@ describe("what a member of a group leaves on its connection to postgres", () => 
       "postgres",
       async (fresh, its) => {
         const runs = ["l1", "l2", "l3", "l4"].map((id, index) =>
-          fresh.once(newRecord(id), index === 1 ? fails : locks, committing()),
+          runOnce(fresh, newRecord(id), index === 1 ? fails : locks, committing()),
         );
         await Promise.allSettled(runs);
         expect(await heldLocks(its)).toBe(0);
@@ -372,7 +375,7 @@ describe("a store on a postgres that takes no writes", () => {
     // The first may still meet the session that was ended.
     await store.ping().catch(() => {});
     await expect(store.ping()).rejects.toMatchObject({ code: "25006" });
-    const refused = store.once(newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
+    const refused = runOnce(store, newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
     await expect(refused).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
     await setReadOnly(target, "off");
     // Connections from before would stay read-only; each is replaced after its first refusal.
@@ -393,7 +396,7 @@ describe("a store on a postgres that takes no writes", () => {
                 runs += 1;
                 return addEffect(scope, `${prefix}${id}`);
               };
-              return fresh.once(newRecord(`${prefix}${id}`), run, committing());
+              return runOnce(fresh, newRecord(`${prefix}${id}`), run, committing());
             }),
           );
         await setReadOnly(its, "on");
@@ -419,7 +422,8 @@ describe("a group of events on postgres whose connection is dead without a word"
         const limit = 3_500;
         const begun = performance.now();
         const deliveries = ids.map((id) =>
-          through.store.once(
+          runOnce(
+            through.store,
             newRecord(id),
             async ({ tx }) => {
               wire.freeze();

@@ -3,6 +3,7 @@ import type { Lease } from "../../src/store/index.ts";
 import { HOT_STATEMENTS } from "../../src/store/postgres/event-statements.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { withClient } from "../support/query-plans.ts";
 import { until } from "../support/until.ts";
 
@@ -80,7 +81,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
 
   it("a claim reports that the event has its record, and leaves no claim behind", () =>
     withStore(dialect, async (store, target) => {
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect((await store.preparations.claim(key, lease("a"))).state).toBe("completed");
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
     }));
@@ -90,10 +91,10 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       await store.preparations.claim(key, lease("a"));
       await store.preparations.save(key, "a", Buffer.from("tokens"));
       await expect(
-        store.once(newRecord("e1"), () => Promise.reject(new Error("no")), committing()),
+        runOnce(store, newRecord("e1"), () => Promise.reject(new Error("no")), committing()),
       ).rejects.toThrow();
       expect(await countOf(target, "oncehook_preparations")).toBe(1);
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
     }));
 
@@ -104,7 +105,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
         await store.preparations.claim(one, lease("a"));
         await store.preparations.save(one, "a", Buffer.from(one.source));
       }
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await store.preparations.get(key)).toBeUndefined();
       expect(Buffer.from((await store.preparations.get(other))!).toString()).toBe("other");
     }));

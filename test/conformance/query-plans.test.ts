@@ -5,6 +5,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { retriesOf } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 import { recoveryAt } from "../support/recovery.ts";
 
@@ -117,7 +118,8 @@ async function everyOperation(store: Store): Promise<void> {
   await failures(store);
   await outbox(store);
   await preparations(store);
-  await store.once(
+  await runOnce(
+    store,
     newRecord("e1"),
     async (scope) => {
       await scope.enqueue({ topic: "t", payload: {} });
@@ -125,7 +127,7 @@ async function everyOperation(store: Store): Promise<void> {
     },
     committing(),
   );
-  await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+  await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
   await store.find(KEY, within(5_000));
   await store.redirectStates.register("c".repeat(64), LATER, NOON);
   await store.redirectStates.isRegistered("c".repeat(64), NOON, within(10_000));
@@ -276,7 +278,8 @@ async function access({ sessions, audit }: Store): Promise<void> {
 }
 
 async function outbox(store: Store): Promise<void> {
-  await store.once(
+  await runOnce(
+    store,
     newRecord("notified"),
     async (scope) => {
       await scope.enqueue({ topic: "t", payload: {} });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { OnceScope } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 describe.each(DIALECTS)("the query builder of a handler on %s", (dialect) => {
   /** What the handler's run comes to. */
@@ -14,7 +15,7 @@ describe.each(DIALECTS)("the query builder of a handler on %s", (dialect) => {
           await tx.query.insertInto("effects").values({ event_id: "e1" }).execute();
           return { result: { found: (await run(tx.query)) as string } };
         };
-        const ending = await store.once(newRecord("e1"), handle, committing());
+        const ending = await runOnce(store, newRecord("e1"), handle, committing());
         return "result" in ending ? Reflect.get(ending.result as object, "found") : undefined;
       },
       { migrations: [EFFECTS] },

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 describe.each(DIALECTS)("the lists of records on %s", (dialect) => {
   it("records are listed newest first in pages, and by event", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"])
-        await store.once(newRecord(id), async () => ({ result: {} }), committing());
+        await runOnce(store, newRecord(id), async () => ({ result: {} }), committing());
       const first = await store.records.list({ limit: 2 }, {});
       expect(first.map(({ eventId }) => eventId)).toEqual(["e3", "e2"]);
       expect(
@@ -19,7 +20,7 @@ describe.each(DIALECTS)("the lists of records on %s", (dialect) => {
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"])
         for (const source of ["shop", "shop#audit", "shop/acme"])
-          await store.once(newRecord(id, { source }), async () => ({ result: {} }), committing());
+          await runOnce(store, newRecord(id, { source }), async () => ({ result: {} }), committing());
       const first = await store.records.search({ source: "shop" }, { limit: 1, budgetMs: 10_000 });
       expect(first.rows).toMatchObject([{ source: "shop", eventId: "e2" }]);
       const rest = { limit: 1, before: first.next!, budgetMs: 10_000 };
@@ -32,7 +33,7 @@ describe.each(DIALECTS)("the lists of records on %s", (dialect) => {
   it("the records of one event are listed in pages, and by source", () =>
     withStore(dialect, async (store) => {
       for (const source of ["shop", "shop#audit"])
-        await store.once(newRecord("e1", { source }), async () => ({ result: { source } }), committing());
+        await runOnce(store, newRecord("e1", { source }), async () => ({ result: { source } }), committing());
       const newest = await store.records.search({ eventId: "e1" }, { limit: 1, budgetMs: 0 });
       expect(newest).toMatchObject({ rows: [{ source: "shop#audit", result: { source: "shop#audit" } }] });
       const older = { limit: 1, before: newest.next!, budgetMs: 0 };

@@ -5,6 +5,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { newFailure } from "../support/failure.ts";
+import { runOnce } from "../support/once.ts";
 import { recoveryAt } from "../support/recovery.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -82,7 +83,8 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
 
   it("the leases of an ended process end at once, deliveries included, and no process end is noted elsewhere", () =>
     withStore(dialect, async (store) => {
-      await store.once(
+      await runOnce(
+        store,
         newRecord("e2"),
         async ({ enqueue }) => {
           await enqueue({ topic: "t", payload: {} });

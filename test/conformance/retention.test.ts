@@ -5,6 +5,7 @@ import { committing, newRecord } from "../support/effects.ts";
 import { newFailure } from "../support/failure.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -14,7 +15,8 @@ const LIMITS = { callbacks: T0, refusedRowsKept: 10 };
 describe.each(DIALECTS)("the retention job on %s", (dialect) => {
   it("the retention job keeps a notification without deliveries, however old it is", () =>
     withStore(dialect, async (store) => {
-      await store.once(
+      await runOnce(
+        store,
         newRecord("e1"),
         async ({ enqueue }) => {
           await enqueue({ topic: "t", payload: {} });
@@ -44,7 +46,8 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
   it("the retention job deletes an order key that was not touched for as long as records and the log are kept", () =>
     withStore(dialect, async (store) => {
       const touch = (eventId: string, orderKey: string, touchedAt: Date) =>
-        store.once(
+        runOnce(
+          store,
           newRecord(eventId),
           async ({ tx }) => {
             const order = { source: "shop", orderKey, at: 1, sequence: null, staleBy: undefined };
@@ -67,7 +70,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
   it("the retention job keeps the records of an untimed source, of its named handlers too", () =>
     withStore(dialect, async (store) => {
       for (const source of ["github", "github#audit", "githubs", "last"])
-        await store.once({ ...newRecord("e1"), source }, async () => ({ result: {} }), committing());
+        await runOnce(store, { ...newRecord("e1"), source }, async () => ({ result: {} }), committing());
       const records = new Date(Date.now() + 60_000);
       await store.retention.sweep({ ...LIMITS, records, now: records, untimedSources: ["github"] });
       const kept = await store.records.list({ limit: 9 }, {});

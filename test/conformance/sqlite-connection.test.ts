@@ -4,6 +4,7 @@ import type { OnceScope, Store } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
+import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
@@ -25,7 +26,8 @@ describe("tx.connection on SQLite", () => {
   );
 
   const handled = (run: (connection: DatabaseSync) => unknown) =>
-    store.once(
+    runOnce(
+      store,
       newRecord(`e${++events}`),
       async (scope) => {
         await run(driver(scope));
@@ -35,7 +37,7 @@ describe("tx.connection on SQLite", () => {
     );
   const servesTheNextEvent = async () => {
     const id = `next${++events}`;
-    await store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
+    await runOnce(store, newRecord(id), (scope) => addEffect(scope, id), committing());
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
     await store.ping();
   };
@@ -177,7 +179,8 @@ describe("tx.connection on SQLite", () => {
     });
     const rows: unknown[] = [];
     await handled((connection) => rows.push(connection.prepare(text).get()));
-    await store.once(
+    await runOnce(
+      store,
       newRecord("kept"),
       async ({ tx }) => {
         rows.push(...(await tx.execute(text)).rows);

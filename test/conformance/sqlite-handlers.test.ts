@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
@@ -20,7 +21,7 @@ it("a handler on SQLite takes no guard from its connection, and detaches and cop
         await misuse(scope);
         return RESULT;
       };
-      await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow(why);
+      await expect(runOnce(store, newRecord("e1"), run, committing())).rejects.toThrow(why);
     }
   }));
 
@@ -30,7 +31,7 @@ it("a handler on SQLite that continues after a refused statement fails with what
       await expect(tx.execute("PRAGMA query_only = ON")).rejects.toThrow("not authorized");
       throw new Error("of its own");
     };
-    await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow("of its own");
+    await expect(runOnce(store, newRecord("e1"), run, committing())).rejects.toThrow("of its own");
   }));
 
 /** It has no enumerable member, as amounts of many libraries have none. */
@@ -63,7 +64,7 @@ it.each<[string, string, (scope: OnceScope) => unknown]>([
         await use(scope);
         return RESULT;
       };
-      const refused = store.once(newRecord("e1"), run, committing());
+      const refused = runOnce(store, newRecord("e1"), run, committing());
       await expect(refused).rejects.toThrow(TypeError);
       await expect(refused).rejects.toThrow(`value 1 of the statement is of the type ${type}; expected`);
     },
@@ -84,7 +85,7 @@ it("an INSERT on SQLite that inserts nothing has no insertId, whatever an earlie
         ids.push((await row.executeTakeFirst()).insertId);
         return RESULT;
       };
-      for (const id of ["e1", "e2"]) await store.once(newRecord(id), insert, committing());
+      for (const id of ["e1", "e2"]) await runOnce(store, newRecord(id), insert, committing());
       expect(ids).toEqual([7n, undefined]);
     },
     { migrations: [EFFECTS] },
@@ -93,7 +94,7 @@ it("an INSERT on SQLite that inserts nothing has no insertId, whatever an earlie
 it("a disk that fails under a handler's statement on SQLite fails no event, and reports that the handler ran", () =>
   withStore("sqlite", async (store) => {
     const error = Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
-    const lost = store.once(newRecord("e1"), () => Promise.reject(error), committing());
+    const lost = runOnce(store, newRecord("e1"), () => Promise.reject(error), committing());
     await expect(lost).rejects.toMatchObject({
       name: "StoreError",
       reason: "unavailable",
@@ -114,7 +115,7 @@ async function connectionOf(store: Store): Promise<DatabaseSync> {
     return RESULT;
   };
   try {
-    await store.once(newRecord("e0"), run, { ...committing(), mode: "dry-run" });
+    await runOnce(store, newRecord("e0"), run, { ...committing(), mode: "dry-run" });
   } finally {
     Database.prototype.exec = exec;
   }
@@ -147,14 +148,14 @@ it.each([
           return RESULT;
         };
         database.exec(spoil);
-        await expect(store.once(newRecord("e1"), run, committing())).rejects.toMatchObject({
+        await expect(runOnce(store, newRecord("e1"), run, committing())).rejects.toMatchObject({
           name: "StoreError",
           reason: "unavailable",
           handlerStarted,
           cause: handlerStarted ? { cause: { errcode } } : { errcode },
         });
         database.exec(mend);
-        expect((await store.once(newRecord("e1"), run, committing())).kind).toBe("completed");
+        expect((await runOnce(store, newRecord("e1"), run, committing())).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations: [EFFECTS] },
@@ -168,7 +169,7 @@ it("a record on SQLite that is not completed answers no delivery as done", () =>
       VALUES ('platform', 'e1', 'payment_notify', 'v1', 'processing', '', '2026-01-01T00:00:00.000Z')`);
     database.close();
     expect(await store.find(newRecord("e1"), performance.now() + 1_000)).toBeUndefined();
-    const again = store.once(newRecord("e1"), async () => RESULT, committing());
+    const again = runOnce(store, newRecord("e1"), async () => RESULT, committing());
     await expect(again).rejects.toThrow("is not completed");
   }));
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PostgresCluster } from "../faults/machine/postgres-cluster.ts";
 import { addEffect, committing, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { openTarget } from "../support/open-target.ts";
 import { until } from "../support/until.ts";
 
@@ -38,18 +39,18 @@ it(
     const { store } = opened;
     try {
       const [replicated, alone] = [newRecord("replicated"), newRecord("alone")];
-      await store.once(replicated, (scope) => addEffect(scope, "replicated"), committing());
+      await runOnce(store, replicated, (scope) => addEffect(scope, "replicated"), committing());
       expect(await store.find(replicated, within(10_000))).toMatchObject({ status: "completed" });
 
       await standby.stop("fast");
-      const waiting = store.once(alone, (scope) => addEffect(scope, "alone"), committing(4_000));
+      const waiting = runOnce(store, alone, (scope) => addEffect(scope, "alone"), committing(4_000));
       await expect(waiting).rejects.toThrow();
       await primary.stop("fast");
       await primary.start();
       const seen = "SELECT 1 FROM oncehook_records WHERE event_id = 'alone'";
       expect(await primary.query(seen, DATABASE)).toHaveLength(1);
       await expect(store.find(alone, within(2_000))).rejects.toMatchObject({ reason: "unavailable" });
-      const again = store.once(alone, (scope) => addEffect(scope, "alone"), committing(2_000));
+      const again = runOnce(store, alone, (scope) => addEffect(scope, "alone"), committing(2_000));
       await expect(again).rejects.toMatchObject({ reason: "unavailable" });
 
       await standby.start();
@@ -66,7 +67,7 @@ it("a standby that is named while the receiver runs is waited for from then on",
   const { store } = await openTarget({ dialect: "postgres", url: primary.url(DATABASE) });
   try {
     const record = newRecord("before");
-    await store.once(record, async () => ({ result: {} }), committing());
+    await runOnce(store, record, async () => ({ result: {} }), committing());
     const find = (ms: number) => store.find(record, within(ms));
     expect(await find(10_000)).toMatchObject({ status: "completed" });
     await nameStandby("absent");

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { OnceScope, TransactionObserver } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 /** What a observer was told, one line for each statement. */
 function watching() {
@@ -30,16 +31,15 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
       dialect,
       async (store, target) => {
         const options = { deadline: within(10_000), mode: "dry-run", observer } as const;
-        const ended = await store
-          .once(
-            newRecord("e1"),
-            async (scope) => {
-              await run(scope);
-              return { result: {} };
-            },
-            options,
-          )
-          .catch((error: unknown) => error);
+        const ended = await runOnce(
+          store,
+          newRecord("e1"),
+          async (scope) => {
+            await run(scope);
+            return { result: {} };
+          },
+          options,
+        ).catch((error: unknown) => error);
         expect(await countOf(target, "effects")).toBe(0);
         return { told, connections, ended };
       },
@@ -84,7 +84,8 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
       dialect,
       async (store) => {
         const violating = (mode: "commit" | "dry-run") =>
-          store.once(
+          runOnce(
+            store,
             newRecord("e1"),
             async ({ tx }) => {
               await tx.query.insertInto("children").values({ parent_id: 404 }).execute();

@@ -12,13 +12,15 @@ import type { ListedNotification, Outbox, Store, StoredNotification } from "../.
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 
 function notify(store: Store, count: number): Promise<unknown> {
-  return store.once(
+  return runOnce(
+    store,
     newRecord("e1"),
     async ({ enqueue }) => {
       for (let number = 0; number < count; number += 1) await enqueue({ topic: "t", payload: { number } });

@@ -17,6 +17,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type MailServer, mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
+import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 import { until } from "../support/until.ts";
 
@@ -24,7 +25,8 @@ const NOTIFICATIONS = 20;
 const LOOPBACK = createAllowedAddresses(["127.0.0.0/8"]);
 
 function notify(store: Store, count: number): Promise<unknown> {
-  return store.once(
+  return runOnce(
+    store,
     newRecord("e1"),
     async ({ enqueue }) => {
       for (let number = 0; number < count; number += 1) await enqueue({ topic: "t", payload: { number } });
@@ -98,7 +100,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         note: "paid by 4111 1111 1111 1111",
         access_token: "t0k",
       };
-      await store.once(
+      await runOnce(
+        store,
         newRecord("e1"),
         async ({ enqueue }) => {
           await enqueue({ topic: "paid", payload });

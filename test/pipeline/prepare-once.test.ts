@@ -20,6 +20,7 @@ import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 import { until } from "../support/until.ts";
 
@@ -122,7 +123,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
   it("a claim returns a duplicate where another process completes the event after the look-up", () =>
     withStore(dialect, async (store) => {
       const { counted, run } = rooms(store);
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await run()).toMatchObject({ kind: "already_processed", isSameBody: true });
       expect(counted.prepared).toBe(0);
     }));

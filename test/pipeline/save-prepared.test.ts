@@ -5,6 +5,7 @@ import { savePrepared } from "../../src/pipeline/prepare-once.ts";
 import { type Store, StoreError } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 
 const key = { source: "platform", eventId: "e1" };
@@ -80,7 +81,7 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       await claim(store, "other", 5_000);
       expect(await savePrepared(key, late, '{"token":1}', encrypted, receiver)).toBe("lost");
       expect([...receiver.unsavedPreparations.values()]).toEqual(['{"token":1}']);
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await savePrepared(key, late, '{"token":1}', encrypted, receiver)).toBe("lost");
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));

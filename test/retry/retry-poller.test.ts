@@ -10,6 +10,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { retriesOf } from "../support/failure.ts";
+import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 import { recoveryAt } from "../support/recovery.ts";
 import {
@@ -149,7 +150,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         await store.failures.record(...given);
       };
       const inner = rooms({ ...store, failures: overriding(store.failures, { record }) }, { times: 0 });
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       const unknown = failed("commit_unknown", new Error("no answer"));
       await storeFailure(inputOf("e1"), unknown, inner.receiver);
       expect(kept).toBe(0);

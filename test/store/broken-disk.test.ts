@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 /** From here on no file takes a flush, as on a disk that fails. @returns what ends that */
 async function failFlushes(path: string): Promise<() => void> {
@@ -23,7 +24,7 @@ it("a store on SQLite whose disk did not take a commit says so, is not ready, an
     await store.ping();
     const mend = await failFlushes(path);
     try {
-      const lost = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+      const lost = runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
       await expect(lost).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       expect(await store.broken).toMatchObject({ cause: { message: "EIO: i/o error, fdatasync" } });
       await expect(store.ping()).rejects.toThrow("flush of the WAL failed");

@@ -9,6 +9,7 @@ import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, openWal, type WalFile } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { openTarget } from "../support/open-target.ts";
 
 /** A disk whose flushes end when the test says so. */
@@ -215,7 +216,7 @@ describe("a commit on SQLite", () => {
     try {
       const { store } = await openTarget({ dialect: "sqlite", url: `sqlite:${link}` });
       flushes.inodes.length = 0;
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
       expect(flushes.inodes).toEqual([statSync(`${target}-wal`).ino]);
       expect(existsSync(`${link}-wal`)).toBe(false);
       await store.close();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { addEffect, committing, EFFECTS, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { openTarget } from "../support/open-target.ts";
 
 it("a start beside a reader reports that the earlier WAL is kept, and a start alone does not", async () => {
@@ -11,7 +12,7 @@ it("a start beside a reader reports that the earlier WAL is kept, and a start al
   const path = join(folder, "x.db");
   const target = { dialect: "sqlite", url: `sqlite:${path}` } as const;
   const first = await openTarget(target, { migrations: [EFFECTS] });
-  await first.store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+  await runOnce(first.store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
   expect(first.notes).toEqual([]);
   const reader = new DatabaseSync(path);
   reader.exec("BEGIN; SELECT count(*) FROM oncehook_records");

@@ -18,6 +18,7 @@ import { backupSqlite } from "../../src/store/sqlite/backup.ts";
 import { checkSqlite } from "../../src/store/sqlite/inspect.ts";
 import { restoreSqlite } from "../../src/store/sqlite/restore.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 import { openTarget, STAMP } from "../support/open-target.ts";
 
 const NOW = new Date("2026-01-02T03:04:05.678Z");
@@ -36,9 +37,9 @@ beforeAll(async () => {
   whole = await mkdtemp(join(tmpdir(), "oncehook-whole-"));
   const path = join(whole, "live.db");
   const { store } = await openTarget({ dialect: "sqlite", url: `sqlite:${path}` });
-  await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+  await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
   await backupSqlite(path, join(whole, "copy.db"));
-  await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
+  await runOnce(store, newRecord("e2"), async () => ({ result: {} }), committing());
   await store.close();
 });
 

@@ -4,6 +4,7 @@
  */
 
 import { addEffect, committing, EFFECTS, newRecord } from "./effects.ts";
+import { runOnce } from "./once.ts";
 import { openTarget } from "./open-target.ts";
 
 const [, , url = "", plan = "", count = "1"] = process.argv;
@@ -19,7 +20,8 @@ const endings: string[] = [];
 await Promise.all(
   Array.from({ length: Number(count) }, async (_, index) => {
     const id = `e${index}`;
-    const { kind } = await store.once(
+    const { kind } = await runOnce(
+      store,
       newRecord(id),
       async (scope) => {
         const completion = await addEffect(scope, id);

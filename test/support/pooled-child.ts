@@ -5,6 +5,7 @@
 
 import type { OnceScope } from "../../src/store/index.ts";
 import { committing, EFFECTS, newRecord } from "./effects.ts";
+import { runOnce } from "./once.ts";
 import { openTarget } from "./open-target.ts";
 
 const [, , url = "", schema = "", author = "", ms = "0"] = process.argv;
@@ -39,7 +40,7 @@ async function work(): Promise<void> {
       await way?.(scope, id);
       return { result: { author } };
     };
-    const { kind } = await store.once(record, run, committing(20_000));
+    const { kind } = await runOnce(store, record, run, committing(20_000));
     if (kind === "completed") handled += 1;
     const found = await store.find(record, performance.now() + 20_000);
     if (found?.result?.author !== author) throw new Error(`${id}: ${JSON.stringify(found)}`);

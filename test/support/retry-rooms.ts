@@ -12,6 +12,7 @@ import type { Store } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { committing, newRecord } from "./effects.ts";
 import { execute } from "./execute.ts";
+import { runOnce } from "./once.ts";
 import type { Target } from "./open-target.ts";
 
 export const T0 = Date.parse("2026-01-01T00:00:00Z");
@@ -99,7 +100,8 @@ export async function completeElsewhere(store: Store, target: Target, eventId = 
   const columns =
     "source, event_id, event_type, version, state, attempts, retries_done, code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
   await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
-  await store.once(
+  await runOnce(
+    store,
     newRecord(eventId, { eventType: "unreliable" }),
     async () => ({ result: {} }),
     committing(),

@@ -8,7 +8,7 @@ import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import { type OnceScope, runHandler, submitOnce } from "../once.ts";
+import type { PendingEvent } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
@@ -19,7 +19,7 @@ import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool, type PoolOptions, withClient } from "./pool.ts";
-import { handleSingle } from "./single-event.ts";
+import { type DryRunOptions, handleSingle } from "./single-event.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { createTransactionSlots } from "./transaction-slots.ts";
@@ -117,9 +117,9 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     transientReason,
   });
   const runInSlot = createTransactionSlots(pool);
-  const runInOwnTransaction: Store["once"] = async (record, run, options) => {
-    const { deadline } = options;
-    const attempt = () => handleSingle(pool, lockTimeoutMs, clock, record, run, options);
+  const runInOwnTransaction = async (event: PendingEvent, dryRun?: DryRunOptions) => {
+    const { record, deadline } = event;
+    const attempt = () => handleSingle({ pool, lockTimeoutMs, clock }, event, dryRun);
     const retried = () => retryUntil(deadline, attempt, transientReason);
     const result = await runInSlot(record.source, deadline, retried);
     // Another process committed it; its COMMIT may still wait for the standbys.
@@ -127,10 +127,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
       await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
     return result;
   };
-  const scheduler = new GroupScheduler(groups, clock, (event) => {
-    const run = (scope: OnceScope) => runHandler(event, scope);
-    return runInOwnTransaction(event.record, run, { deadline: event.deadline, mode: "commit" });
-  });
+  const scheduler = new GroupScheduler(groups, clock, (event) => runInOwnTransaction(event));
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
@@ -138,9 +135,10 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
     submit: (event) => scheduler.submit(event),
-    once(record, run, options) {
-      if (options.mode !== "commit") return runInOwnTransaction(record, run, options);
-      return submitOnce((event) => scheduler.submit(event), record, options.deadline, run);
+    dryRun(event, observer) {
+      runInOwnTransaction(event, { observer })
+        .then((result) => event.succeed(result))
+        .catch((error: unknown) => event.fail(error));
     },
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
@@ -169,7 +167,7 @@ async function findCompleted(
   const keys = new Map(lookups.map(({ key }) => [keyText(key), key]));
   const statement = selectRecords([...keys.values()]);
   const [answer] = await withClient(pool, deadline, (client) => sendBatch(client, [statement]));
-  // One that is not completed was committed by a handler itself; `once` refuses its event.
+  // One that is not completed was committed by a handler itself; its event is refused.
   const completed = toStoredRecords(answer).filter(({ status }) => status === "completed");
   if (completed.length > 0) await standbys.confirm(deadline);
   const byName = new Map(completed.map((record) => [keyText(record), record]));

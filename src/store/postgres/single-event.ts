@@ -7,10 +7,9 @@ import {
   type HandlerTransaction,
   trackCall,
 } from "../handler-transaction.ts";
-import { type Completion, duplicateOf, type OnceOptions, type OnceResult, type OnceScope } from "../once.ts";
-import type { NewRecord } from "../records.ts";
+import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
 import { EventLocked } from "../store-errors.ts";
-import type { Transaction } from "../transaction.ts";
+import type { Transaction, TransactionObserver } from "../transaction.ts";
 import { classifyHandlerError } from "./database-errors.ts";
 import {
   completionStatements,
@@ -24,17 +23,26 @@ import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { sendBatch } from "./statement.ts";
 
-/** One try of `Store.once` in a transaction of its own; the caller repeats it when a passing fault stopped it. */
+interface SingleOptions {
+  readonly pool: pg.Pool;
+  readonly lockTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** Of an event that is rolled back at its end. */
+export interface DryRunOptions {
+  readonly observer: TransactionObserver | undefined;
+}
+
+/** One try of an event in a transaction of its own; the caller repeats it when a passing fault stopped it. */
 export async function handleSingle(
-  pool: pg.Pool,
-  lockTimeoutMs: number,
-  clock: Clock,
-  record: NewRecord,
-  run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode, observer }: OnceOptions,
+  { pool, lockTimeoutMs, clock }: SingleOptions,
+  event: PendingEvent,
+  dryRun?: DryRunOptions,
 ): Promise<OnceResult> {
   let closing: readonly WireStatement[] | "rollback" = "rollback";
-  const limits = { deadline, lockTimeoutMs, observer };
+  const { record, deadline } = event;
+  const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
   return inTransaction<OnceResult>(pool, limits, {
     opening: [insertRecord(record, clock.now())],
     locked: (cause) => new EventLocked("another delivery holds the event's record", { cause }),
@@ -52,7 +60,8 @@ export async function handleSingle(
         const position = notifications.length + written;
         return sendBatch(client, [insertNotification(record, position, notification)]);
       });
-      const completion = await run(scope).catch((error: unknown) => {
+      const handle = async () => event.complete(await event.handle(scope));
+      const completion = await handle().catch((error: unknown) => {
         throw classifyHandlerError(error);
       });
       assertOpen(transaction);
@@ -66,7 +75,7 @@ export async function handleSingle(
         ...completionStatements(record, stored, notifications, clock.now()),
       ];
       const { result } = completion;
-      if (mode === "dry-run") {
+      if (dryRun !== undefined) {
         // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
         await sendBatch(client, [...completed({ result }), { text: "SET CONSTRAINTS ALL IMMEDIATE" }]);
         return { kind: "dry-run", result };

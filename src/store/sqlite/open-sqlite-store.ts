@@ -7,7 +7,6 @@ import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery } from "../bind-query.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import { type PendingEvent, submitOnce } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import { writeSetting } from "../settings.ts";
@@ -125,12 +124,8 @@ function createStore(
     database: access,
     find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
-    once(record, run, { deadline, mode, observer }) {
-      const dryRun = mode === "dry-run" ? { observer } : undefined;
-      const submit = (event: PendingEvent) => writer.add(new EventTask(event, connection, clock, dryRun));
-      return submitOnce(submit, record, deadline, run);
-    },
     submit: (event) => writer.add(new EventTask(event, connection, clock)),
+    dryRun: (event, observer) => writer.add(new EventTask(event, connection, clock, { observer })),
     ...createAreas(access),
     async appendCallbacks(rows) {
       if (rows.length > 0) await access.transact(async () => insertCallbacks(connection, rows));

@@ -42,7 +42,7 @@ export class RecordReader {
       const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
       const records = lookups.map(({ key }) => {
         const record = findRecord(connection, key);
-        // One that is not completed was left by a handler itself; `once` refuses its event.
+        // One that is not completed was left by a handler itself; its event is refused.
         return record?.status === "completed" ? record : undefined;
       });
       return { records, version };

@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type {
+  Completion,
+  Deadline,
+  NewRecord,
+  OnceResult,
+  OnceScope,
+  Store,
+  TransactionObserver,
+} from "../../src/store/index.ts";
+
+interface OnceOptions {
+  readonly deadline: Deadline;
+  /** `dry-run` rolls everything back at the end. */
+  readonly mode: "commit" | "dry-run";
+  readonly observer?: TransactionObserver | undefined;
+}
+
+/** Runs a handler for one event, as the pipeline does. @returns how it ended @throws what the handler threw, or a StoreError */
+export function runOnce(
+  store: Pick<Store, "submit" | "dryRun">,
+  record: NewRecord,
+  run: (scope: OnceScope) => Promise<Completion>,
+  { deadline, mode, observer }: OnceOptions,
+): Promise<OnceResult> {
+  return new Promise((succeed, fail) => {
+    const complete = (returned: unknown) => returned as Completion;
+    const event = { record, deadline, handle: AsyncLocalStorage.bind(run), complete, succeed, fail };
+    if (mode === "commit") store.submit(event);
+    else store.dryRun(event, observer);
+  });
+}
