@@ -1,3 +1,5 @@
+import type { CustomTypesConfig } from "pg";
+
 /** A value as it goes on the wire; an array is one of texts, and goes in the binary form of `text[]`. */
 export type WireValue = string | number | Buffer | null | readonly (string | null)[];
 
@@ -6,6 +8,8 @@ export interface WireStatement {
   readonly values?: readonly WireValue[];
   /** Whether the rows are returned as objects, each value of its column's type, as the driver's `query` does. */
   readonly isTyped?: boolean;
+  /** How its columns are read; default: as for handlers. */
+  readonly types?: CustomTypesConfig;
   /** What has a name is parsed once for each connection, other texts each time. */
   readonly name?: string;
 }

@@ -16,7 +16,7 @@ import type { WireStatement } from "./message-writer.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import { createScope } from "./single-event.ts";
 import { sendBatch } from "./statement.ts";
-import { StatementBatch, type StatementResult, toWireValue } from "./statement-batch.ts";
+import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "./statement-batch.ts";
 
 /** A handler that takes longer, apart from the database's part, leaves the group, since the others wait for it. */
 const MAX_HANDLERS_MS = 30;
@@ -269,19 +269,12 @@ class OptimisticMember {
     });
   }
 
-  async #execute({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">) {
-    const name = preparedName(sql);
-    const statement = {
-      text: sql,
-      values: parameters.map(toWireValue),
-      isTyped: true,
-      ...(name && { name }),
-    };
+  async #execute(query: Pick<CompiledQuery, "sql" | "parameters">) {
+    const statement = typedStatement(query, preparedName(query.sql));
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult | undefined>();
     this.#send({ member: this, statement, resolve, reject });
     try {
-      const answer = await promise;
-      return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
+      return toQueryResult(await promise);
     } finally {
       this.hasAnswer = true;
     }

@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
 import { markStaleStatement } from "./database-errors.ts";
 import { MessageWriter, type WireStatement, type WireValue } from "./message-writer.ts";
@@ -13,13 +14,13 @@ export interface StatementResult {
   /** The columns as texts, in the statement's order. */
   readonly rows: readonly (readonly (string | null)[])[];
   /** The rows of a typed statement. */
-  readonly typedRows?: readonly unknown[];
+  readonly typedRows?: unknown[];
 }
 
 /** Parts of the driver that its types leave out. */
 const { utils, Result } = pg as unknown as {
   readonly utils: { prepareValue(value: unknown): WireValue };
-  readonly Result: new () => TypedResult;
+  readonly Result: new (rowMode?: "array", types?: pg.CustomTypesConfig) => TypedResult;
 };
 
 interface TypedResult {
@@ -28,17 +29,31 @@ interface TypedResult {
   parseRow(values: readonly (string | null)[]): unknown;
 }
 
-/** Returns a handler's value as the driver sends it. @throws what the value's own conversion throws */
-export function toWireValue(value: unknown): WireValue {
-  return utils.prepareValue(value);
+type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
+
+/** A statement that Kysely compiled, or that a handler wrote. @throws what a value's own conversion throws */
+export function typedStatement(
+  { sql, parameters }: CompiledStatement,
+  name: string | undefined,
+  types?: pg.CustomTypesConfig,
+): WireStatement {
+  const values = parameters.map((value) => utils.prepareValue(value));
+  return { text: sql, values, isTyped: true, ...(name && { name }), ...(types && { types }) };
+}
+
+/** The answer to a typed statement, as Kysely expects it. */
+export function toQueryResult(answer: StatementResult | undefined): QueryResult<unknown> {
+  return { rows: answer?.typedRows ?? [], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
 }
 
 /** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
 export interface Wire {
-  readonly stream: Pick<Writable, "cork" | "uncork" | "writable" | "write">;
+  readonly stream: Pick<Writable, "writable" | "write">;
   /** The texts that the server is known to have parsed, by their names; the driver notes its own here. */
   readonly parsedStatements: Record<string, unknown>;
   on(event: "readyForQuery" | "end", listener: () => void): void;
+  sendCopyFail(message: string): void;
+  sync(): void;
   removeListener(event: "readyForQuery" | "end", listener: () => void): void;
 }
 
@@ -88,7 +103,7 @@ export class StatementBatch implements pg.Submittable {
     this.#settings = settingsOf(wire);
     try {
       this.#statements = withSettings(wire, this.#statements);
-      send(wire, this.#statements, { isLast: true });
+      send(wire, this.#statements);
     } catch (error) {
       return error as Error;
     }
@@ -98,7 +113,7 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly unknown[] }): void {
-    this.#typed = new Result();
+    this.#typed = new Result(undefined, this.#statements[this.#answered]?.types);
     this.#typed.addFields(fields);
   }
 
@@ -165,10 +180,16 @@ export class StatementBatch implements pg.Submittable {
     callback?.(this.#parseError, this.results);
   }
 
-  // The driver calls these too; nothing here copies or pages.
+  /** The server ignores the Sync of before while it waits for rows. */
+  handleCopyInResponse(connection: unknown): void {
+    const wire = connection as Wire;
+    wire.sendCopyFail("a statement of a handler cannot COPY from its process");
+    wire.sync();
+  }
+
+  // The driver calls these too; nothing here pages.
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
-  handleCopyInResponse(): void {}
   handleCopyData(): void {}
 }
 
@@ -182,15 +203,8 @@ function noteParsed(parsed: Wire["parsedStatements"], statement: WireStatement |
   if (statement?.name) parsed[statement.name] = statement.text;
 }
 
-interface SendOptions {
-  /** Whether a Sync ends them, so that the server answers. */
-  readonly isLast: boolean;
-  /** The name of what the driver sends behind them. */
-  readonly next?: string | undefined;
-}
-
 /** Sends statements in one piece: each piece that goes out by itself costs more than what is in it. */
-function send(wire: Wire, statements: readonly WireStatement[], { isLast, next = "" }: SendOptions): void {
+function send(wire: Wire, statements: readonly WireStatement[]): void {
   const { parsedStatements: parsed, stream } = wire;
   let writer = writers.get(parsed);
   if (writer === undefined) {
@@ -208,65 +222,7 @@ function send(wire: Wire, statements: readonly WireStatement[], { isLast, next =
     if (isTyped) writer.describe();
     writer.execute();
   }
-  if (next !== "" && parsed[next] === undefined) writer.close(next);
-  if (isLast) writer.sync();
+  writer.sync();
   // As the driver does: of a connection that has ended it learns by an event.
   if (stream.writable) stream.write(writer.written);
-}
-
-interface DriverQueryParts {
-  readonly name: string | undefined;
-  callback: ((error: Error | null | undefined, result?: pg.QueryResult) => void) | undefined;
-  /** @returns why it sent nothing */
-  submit(connection: unknown): Error | null;
-  handleDataRow(message: object): void;
-  handleCommandComplete(message: object, connection: unknown): void;
-  handleError(error: Error, connection: unknown): void;
-}
-
-/** The driver's own query has these; its types do not. */
-const DriversQuery = pg.Query as unknown as new (config: object) => DriverQueryParts;
-
-/** A query of the driver, with the types it knows for values and columns, behind statements that go in the same round trip. */
-export class PrefixedQuery extends DriversQuery {
-  #prefix: readonly WireStatement[];
-  #pendingResults = 0;
-
-  constructor(config: object, prefix: readonly WireStatement[]) {
-    super(config);
-    this.#prefix = prefix;
-  }
-
-  override submit(connection: unknown): Error | null {
-    const wire = connection as Wire;
-    this.#prefix = withSettings(wire, this.#prefix);
-    this.#pendingResults = this.#prefix.length;
-    wire.stream.cork();
-    try {
-      send(wire, this.#prefix, { isLast: false, next: this.name });
-      return super.submit(wire);
-    } finally {
-      wire.stream.uncork();
-    }
-  }
-
-  override handleDataRow(message: object): void {
-    if (this.#pendingResults === 0) super.handleDataRow(message);
-  }
-
-  override handleCommandComplete(message: object, connection: unknown): void {
-    if (this.#pendingResults === 0) {
-      super.handleCommandComplete(message, connection);
-      return;
-    }
-    const { parsedStatements } = connection as Wire;
-    noteParsed(parsedStatements, this.#prefix[this.#prefix.length - this.#pendingResults]);
-    this.#pendingResults -= 1;
-  }
-
-  override handleError(error: Error, connection: unknown): void {
-    // The driver notes this query's name when the server has parsed the prefix; its own text was skipped.
-    if (this.#pendingResults > 0 && this.name) delete (connection as Wire).parsedStatements[this.name];
-    super.handleError(error, connection);
-  }
 }

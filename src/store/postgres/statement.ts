@@ -4,7 +4,7 @@ import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database
 import type { WireStatement } from "./message-writer.ts";
 import { isPooled } from "./pooled-connections.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
-import { PrefixedQuery, StatementBatch, type StatementResult } from "./statement-batch.ts";
+import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "./statement-batch.ts";
 
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
 const RESPONSE_GRACE_MS = 2_000;
@@ -57,12 +57,6 @@ export function mustBeReplaced(client: pg.ClientBase): boolean {
   return isUnresponsive || isReadOnly;
 }
 
-/** What the driver sends by itself and answers by a callback. */
-interface DriverRequest<T> extends pg.Submittable {
-  readonly query_timeout?: number | undefined;
-  callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
-}
-
 /** Lets what is sent next on the connection wait for what the driver was asked directly. */
 export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
   const session = sessionOf(client);
@@ -73,7 +67,7 @@ export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
  * Sends what needs one answer, once it is its turn.
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
-function enqueue<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
+function enqueue(client: pg.ClientBase, request: StatementBatch): Promise<readonly StatementResult[]> {
   const session = sessionOf(client);
   const go = () => sendNow(client, session, request);
   const answer = session.current?.ended.then(go, go) ?? go();
@@ -82,18 +76,22 @@ function enqueue<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T
 }
 
 /** Tells a server that does not answer from one that refuses. */
-function sendNow<T>(client: pg.ClientBase, session: Session, request: DriverRequest<T>): Promise<T> {
+function sendNow(
+  client: pg.ClientBase,
+  session: Session,
+  request: StatementBatch,
+): Promise<readonly StatementResult[]> {
   const startedAt = performance.now();
-  return new Promise<T>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     // Behind a statement that was given up the next one would wait as long again.
     if (session.isUnresponsive) {
       reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
       return;
     }
     const limitMs = request.query_timeout ?? session.limitMs ?? Number.POSITIVE_INFINITY;
-    request.callback = (error, value) => {
+    request.callback = (error, answers = []) => {
       if (session.current?.what === request) session.current = undefined;
-      if (!error) return resolve(value as T);
+      if (!error) return resolve(answers);
       if (isReadOnlyServer(error)) session.isReadOnly = true;
       reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
     };
@@ -143,17 +141,15 @@ export interface ExecuteOptions {
 /** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
-  { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
+  query: Pick<CompiledQuery, "sql" | "parameters">,
   { prefix = [], isCached = true, types }: ExecuteOptions = {},
 ): Promise<QueryResult<unknown>> {
-  const name = isCached && !isPooled(client) ? preparedName(sql) : undefined;
-  // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
-  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name, types };
+  const name = isCached && !isPooled(client) ? preparedName(query.sql) : undefined;
   try {
-    const { rows, rowCount } = await enqueue(client, new PrefixedQuery(statement, prefix));
-    return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+    const answers = await sendBatch(client, [...prefix, typedStatement(query, name, types)]);
+    return toQueryResult(answers[prefix.length]);
   } catch (error) {
-    if (name !== undefined && dropPreparedName(sql, error)) markStaleStatement(error);
+    if (name !== undefined && dropPreparedName(query.sql, error)) markStaleStatement(error);
     throw error;
   }
 }
