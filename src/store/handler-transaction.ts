@@ -3,9 +3,6 @@ import { LinkedList, type ListEntry } from "../domain/index.ts";
 import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
 import type { TransactionObserver } from "./transaction.ts";
 
-const ENDS_TRANSACTION =
-  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|;)*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
-
 /** A call through `tx` that has not ended. */
 interface PendingCall {
   /** The statement's text, or the method's name. */
@@ -205,10 +202,8 @@ export function guardConnection<Target extends object>(
       // Query builders ask for the class.
       if (typeof member !== "function" || property === "constructor") return member;
       return (...args: unknown[]) => {
-        const text = textOf(args[0]);
-        const what = text ?? `tx.connection.${String(property)}()`;
+        const what = textOf(args[0]) ?? `tx.connection.${String(property)}()`;
         assertOpen(transaction, what);
-        assertNoTransactionControl(text);
         const sent = check?.(property, args) ?? args;
         const value: unknown = call?.(property, sent) ?? Reflect.apply(member, target, sent);
         if (!isThenable(value)) return value;
@@ -252,14 +247,4 @@ function textOf(statement: unknown): string | undefined {
   const text =
     typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
   return typeof text === "string" ? text : undefined;
-}
-
-/** @throws Error for a statement that would begin, commit or roll back */
-export function assertNoTransactionControl(text: string | undefined): void {
-  if (text !== undefined && ENDS_TRANSACTION.test(text)) {
-    throw new Error(
-      `the handler may not run "${text.trim().slice(0, 40)}": Oncehook commits the transaction with the event's ` +
-        "record. Throw to roll it back; use a SAVEPOINT for parts.",
-    );
-  }
 }

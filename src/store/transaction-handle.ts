@@ -15,8 +15,8 @@ type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
 export interface TransactionDriver {
   readonly dialect: Dialect;
   readonly sqlDialect: SqlDialect;
-  /** @throws Error for a statement that no handler may run */
-  readonly assertAllowed: (sql: string) => void;
+  /** SQLite itself asks for each statement that it compiles. @throws Error for one that no handler may run */
+  readonly assertAllowed?: (sql: string) => void;
   readonly execute: (statement: CompiledStatement) => QueryResult<unknown> | Promise<QueryResult<unknown>>;
   /** The driver's own connection, guarded. */
   readonly connection: (transaction: HandlerTransaction) => object;
@@ -62,7 +62,7 @@ class TransactionHandle {
       // A driver would find out only when what goes before the statement is sent.
       if (!Array.isArray(statement.parameters))
         throw new TypeError("tx.execute takes the statement's values as an array");
-      this.#driver.assertAllowed(statement.sql);
+      this.#driver.assertAllowed?.(statement.sql);
       return this.#driver.execute(statement);
     };
     const { sql } = statement;

@@ -276,7 +276,9 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         },
         committing(),
       );
-      await expect(run).rejects.toThrow('the handler may not run "COMMIT"');
+      await expect(run).rejects.toThrow(
+        /may not run (?:"COMMIT"|this statement): Oncehook commits the transaction/,
+      );
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 

@@ -1,6 +1,5 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import {
-  assertNoTransactionControl,
   assertOpen,
   drainAndEndHandlerTransaction,
   guardConnection,
@@ -175,7 +174,6 @@ function driverOf(connection: Connection): TransactionDriver {
     lender = {
       dialect: "sqlite",
       sqlDialect: sqliteDialect,
-      assertAllowed: assertNoTransactionControl,
       execute: (statement) => connection.execute(statement),
       connection: (transaction) => guardedConnection(connection, transaction),
     };
