@@ -46,8 +46,6 @@ export interface OpenOptions {
   /** Applied after the service's own schema, in this order. */
   readonly migrations: readonly HandlerMigration[];
   readonly stamp: Stamp;
-  /** Sees the text of each distinct statement; for the test that reads the query plans. */
-  readonly onStatement?: (sql: string) => void;
 }
 
 export interface OpenedStore {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../src/store/index.ts";
-import { HOT_STATEMENTS } from "../../src/store/postgres/event-statements.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { runOnce } from "../support/once.ts";
 import { withClient } from "../support/query-plans.ts";
+import { hotStatements, statementsOf } from "../support/statements.ts";
 import { until } from "../support/until.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -128,29 +128,25 @@ describe("preparations on postgres", () => {
     ));
 
   it("their statements use indexes although the plans were kept while the tables were empty", async () => {
-    const statements = new Set<string>();
-    await withStore(
-      "postgres",
-      async ({ preparations }, target) => {
-        statements.clear();
+    await withStore("postgres", async ({ preparations }, target) => {
+      const statements = await statementsOf(async () => {
         await preparations.claim(key, lease("a"));
         await preparations.save(key, "a", Buffer.from("done"));
-        const joined = [...statements, ...HOT_STATEMENTS].filter((text) => text.includes("unnest"));
-        expect(joined.length).toBeGreaterThan(5);
-        await withClient(target, async (client) => {
-          await client.query("SET plan_cache_mode = force_generic_plan");
-          for (const text of joined) {
-            await client.query(`PREPARE judged AS ${text}`);
-            const count = new Set(text.match(/\$\d+/g)).size;
-            const nulls = Array.from({ length: count }, () => "NULL").join(", ");
-            const { rows } = await client.query(`EXPLAIN EXECUTE judged(${nulls})`);
-            await client.query("DEALLOCATE judged");
-            expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).not.toContain("Seq Scan");
-          }
-        });
-      },
-      { onStatement: (text) => void statements.add(text) },
-    );
+      });
+      const joined = [...statements, ...hotStatements()].filter((text) => text.includes("unnest"));
+      expect(joined.length).toBeGreaterThan(5);
+      await withClient(target, async (client) => {
+        await client.query("SET plan_cache_mode = force_generic_plan");
+        for (const text of joined) {
+          await client.query(`PREPARE judged AS ${text}`);
+          const count = new Set(text.match(/\$\d+/g)).size;
+          const nulls = Array.from({ length: count }, () => "NULL").join(", ");
+          const { rows } = await client.query(`EXPLAIN EXECUTE judged(${nulls})`);
+          await client.query("DEALLOCATE judged");
+          expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).not.toContain("Seq Scan");
+        }
+      });
+    });
   });
 
   it("a claim that waited for the commit which completes the event reports that", () =>

@@ -11,7 +11,13 @@ let connection: Connection;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oncehook-connection-"));
-  connection = new Connection(join(folder, "x.db"), (sql) => prepared.push(sql));
+  connection = new Connection(join(folder, "x.db"));
+  const { database } = connection;
+  const prepare = database.prepare.bind(database);
+  database.prepare = (sql) => {
+    prepared.push(sql);
+    return prepare(sql);
+  };
 });
 
 afterAll(async () => {

@@ -200,20 +200,6 @@ const deleteOf = (table: string) =>
 const DELETE_FAILURES = deleteOf("failures");
 const DELETE_PREPARATIONS = deleteOf("preparations");
 
-/** For the test that reads the query plans. */
-export const HOT_STATEMENTS: readonly string[] = [
-  INSERT_RECORD,
-  DELETE_RECORD,
-  SELECT_RECORDS,
-  INSERT_NOTIFICATION,
-  ...Object.values(COMPLETIONS),
-  INSERT_COMPLETED,
-  INSERT_LOGGED,
-  INSERT_NOTIFICATIONS,
-  DELETE_FAILURES,
-  DELETE_PREPARATIONS,
-].map(({ text }) => text);
-
 function arrays(
   columns: readonly string[],
   from: number,

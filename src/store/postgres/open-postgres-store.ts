@@ -4,7 +4,7 @@ import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
-import { bindQuery, type Execute } from "../bind-query.ts";
+import { bindQuery } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
@@ -14,7 +14,7 @@ import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { isDataError, transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
-import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
+import { CALLBACK_COLUMN_TYPES, selectRecords, toStoredRecords } from "./event-statements.ts";
 import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
@@ -68,7 +68,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     );
     const { applied, previousBaseUrl } = await migrate(options, session);
     const store = createStore(pool, groups, options);
-    for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return {
       store,
       report: { applied },
@@ -108,8 +107,8 @@ async function migrate(options: PostgresOptions, session: Pick<PoolOptions, "set
 }
 
 function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
-  const { clock, lockTimeoutMs, onStatement } = options;
-  const access = createDatabase(pool, lockTimeoutMs, onStatement);
+  const { clock, lockTimeoutMs } = options;
+  const access = createDatabase(pool, lockTimeoutMs);
   const standbys = new SynchronousStandbys(pool);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
     run: (lookups, deadline) => findCompleted(pool, standbys, lookups, deadline),
@@ -185,22 +184,14 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: (type) => AREA_TYPES.get(type) ?? pg.types.getTypeParser(type),
 };
 
-function createDatabase(
-  pool: pg.Pool,
-  lockTimeoutMs: number,
-  onStatement: PostgresOptions["onStatement"],
-): Database {
-  const bind = (execute: Execute) =>
-    bindQuery(postgresDialect, (compiled) => {
-      onStatement?.(compiled.sql);
-      return execute(compiled);
-    });
-  const query = bind((compiled) => {
+function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
+  const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
     const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types }));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
-  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled, { types }));
+  const inside = (client: pg.ClientBase) =>
+    bindQuery(postgresDialect, (compiled) => executeOn(client, compiled, { types }));
   return {
     dialect: "postgres",
     read: query,

@@ -69,7 +69,6 @@ interface Prepared extends Omit<Compiled<unknown>, "value"> {
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
-  readonly #onStatement: ((sql: string) => void) | undefined;
   /** Whether another connection may copy the log while this one commits. */
   readonly canCheckpointConcurrently: boolean;
   /** While a handler uses it, no statement may begin, commit or roll back. */
@@ -82,9 +81,8 @@ export class Connection {
   outlivesMember = false;
   #reserved = "";
 
-  constructor(path: string, onStatement?: (sql: string) => void) {
+  constructor(path: string) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
-    this.#onStatement = onStatement;
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
     this.database.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_TIMEOUT_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
@@ -138,7 +136,6 @@ export class Connection {
     if (prepared === undefined) {
       const { value: statement, ...marks } = this.compile(() => this.database.prepare(sql));
       assertOneStatement(sql, statement);
-      this.#onStatement?.(sql);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
       // Asking a statement for its columns costs as much as running a small one. A table that changes under `*` does

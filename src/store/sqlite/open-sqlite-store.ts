@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   if (createdFile === undefined) await assertOwnFile(options.path);
   else closeSync(openSync(options.path, "a", 0o600));
   const inode = statSync(options.path).ino;
-  const writer = new Connection(options.path, options.onStatement);
+  const writer = new Connection(options.path);
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   try {
     const notes = (await restartWal(writer)) ? [] : [WAL_NOT_RESTARTED];
@@ -61,7 +61,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const path = writer.database.location() ?? options.path;
     const flusher = new Flusher(openWal(path));
     await flusher.flush();
-    const reader = new Connection(path, options.onStatement);
+    const reader = new Connection(path);
     reader.database.exec("PRAGMA query_only = ON");
     const store = createStore(writer, reader, flusher, { ...options, path });
     return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
