@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { sha256Hex } from "../sources/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
-import { NO_NUL } from "./request-parameters.ts";
+import { flag, NO_NUL } from "./request-parameters.ts";
 
 const REVOKE = operation<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>({
   summary: "End a user's authorization",
@@ -10,12 +10,9 @@ const REVOKE = operation<{ Params: { user_id: string }; Querystring: { local_onl
   description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
   params: { user_id: { type: "string", pattern: NO_NUL } },
   querystring: {
-    local_only: {
-      type: "boolean",
-      default: false,
-      description:
-        "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
-    },
+    local_only: flag(
+      "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
+    ),
   },
   responses: {
     204: "They are gone.",

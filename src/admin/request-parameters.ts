@@ -15,6 +15,15 @@ export function text(description: string, maxLength = 255) {
   return { type: "string", minLength: 1, maxLength, pattern: NO_NUL, description } as const;
 }
 
+/** Of the path, which may name whatever is stored. */
+export function pathText(description: string) {
+  return { type: "string", pattern: NO_NUL, description } as const;
+}
+
+export function flag(description: string) {
+  return { type: "boolean", default: false, description } as const;
+}
+
 type Defined<Fields> = {
   [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
 } & {

@@ -12,24 +12,22 @@ import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependenc
 import { assertServing } from "./health-routes.ts";
 import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "./operation.ts";
 import { CALLBACK_PATHS, type SandboxRequest, type SandboxSourceRequest } from "./page-schemas.ts";
-import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf, text } from "./request-parameters.ts";
+import { flag, NO_NUL, PAGE_QUERY, type PageQuery, pageOf, pathText, text } from "./request-parameters.ts";
+
+interface SourceParams {
+  readonly source: string;
+}
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
   responses: { 200: ["All of it.", "Sources"] },
 });
-const CHECK = operation<{ Params: { source: string } }>({
+const CHECK = operation<{ Params: SourceParams }>({
   summary: "Check the registered addresses",
   action: "source.check",
   description:
     "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
-  params: {
-    source: {
-      type: "string",
-      pattern: NO_NUL,
-      description: "One of the items of the list, or `oauth` for its redirect address.",
-    },
-  },
+  params: { source: pathText("One of the items of the list, or `oauth` for its redirect address.") },
   responses: {
     200: ["Checked; `reached` holds the result.", "EndpointCheck"],
     404: "There is no such source.",
@@ -38,11 +36,11 @@ const CHECK = operation<{ Params: { source: string } }>({
   },
 });
 
-const TENANTS = operation<{ Params: { source: string }; Querystring: PageQuery & { tenant?: string } }>({
+const TENANTS = operation<{ Params: SourceParams; Querystring: PageQuery & { tenant?: string } }>({
   summary: "When the secrets of each tenant were used",
   description:
     "Of a source whose tenants have secrets of their own, the tenant that was first seen last at the head. Only authentic callbacks count; a tenant that sends none for 90 days is left out.",
-  params: { source: { type: "string", pattern: NO_NUL, description: "A name of `sources`." } },
+  params: { source: pathText("A name of `sources`.") },
   querystring: { ...PAGE_QUERY, tenant: text("This tenant alone.", 512) },
   responses: {
     200: ["A page of them.", { pageOf: "Tenant" }],
@@ -50,19 +48,15 @@ const TENANTS = operation<{ Params: { source: string }; Querystring: PageQuery &
   },
 });
 
-const RELEARN = operation<{ Params: { source: string }; Body: { forget?: boolean; from?: string } }>({
+const RELEARN = operation<{ Params: SourceParams; Body: { forget?: boolean; from?: string } }>({
   summary: "Take another secret from a platform that chooses it itself",
   action: "source.relearn",
   auditedFields: ["forget", "from"],
   description:
     "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log has the fingerprint and the address of each secret that is sent.",
-  params: { source: { type: "string", pattern: NO_NUL, description: "A name of `sources`." } },
+  params: { source: pathText("A name of `sources`.") },
   body: strictObject({
-    forget: {
-      type: "boolean",
-      default: false,
-      description: "Delete the secrets that were learnt, because one has leaked.",
-    },
+    forget: flag("Delete the secrets that were learnt, because one has leaked."),
     from: {
       type: "string",
       pattern: "^[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?$",
@@ -152,9 +146,7 @@ const SEND = operation({
     ...UNAVAILABLE,
   },
 });
-const SOURCE = {
-  source: { type: "string", pattern: NO_NUL, description: "One of `sources`." },
-} as const;
+const SOURCE = { source: pathText("One of `sources`.") };
 const SOURCE_SAMPLE = operation<{ Params: { source: string; type: string } }>({
   summary: "Outside production: a callback of a source, to begin with",
   params: { ...SOURCE, type: text("The event's type.", 256) },
@@ -164,7 +156,7 @@ const SOURCE_SAMPLE = operation<{ Params: { source: string; type: string } }>({
     409: "Only the platform can make such a callback; the message says why.",
   },
 });
-const SEND_AS = operation<{ Params: { source: string }; Body: SandboxSourceRequest }>({
+const SEND_AS = operation<{ Params: SourceParams; Body: SandboxSourceRequest }>({
   summary:
     "Outside production: sign a callback as a source's platform does, send it to this receiver, see the answer",
   action: "sandbox.source",

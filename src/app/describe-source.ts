@@ -1,5 +1,5 @@
 import type { SourcesView } from "../admin/index.ts";
-import type { Config } from "../config/index.ts";
+import type { AuthMethod, Config } from "../config/index.ts";
 import {
   endpointPaths,
   keySourceOf,
@@ -11,13 +11,15 @@ import {
 import type { Registry } from "../handlers/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
-import type { RollupSlot, Store } from "../store/index.ts";
+import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
+import type { ConfiguredSecret } from "./credential-uses.ts";
+import { rotationAdvice } from "./doctor/check-secrets.ts";
 import type { RegisteredAddress } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { rateOf } from "./source-bounds.ts";
 
-type SourceView = SourcesView["items"][number];
+export type SourceView = SourcesView["items"][number];
 type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
 
 /** What every source has, whatever its platform: for the API, the page and the command. */
@@ -133,4 +135,45 @@ export function handlerViews(registry: Registry, timeLimitMs: number): SourcesVi
     has_prepare: handler.prepare !== undefined,
     time_limit_ms: timeLimitMs,
   }));
+}
+
+interface NotedUses {
+  readonly secrets: readonly ConfiguredSecret[];
+  readonly uses: readonly StoredCredentialUse[];
+  readonly now: Date;
+}
+
+export function authenticationOf(config: Config, noted: NotedUses): SourceView["authentication"] {
+  const { methods, token, jwt } = config.authentication;
+  const headers: Record<AuthMethod, string> = {
+    hmac: "X-Signature",
+    token: token.header,
+    jwt: jwt?.header ?? "",
+  };
+  return [...new Set(methods.flat())].map((method) => {
+    const own = noted.secrets.filter((secret) => secret.method === method);
+    return { method, header: headers[method], secrets: secretViews(own, noted) };
+  });
+}
+
+/** @param own of one method of one source, the current one first */
+function secretViews(own: readonly ConfiguredSecret[], { uses, now }: NotedUses) {
+  const noteOf = (secret: ConfiguredSecret | undefined) =>
+    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
+  return own.map((secret) => ({
+    name: secret.name,
+    is_previous: secret.isPrevious,
+    last_used_at: noteOf(secret)?.lastUsedAt ?? null,
+    advice: secret.isPrevious ? rotationAdvice(noteOf(secret), noteOf(own[0]), now).message : null,
+  }));
+}
+
+/** The secrets of a source beside the platform. */
+export function sourceAuthentication(
+  { name, definition }: ConfiguredSource,
+  noted: NotedUses,
+): SourceView["authentication"] {
+  const own = noted.secrets.filter(({ source }) => source === name);
+  const header = [definition.hmac?.signature.header ?? []].flat().join(", ");
+  return [{ method: "secret", header, secrets: secretViews(own, noted) }];
 }

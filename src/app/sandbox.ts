@@ -2,7 +2,13 @@ import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts
 import type { Config } from "../config/index.ts";
 import { endpointPaths } from "../domain/index.ts";
 import { readTlsPair } from "../http/index.ts";
-import { SampleError } from "../sources/index.ts";
+import {
+  SampleError,
+  type SignedSampleRequest,
+  type SourceDefinition,
+  signedAs,
+  signSample,
+} from "../sources/index.ts";
 import { sourceUrl } from "./configured-sources.ts";
 import type { Services } from "./services.ts";
 
@@ -16,6 +22,11 @@ export interface ListenerOrigins {
 const loadSandbox = () => import("../dev/sandbox/index.ts");
 
 type SentCallback = Awaited<ReturnType<Awaited<ReturnType<typeof loadSandbox>>["sendEvent"]>>;
+/** Which callback of a source, and what its platform has registered. */
+type SandboxSource = [
+  definition: SourceDefinition,
+  callback: Pick<SignedSampleRequest, "source" | "type" | "now" | "url" | "origin">,
+];
 
 const NO_SOURCE: SandboxError = { status: 404, error: "there is no source of this name beside the platform" };
 
@@ -85,31 +96,26 @@ function sourceCallbacks(
   { configured, receiver, mask }: Services,
   origins: ListenerOrigins,
 ): Pick<Sandbox, "sourceSample" | "sendAs"> {
-  function found(name: string, type: string) {
+  async function ofSource<View>(name: string, type: string, use: (...at: SandboxSource) => Promise<View>) {
     const source = configured.find((one) => one.name === name);
-    if (source === undefined) return undefined;
-    const baseUrl = config.isBaseUrlGiven ? config.baseUrl : origins.public;
-    const url = new URL(sourceUrl(source, baseUrl));
+    if (source === undefined) return NO_SOURCE;
+    const url = new URL(sourceUrl(source, config.isBaseUrlGiven ? config.baseUrl : origins.public));
     const callback = { source: name, type, now: receiver.clock.now(), url, origin: url.origin };
-    return { definition: source.definition, callback };
+    return orSandboxError(() => use(source.definition, callback));
   }
   return {
-    async sourceSample(name, type) {
-      const source = found(name, type);
-      if (source === undefined) return NO_SOURCE;
-      return orSandboxError(async ({ sourceSample }) => {
-        return { body: sourceSample(source.definition, source.callback) };
-      });
-    },
-    async sendAs(name, { type, body, sign = "right" }) {
-      const source = found(name, type);
-      if (source === undefined) return NO_SOURCE;
-      const listener = await ownListener(config, origins);
-      return orSandboxError(async ({ sendSourceEvent }) => {
-        const { definition, callback } = source;
-        return resultView(await sendSourceEvent(definition, callback, { body, sign }, listener), body, mask);
-      });
-    },
+    sourceSample: (name, type) =>
+      ofSource(name, type, async (definition, callback) => {
+        return { body: Buffer.from(signSample(signedAs(definition, "none"), callback).body).toString() };
+      }),
+    sendAs: (name, { type, body, sign = "right" }) =>
+      ofSource(name, type, async (definition, callback) => {
+        const { sendSigned } = await loadSandbox();
+        const signed = signSample(signedAs(definition, sign), { ...callback, raw: Buffer.from(body) });
+        const path = callback.url.pathname;
+        const sending = { path, headers: signed.headers, body: Buffer.from(signed.body).toString() };
+        return resultView(await sendSigned(sending, await ownListener(config, origins)), body, mask);
+      }),
   };
 }
 

@@ -3,7 +3,16 @@ import type { Config } from "../config/index.ts";
 import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
 import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
-import { addressesOf, addressViews, describeSource, handlerViews, recentCounts } from "./describe-source.ts";
+import {
+  addressesOf,
+  addressViews,
+  authenticationOf,
+  describeSource,
+  handlerViews,
+  recentCounts,
+  type SourceView,
+  sourceAuthentication,
+} from "./describe-source.ts";
 import {
   describeMethods,
   type RegisteredAddress,
@@ -13,7 +22,6 @@ import {
 } from "./platform.ts";
 import type { ListenerOrigins } from "./sandbox.ts";
 import type { Services } from "./services.ts";
-import { authenticationOf, type SourceView, sourceAuthentication } from "./source-views.ts";
 
 const OAUTH = "oauth";
 

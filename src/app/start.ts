@@ -1,5 +1,4 @@
 import type { Server } from "node:http";
-import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
@@ -17,6 +16,7 @@ import { adminAccess, createAdminConnections, packageVersion } from "./admin-acc
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import {
+  type ConfiguredSecret,
   configuredSecrets,
   createCredentialUseRecorder,
   createTenantUseRecorder,
@@ -131,21 +131,10 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
     () => services.receiver.concurrency.outsideLimitEnded(),
   );
 
-  const destinations = configuredChannelNames(config);
-  await logStartupWarnings(config, services, destinations, logger);
+  await logStartupWarnings(config, services, configuredChannelNames(config), logger);
   let isServing = false;
-  const access = adminAccess(config, encryptor, clock);
-  const tokenCheck = createTokenCheck({ access, ...services.receiver });
-  const adminConnections = createAdminConnections(logger);
-  undo.push(async () => adminConnections.close());
-  const sources = createSources(config, services, secrets, origins);
-  const sandbox = createSandbox(config, services, origins);
-  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => isServing };
-  const operated = { sources, sandbox, revoke: tokens.revoke, channelNames: destinations };
-  const admin = await adminListener(config, services, { ...guarded, ...operated });
-  undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
-  await listen(admin, config.admin, "ADMIN_");
-  origins.admin = originOf(admin, "http");
+  const own = { secrets, origins, revoke: tokens.revoke, isServing: () => isServing };
+  const tokenCheck = await openAdmin(config, services, own, undo);
 
   const { runDue, ...background } = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
@@ -239,33 +228,40 @@ function startUpkeep(
   if (tls !== null) stops.push(reloadOnChange(tls, server, logger));
 }
 
-type OwnAdminParts =
-  | "access"
-  | "tokenCheck"
-  | "guard"
-  | "isServing"
-  | "sources"
-  | "revoke"
-  | "channelNames"
-  | "sandbox";
+interface OwnAdminParts extends Pick<AdminDependencies, "revoke" | "isServing"> {
+  readonly secrets: () => readonly ConfiguredSecret[];
+  readonly origins: { public: string; admin: string };
+}
 
-async function adminListener(
+/** Opens the admin listener. @returns the check of its tokens, which the public listener shares */
+async function openAdmin(
   config: Config,
-  { receiver, metrics, callbackLog, mask, rollups }: Services,
-  own: Pick<AdminDependencies, OwnAdminParts>,
-): Promise<FastifyInstance> {
-  return createAdminListener({
+  services: Services,
+  { secrets, origins, ...own }: OwnAdminParts,
+  undo: UndoStep[],
+) {
+  const { receiver, metrics, callbackLog, mask, rollups } = services;
+  const access = adminAccess(config, receiver.encryptor, receiver.clock);
+  const tokenCheck = createTokenCheck({ access, ...receiver });
+  const connections = createAdminConnections(receiver.log);
+  undo.push(async () => connections.close());
+  const admin = createAdminListener({
+    ...{ access, tokenCheck, guard: connections.guard, metrics, callbackLog, mask },
     ...own,
+    sources: createSources(config, services, secrets, origins),
+    sandbox: createSandbox(config, services, origins),
+    channelNames: configuredChannelNames(config),
     about: { environment: config.environment, version: await packageVersion() },
     ...receiver,
-    metrics,
-    callbackLog,
-    mask,
     replay: (key) => replay(key, receiver),
     dryRun: (key) => dryRunReplay(key, receiver),
     discard: (key) => discard(key, receiver),
     flushRollups: rollups.flush,
   });
+  undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
+  await listen(admin, config.admin, "ADMIN_");
+  origins.admin = originOf(admin, "http");
+  return tokenCheck;
 }
 
 /** Comes before the database: a source that cannot be made leaves no empty file behind. */

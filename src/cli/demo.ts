@@ -103,31 +103,19 @@ const POLL_EVERY_MS = 100;
 
 async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<DemoLine[]> {
   const send = createSender(url, secret);
+  const check = async (what: string, expected: RegExp, ...callback: Parameters<Send>) =>
+    line(what, await send(...callback), expected);
   const payment = { event_id: "evt-2", data: sampleData("payment_notify") };
+  const [authorized, message] = [{ event_id: "evt-1" }, { event_id: "evt-3" }];
+  const [forged, unknown] = [{ event_id: "evt-5" }, { event_id: "evt-6", data: {} }];
   return [
-    line(
-      "user_authorized",
-      await send("user_authorized", { event_id: "evt-1" }),
-      /^200 .*"success".*user_id/,
-    ),
-    line("payment_notify", await send("payment_notify", payment), /^200 .*"success".*order_id/),
-    line(
-      "webhook_message",
-      await send("webhook_message", { event_id: "evt-3" }),
-      /^200 .*"success".*message_id/,
-    ),
-    line(
-      "the same payment_notify again",
-      await send("payment_notify", payment),
-      /^200 .*"already_processed"/,
-    ),
+    await check("user_authorized", /^200 .*"success".*user_id/, "user_authorized", authorized),
+    await check("payment_notify", /^200 .*"success".*order_id/, "payment_notify", payment),
+    await check("webhook_message", /^200 .*"success".*message_id/, "webhook_message", message),
+    await check("the same payment_notify again", /^200 .*"already_processed"/, "payment_notify", payment),
     await burst(send),
-    line(
-      "a forged signature",
-      await send("payment_notify", { event_id: "evt-5" }, "0".repeat(64)),
-      /^401 .*"error"/,
-    ),
-    line("an unknown type", await send("nobody_knows", { event_id: "evt-6", data: {} }), /^400 .*"error"/),
+    await check("a forged signature", /^401 .*"error"/, "payment_notify", forged, "0".repeat(64)),
+    await check("an unknown type", /^400 .*"error"/, "nobody_knows", unknown),
     ...(await retriedFailure(send, isProcessed)),
   ];
 }

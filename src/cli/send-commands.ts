@@ -12,7 +12,7 @@ import {
   rootCause,
   VERSIONS,
 } from "../domain/index.ts";
-import { signHmac } from "../sources/index.ts";
+import { SampleError, signHmac, signSample } from "../sources/index.ts";
 import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
@@ -63,7 +63,7 @@ async function send(type: string, options: SendOptions): Promise<void> {
   const callback =
     options.source === undefined || options.source === PLATFORM
       ? await platformCallback(type, options, timestamp)
-      : await callbackOf(options.source, type, options);
+      : await sourceCallback(options.source, type, options);
   const { address, body, event } = callback;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...callback.headers, ...version }, body);
@@ -107,14 +107,34 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
   return new UsageError(`"${type}" is no built-in type: ${[...ofSource, data].join("; ")}`);
 }
 
-async function callbackOf(source: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
-  const { sourceCallback } = await import("./send-source.ts");
-  const loaded = await loadConfiguration(options, { listens: false });
-  return sourceCallback(loaded, {
-    ...{ source, type, id, url: options.url },
-    data: data === undefined ? undefined : dataOf(data),
-    time: timestamp === undefined ? undefined : new Date(timestampOf(timestamp) * 1_000),
-  });
+/** A callback of one of the configured sources, signed as its platform signs. @throws UserError */
+async function sourceCallback(name: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
+  const { configuredSources, sourceUrl } = await import("../app/index.ts");
+  const { config } = await loadConfiguration(options, { listens: false });
+  const sources = await configuredSources(config);
+  const source = sources.find((one) => one.name === name);
+  if (source === undefined) throw unknownSource(name, sources);
+  const url = new URL(options.url ?? sourceUrl(source, config.baseUrl));
+  const { origin } = new URL(config.baseUrl);
+  const wanted = { data: data === undefined ? undefined : dataOf(data) };
+  try {
+    const { headers, body, event } = signSample(source.definition, {
+      ...{ source: name, type, id, ...wanted, origin, url, now: new Date() },
+      ...(timestamp !== undefined && { time: new Date(timestampOf(timestamp) * 1_000) }),
+    });
+    return { address: url.href, headers, body: Buffer.from(body).toString(), event };
+  } catch (cause) {
+    if (!(cause instanceof SampleError)) throw cause;
+    throw new UserError(cause.message, { cause });
+  }
+}
+
+function unknownSource(name: string, known: readonly { readonly name: string }[]): UsageError {
+  const others =
+    known.length === 0
+      ? "none is configured beside the platform; oncehook sources add <preset> adds one"
+      : `there are ${known.map((one) => one.name).join(", ")}`;
+  return new UsageError(`--source: got ${JSON.stringify(name)}, which is no source here; ${others}`);
 }
 
 async function post(url: string, headers: Record<string, string>, body: string): Promise<Response> {

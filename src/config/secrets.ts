@@ -80,30 +80,25 @@ export function compareEnvironments(
   files: readonly EnvironmentFile[],
   secrets: readonly string[] = [],
 ): string[] {
-  const others = ({ values }: EnvironmentFile) =>
-    Object.entries(values).flatMap(([name, value = ""]) =>
-      !(name in VARIABLES) && (OF_SOURCE.test(name) || secrets.includes(value)) ? [name] : [],
-    );
-  const neverShared: Readonly<Record<string, (file: EnvironmentFile) => readonly string[]>> = {
-    secret: (file) => [...SECRET_NAMES, ...others(file)],
-    address: () => ["CALLBACK_BASE_URL"],
-    database: () => ["DATABASE_URL"],
+  const kindOf = (variable: string, value: string): string | undefined => {
+    if (variable === "CALLBACK_BASE_URL") return "address";
+    if (variable === "DATABASE_URL") return "database";
+    if (variable in VARIABLES) return SECRET_NAMES.some((name) => name === variable) ? "secret" : undefined;
+    return OF_SOURCE.test(variable) || secrets.includes(value) ? "secret" : undefined;
   };
-  return Object.entries(neverShared).flatMap(([kind, namesOf]) => {
-    const seen = new Map<string, { file: string; variable: string; environment: string }>();
-    return files.flatMap((environmentFile) => {
-      const { name: file, values } = environmentFile;
-      // Two files of one environment, such as .env.production and .env.production-eu, may share all they have.
-      const environment = values.APP_ENV ?? file;
-      return namesOf(environmentFile).flatMap((variable) => {
-        const value = values[variable]?.replace(/\/+$/, "");
-        if (value === undefined || value === "") return [];
-        const other = seen.get(value);
-        if (other === undefined) seen.set(value, { file, variable, environment });
-        if (other === undefined || other.environment === environment) return [];
-        const both = `${variable} equals ${other.variable}`;
-        return [`${file} and ${other.file} share one ${kind}: ${both}; give each its own`];
-      });
+  const seen = new Map<string, { file: string; variable: string; environment: string }>();
+  return files.flatMap(({ name: file, values }) => {
+    // Two files of one environment, such as .env.production and .env.production-eu, may share all they have.
+    const environment = values.APP_ENV ?? file;
+    return Object.entries(values).flatMap(([variable, given = ""]) => {
+      const kind = kindOf(variable, given);
+      const value = given.replace(/\/+$/, "");
+      if (kind === undefined || value === "") return [];
+      const other = seen.get(`${kind} ${value}`);
+      if (other === undefined) seen.set(`${kind} ${value}`, { file, variable, environment });
+      if (other === undefined || other.environment === environment) return [];
+      const both = `${variable} equals ${other.variable}`;
+      return [`${file} and ${other.file} share one ${kind}: ${both}; give each its own`];
     });
   });
 }

@@ -18,19 +18,19 @@ export async function withTimeout<T, Late>(work: Promise<T>, ms: number, late: L
 
 /**
  * At most so many in a stretch of time, which begins with the first of them. A clock that is set back begins another one.
- * @returns whether one more may be, at this time; one that may not is not counted
+ * @returns whether one more, or so many more, may be at this time; what may not is not counted
  */
-export function createWindowLimit(count: number, windowMs: number): (now: Date) => boolean {
+export function createWindowLimit(most: number, windowMs: number): (now: Date, more?: number) => boolean {
   let windowStart = Number.NEGATIVE_INFINITY;
   let counted = 0;
-  return (now) => {
+  return (now, more = 1) => {
     const time = now.getTime();
     if (time - windowStart >= windowMs || time < windowStart) {
       windowStart = time;
       counted = 0;
     }
-    if (counted >= count) return false;
-    counted += 1;
+    if (counted + more > most) return false;
+    counted += more;
     return true;
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-
 import {
   type CallbackLogEntry,
   type Clock,
@@ -78,7 +77,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
   let isClosed = false;
   const dropLog = createDropLog(clock, logger, (row) => !isClosed && buffer.add(row));
   const admit = createWindowLimit(bounds.rejectedPerMinute, MINUTE_MS);
-  const takeOutput = createMinuteByteLimit(bounds.outputBytesPerMinute);
+  const takeOutput = createWindowLimit(bounds.outputBytesPerMinute, MINUTE_MS);
 
   /** Notes a request that has neither line nor row: what came to no callback address. */
   function drop(reason: DropReason, callback: DroppedCallback): void {
@@ -103,7 +102,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
   }
 
   function writeRefused(row: CallbackLogEntry, trace: TraceIds | undefined): void {
-    const isShort = !takeOutput(logEntryBytes(row), clock.now());
+    const isShort = !takeOutput(clock.now(), logEntryBytes(row));
     if (isShort) dropLog.note("output_bound", { ...row, url: () => row.url });
     writeLogLine(write, row, { trace, isShort });
   }
@@ -141,18 +140,6 @@ export function createCallbackLog(options: CallbackLogOptions) {
       // What the last flush left out is said in a line, at least.
       dropLog.close();
     },
-  };
-}
-
-/** So many bytes a minute; what is more than is left is not counted. */
-function createMinuteByteLimit(most: number): (bytes: number, now: Date) => boolean {
-  const isNewMinute = createWindowLimit(1, MINUTE_MS);
-  let taken = 0;
-  return (bytes, now) => {
-    if (isNewMinute(now)) taken = 0;
-    if (taken + bytes > most) return false;
-    taken += bytes;
-    return true;
   };
 }
 

@@ -71,7 +71,7 @@ export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: Met
   const types = new Set(knownTypes);
   collectDefaultMetrics({ register: registry });
   const duration = new Histogram({ ...described("callback_duration_seconds", registry), buckets: BUCKETS });
-  const counters = createCounters(registry, sources);
+  const { requests, outcomes, attempts, ...counters } = createCounters(registry, sources);
   const labelOf = (type: string | undefined, source = ""): string => {
     if (type === undefined || types.has(type)) return type ?? UNKNOWN;
     return patternOf(source, type) ?? UNKNOWN;
@@ -86,23 +86,13 @@ export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: Met
       seconds: number,
       source = "",
     ): void {
-      counters.requests(labelOf(eventType, source), String(status));
+      requests(labelOf(eventType, source), String(status));
       duration.observe(seconds);
-      counters.outcomes(source, outcomeName(outcome));
+      outcomes(source, outcomeName(outcome));
     },
     attempt: (source: string, kind: "inline" | "accepted" | "retry" | "replay", outcome: Outcome) =>
-      counters.attempts(source, kind, outcomeName(outcome)),
-    /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
-    credentialUsed: counters.credentials,
-    delivery: counters.deliveries,
-    diagnosed: counters.diagnoses,
-    bodyMismatch: counters.bodyMismatch,
-    staleEvent: counters.staleEvent,
-    typeMismatch: counters.typeMismatch,
-    callbackDropped: counters.dropped,
-    /** An event that a platform lists, and a scheduled look at its list. */
-    reconciled: counters.reconciled,
-    reconcileRun: counters.reconcileRuns,
+      attempts(source, kind, outcomeName(outcome)),
+    ...counters,
     /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
     render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
@@ -137,25 +127,27 @@ function createCounters(registry: Registry, sources: readonly string[]) {
     requests: counter<[type: string, status: string]>("callback_requests_total", ["event_type", "status"]),
     outcomes: counter<[source: string, outcome: string]>("oncehook_callback_outcomes_total", BY_OUTCOME),
     attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", BY_KIND),
-    credentials: counter<[source: string, method: string, secret: string]>(
+    /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
+    credentialUsed: counter<[source: string, method: string, secret: string]>(
       "oncehook_credentials_used_total",
       ["source", "method", "secret"],
     ),
-    deliveries: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
+    delivery: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
       "oncehook_delivery_attempts_total",
       ["channel", "outcome"],
     ),
-    diagnoses: counter<[source: string, code: DiagnosisCode]>(
+    diagnosed: counter<[source: string, code: DiagnosisCode]>(
       "oncehook_signature_diagnoses_total",
       ["source", "code"],
       sources.flatMap((source) => CODES.map((code): [string, DiagnosisCode] => [source, code])),
     ),
+    /** An event that a platform lists, and a scheduled look at its list. */
     reconciled: counter<[source: string, outcome: string]>("oncehook_reconciled_total", BY_OUTCOME),
-    reconcileRuns: counter<[source: string, outcome: string]>("oncehook_reconcile_runs_total", BY_OUTCOME),
+    reconcileRun: counter<[source: string, outcome: string]>("oncehook_reconcile_runs_total", BY_OUTCOME),
     bodyMismatch: counter<[source: string]>("oncehook_body_mismatch_total", ["source"], eachSource),
     staleEvent: counter<[source: string]>("oncehook_stale_events_total", ["source"], eachSource),
     typeMismatch: counter<[]>("oncehook_type_mismatch_total", [], [[]]),
-    dropped: counter<[DropReason]>(
+    callbackDropped: counter<[DropReason]>(
       "oncehook_callback_log_dropped_total",
       ["reason"],
       LOGGED_DROPS.map((reason): [DropReason] => [reason]),
@@ -195,27 +187,24 @@ function registerGauges(
       },
     });
   // A database that does not answer leaves the last counts; the scrape must still work.
-  const states = (count: () => Promise<Readonly<Record<string, number>>>) => async (gauge: Gauge) => {
-    const counts = await undefinedIfSlow(count).catch(() => undefined);
-    for (const [state, count] of Object.entries(counts ?? {})) gauge.set({ state }, count);
+  const found = <T>(work: () => Promise<T>) => undefinedIfSlow(work).catch(() => undefined);
+  const states = (counts: () => Promise<Readonly<Record<string, number>>>) => async (gauge: Gauge) => {
+    for (const [state, count] of Object.entries((await found(counts)) ?? {})) gauge.set({ state }, count);
   };
   gauge("oncehook_waiting_callbacks", (waiting) => waiting.set(waitingCallbacks()));
   gauge("oncehook_failures", states(failureCounts), "state");
   gauge("oncehook_accepted_oldest_seconds", async (age) => {
-    const seconds = await undefinedIfSlow(acceptedAge).catch(() => undefined);
+    const seconds = await found(acceptedAge);
     if (seconds !== undefined) age.set(seconds);
   });
   gauge("oncehook_deliveries", states(deliveryCounts), "state");
   if (probes === undefined) return;
   const { mostWaitingCallbacks, ping, freeBytes } = probes;
   gauge("oncehook_waiting_callbacks_limit", (limit) => limit.set(mostWaitingCallbacks));
-  gauge("oncehook_database_up", async (up) => {
-    const answered = undefinedIfSlow(async () => ping().then(() => 1));
-    up.set((await answered.catch(() => 0)) ?? 0);
-  });
+  gauge("oncehook_database_up", async (up) => up.set((await found(() => ping().then(() => 1))) ?? 0));
   if (freeBytes === undefined) return;
   gauge("oncehook_database_free_bytes", async (bytes) => {
-    const free = await undefinedIfSlow(freeBytes).catch(() => undefined);
+    const free = await found(freeBytes);
     if (free === undefined) bytes.remove();
     else bytes.set(free);
   });
