@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
-import ajvCompiler from "@fastify/ajv-compiler";
-import type { FastifySchemaCompiler } from "fastify";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { z } from "zod";
 import { createSparingLog, fromPathSegment } from "../domain/index.ts";
 import { StoreError } from "../store/index.ts";
 import { type Authenticator, createAuthenticator } from "./access/authenticator.ts";
@@ -19,7 +18,7 @@ import { registerRedirectStates, registerUserTokens } from "./oauth-routes.ts";
 import { describeApi, HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
 import { registerSandboxPlatform, registerSandboxRoutes, registerSources } from "./source-routes.ts";
-import { validationMessage } from "./validation-message.ts";
+import { parseRequest } from "./validation-message.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
@@ -73,7 +72,11 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
         .send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
-  app.setValidatorCompiler(compileOnFirstUse);
+  app.setValidatorCompiler<z.ZodType>(
+    ({ schema, httpPart = "" }) =>
+      (data) =>
+        parseRequest(schema, httpPart, data),
+  );
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
   app.addHook("onRequest", async (request) => {
     const params = request.params as Record<string, string>;
@@ -87,9 +90,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
     if (error instanceof HttpError)
       return reply.code(error.statusCode).headers(error.headers).send({ error: error.message });
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
-    if (statusCode < 500) {
-      return reply.code(statusCode).send({ error: validationMessage(error) ?? message });
-    }
+    if (statusCode < 500) return reply.code(statusCode).send({ error: message });
     const { method, routeOptions } = request;
     // A session's cookie is looked up for every client.
     sparing("error", {
@@ -125,27 +126,6 @@ function registerOperations(
   for (const register of OPERATIONS) register(app, deps, authenticator);
   registerDescription(app, describeAdminApi);
 }
-
-type Validate = ReturnType<FastifySchemaCompiler<unknown>>;
-
-// A misspelt filter must not silently list everything. Verbose errors hold the schema and the value: `validationMessage` reads them.
-const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false, verbose: true } });
-
-/**
- * A route's schemas are compiled when it is first asked for: all of them at the start would take as long as the rest of the admin
- * listener.
- */
-const compileOnFirstUse: FastifySchemaCompiler<unknown> = ({ schema, ...route }) => {
-  let compiled: Validate | undefined;
-  const validate: Validate = (data) => {
-    compiled ??= compile({ schema, ...route } as Parameters<typeof compile>[0]) as Validate;
-    const isValid = compiled(data);
-    // Where Fastify looks for them.
-    validate.errors = compiled.errors ?? null;
-    return isValid;
-  };
-  return validate;
-};
 
 /** The schemas of answers are for the API's description, and are never compiled. */
 const JSON_SERIALIZER = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { finished, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
 import type { Callbacks } from "../store/index.ts";
 import type { Authenticator } from "./access/authenticator.ts";
@@ -10,41 +11,44 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentCallback } from "./present.ts";
 import * as input from "./request-parameters.ts";
-import { defined, NO_NUL, type PageQuery, text } from "./request-parameters.ts";
+import { defined, filterText } from "./request-parameters.ts";
 import { CALLBACK, type CallbackPage } from "./schemas.ts";
 
-const time = (description: string) => ({ type: "string", format: "date-time", description });
+const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
+const time = (description: string) =>
+  z
+    .string()
+    .refine((given) => ISO_TIME.test(given) && !Number.isNaN(Date.parse(given)))
+    .meta({ format: "date-time", description })
+    .optional();
 
 export const CALLBACK_FILTER = {
   from: time("Callbacks that arrived then or later; ISO 8601 with its time zone."),
   to: time("Callbacks that arrived before it."),
-  source: text("Of this source, such as `platform` or `oauth`."),
-  event_type: text("Of this event type."),
-  status: {
-    type: "string",
-    pattern: "^[1-5](?:xx|[0-9]{2})$",
-    examples: ["401", "4xx"],
-    description: "Answered with this HTTP status, such as `401`, or one of a class, such as `4xx`.",
-  },
-  outcome: {
-    type: "string",
-    minLength: 1,
-    maxLength: 1024,
-    description:
+  source: filterText("Of this source, such as `platform` or `oauth`."),
+  event_type: filterText("Of this event type."),
+  status: z
+    .string()
+    .regex(/^[1-5](?:xx|[0-9]{2})$/)
+    .meta({ examples: ["401", "4xx"] })
+    .describe("Answered with this HTTP status, such as `401`, or one of a class, such as `4xx`.")
+    .optional(),
+  outcome: z
+    .string()
+    .min(1)
+    .max(1024)
+    .describe(
       "That ended so: `success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
-  },
-  remote_address: text("From this address, as the log has it."),
-  event_id: text("Only rows of this event."),
-  text: {
-    type: "string",
-    minLength: 1,
-    maxLength: 200,
-    pattern: NO_NUL,
-    description:
-      "A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone.",
-  },
+    )
+    .optional(),
+  remote_address: filterText("From this address, as the log has it."),
+  event_id: filterText("Only rows of this event."),
+  text: filterText(
+    "A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone.",
+    200,
+  ),
 };
-export type CallbackFilterQuery = { readonly [Name in keyof typeof CALLBACK_FILTER]?: string };
+export type CallbackFilterQuery = z.output<z.ZodObject<typeof CALLBACK_FILTER>>;
 
 export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
   const { source, event_type: eventType, remote_address: remoteAddress, event_id: eventId } = query;
@@ -54,8 +58,8 @@ export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
     remoteAddress,
     eventId,
     text: query.text,
-    from: isoTime("from", query.from),
-    to: isoTime("to", query.to),
+    from: isoTime(query.from),
+    to: isoTime(query.to),
     statuses: query.status === undefined ? undefined : statusesOf(query.status),
     outcomes: query.outcome === undefined ? undefined : outcomesOf(query.outcome),
   });
@@ -64,15 +68,9 @@ export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
 /** No callback came before or after; past the year 9999 times are spelled in another way. */
 const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
 
-/** The schema takes a leap second, JavaScript does not. */
-function isoTime(name: string, text: string | undefined): string | undefined {
+function isoTime(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  const time = Date.parse(text);
-  if (!Number.isNaN(time)) return new Date(Math.min(Math.max(time, EARLIEST), LATEST)).toISOString();
-  throw new HttpError(
-    400,
-    `${name}: got ${JSON.stringify(text)}, expected a time such as 2026-03-04T12:00:00Z`,
-  );
+  return new Date(Math.min(Math.max(Date.parse(text), EARLIEST), LATEST)).toISOString();
 }
 
 function statusesOf(status: string): readonly [number, number] {
@@ -97,7 +95,7 @@ function outcomesOf(text: string): readonly string[] {
   return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
 }
 
-const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
+const LIST = operation({
   summary: "The callback log",
   description: input.BOUNDED_SEARCH,
   querystring: { ...input.PAGE_QUERY, ...CALLBACK_FILTER },
@@ -117,7 +115,7 @@ const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
     ],
   },
 });
-const GET = operation<{ Params: input.IdParams }>({
+const GET = operation({
   summary: "One callback",
   params: input.ID_PARAMS,
   responses: {
@@ -125,15 +123,12 @@ const GET = operation<{ Params: input.IdParams }>({
     404: "There is no such callback; it may be past LOG_RETENTION_DAYS.",
   },
 });
-const EXPORT = operation<{ Querystring: CallbackFilterQuery & { format: "ndjson" | "csv" } }>({
+const EXPORT = operation({
   summary: "The callback log as a file",
   description:
     "The same filters without a page: everything that matches, newest first, for as long as the reader takes it: a client that reads nothing for a " +
     "minute is disconnected. `event_state` is the event's state by now: `completed`, `accepted`, `waiting`, `exhausted`, `rejected`, or null. In CSV, cells that a spreadsheet would run begin with an apostrophe.",
-  querystring: {
-    format: { type: "string", enum: ["ndjson", "csv"], default: "ndjson" },
-    ...CALLBACK_FILTER,
-  },
+  querystring: { format: z.enum(["ndjson", "csv"]).default("ndjson"), ...CALLBACK_FILTER },
   responses: {
     200: [
       "One callback a line, as JSON or as CSV with a head.",

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import type { EventKey } from "../domain/index.ts";
 import type { Store, StoredAttempt, StoredCallback, StoredRecord } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
@@ -10,30 +11,27 @@ import type { EventHistoryView, TimelineEntry } from "./schemas.ts";
 const MAX_NOTIFICATIONS = 200;
 const LOOK_UP_MS = 5_000;
 
-const LIST = operation<{ Querystring: input.PageQuery & { source?: string; event_id?: string } }>({
+const LIST = operation({
   summary: "The records of processed events",
   description: input.BOUNDED_SEARCH,
   querystring: { ...input.PAGE_QUERY, ...input.SOURCE_QUERY, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
-const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery }>({
+const GET = operation({
   summary: "One event and its timeline",
   description:
     "Callbacks, and attempts beside them, are known as long as the callback log keeps them (`LOG_RETENTION_DAYS`).",
   params: input.EVENT_PARAMS,
   querystring: {
-    limit: {
-      type: "integer",
-      minimum: 1,
-      maximum: 200,
-      default: 100,
-      description: "How many callbacks and attempts the time line shows.",
-    },
-    cursor: {
-      type: "string",
-      pattern: "^[0-9]{1,15}\\.[0-9]{1,15}\\.[0-9]{1,15}$",
-      description: "The `timeline_cursor` of the answer before.",
-    },
+    limit: input
+      .wholeNumber(1, 200)
+      .default(100)
+      .describe("How many callbacks and attempts the time line shows."),
+    cursor: z
+      .string()
+      .regex(/^[0-9]{1,15}\.[0-9]{1,15}\.[0-9]{1,15}$/)
+      .describe("The `timeline_cursor` of the answer before.")
+      .optional(),
   },
   responses: { 200: ["The event.", "EventHistory"], 404: "There is no such event." },
 });

@@ -1,27 +1,28 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import type { AttemptOutcome, EventKey, JsonObject } from "../domain/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
-import { HttpError, operation, strictObject } from "./operation.ts";
+import { HttpError, operation } from "./operation.ts";
 import { presentBulkReplay, presentFailure } from "./present.ts";
 import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-const LIST = operation<{ Querystring: input.PageQuery & input.FailureFilterQuery & { event_id?: string } }>({
+const LIST = operation({
   summary: "Failed events: waiting for a retry, with retries exhausted, or rejected",
   description: input.BOUNDED_SEARCH,
   querystring: { ...input.PAGE_QUERY, ...input.FAILURE_FILTER, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Failure" }] },
 });
-const REPLAY = operation<{ Params: input.EventParams; Querystring: { dry_run: boolean } }>({
+const REPLAY = operation({
   summary: "Run a failed event now",
   action: "failure.replay",
   dryRunAction: "failure.dry_run",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
   params: input.EVENT_PARAMS,
-  querystring: { dry_run: { type: "boolean", default: false } },
+  querystring: { dry_run: input.flag() },
   responses: {
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
     404: "There is no such failure; it may have been retried since.",
@@ -29,7 +30,7 @@ const REPLAY = operation<{ Params: input.EventParams; Querystring: { dry_run: bo
     503: "The receiver starts or drains.",
   },
 });
-const DISCARD = operation<{ Params: input.EventParams }>({
+const DISCARD = operation({
   summary: "Discard a failure",
   action: "failure.discard",
   params: input.EVENT_PARAMS,
@@ -118,28 +119,25 @@ function replayView(
 }
 
 const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
-const START_BULK = operation<{ Body: { filter: input.FailureFilterQuery; per_second: number } }>({
+const START_BULK = operation({
   summary: "Replay all failures that match a filter",
   action: "bulk_replay.start",
   auditedFields: ["filter", "per_second"],
   description:
     "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
-  body: strictObject(
-    {
-      filter: strictObject(input.FAILURE_FILTER),
-      per_second: { type: "integer", minimum: 1, maximum: 100, default: 10 },
-    },
-    // All failures need an explicit, empty filter.
-    ["filter"],
-  ),
+  // All failures need an explicit, empty filter.
+  body: z.strictObject({
+    filter: z.strictObject(input.FAILURE_FILTER),
+    per_second: input.wholeNumber(1, 100).default(10),
+  }),
   responses: { 201: ["Started.", "BulkReplay"] },
 });
-const LIST_BULK = operation<{ Querystring: input.PageQuery }>({
+const LIST_BULK = operation({
   summary: "Bulk replays, newest first",
   querystring: input.PAGE_QUERY,
   responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
 });
-const GET_BULK = operation<{ Params: input.IdParams }>({
+const GET_BULK = operation({
   summary: "One bulk replay",
   params: input.ID_PARAMS,
   responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
@@ -181,7 +179,7 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
   for (const { verb, state, described, success } of TRANSITIONS) {
-    const transition = operation<{ Params: input.IdParams }>({
+    const transition = operation({
       ...described,
       params: input.ID_PARAMS,
       responses: { 200: [success, "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },

@@ -1,22 +1,23 @@
 import type { FastifyInstance } from "fastify";
-import type { ListedNotification, NotificationDelivery } from "../store/index.ts";
+import { z } from "zod";
+import type { ListedNotification } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { presentMaskedNotification } from "./present.ts";
 import * as input from "./request-parameters.ts";
 
 const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
-const LIST = operation<{ Querystring: input.PageQuery & { state?: NotificationDelivery["state"] } }>({
+const LIST = operation({
   summary: "Notifications and their deliveries",
   description: input.BOUNDED_SEARCH,
   querystring: {
     ...input.PAGE_QUERY,
-    state: {
-      type: "string",
-      enum: ["waiting", "delivered", "dead"],
-      description:
+    state: z
+      .enum(["waiting", "delivered", "dead"])
+      .describe(
         "Those that have a delivery in this state; one that was not handed to the channels yet is waiting.",
-    },
+      )
+      .optional(),
   },
   responses: { 200: ["A page of them.", { pageOf: "Notification" }] },
 });
@@ -25,7 +26,7 @@ const NOT_CONFIGURED = {
   items: { type: "string" },
   description: "Channels whose dead deliveries stay dead, since they are not configured.",
 };
-const REPLAY = operation<{ Params: input.IdParams }>({
+const REPLAY = operation({
   summary: "Retry failed deliveries",
   action: "notification.replay",
   params: input.ID_PARAMS,
@@ -40,14 +41,14 @@ const REPLAY = operation<{ Params: input.IdParams }>({
     409: "All failed deliveries are to channels that are not configured.",
   },
 });
-const DISCARD = operation<{ Params: input.IdParams; Querystring: { channel?: string } }>({
+const DISCARD = operation({
   summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
   description:
     "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
   params: input.ID_PARAMS,
   querystring: {
-    channel: input.text("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
+    channel: input.filterText("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
   },
   responses: {
     200: ["They are gone.", { schema: strictObject(COUNT, ["deliveries"]) }],

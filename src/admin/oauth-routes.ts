@@ -1,14 +1,16 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { sha256Hex } from "../sources/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
-import { flag, NO_NUL } from "./request-parameters.ts";
+import { anyText } from "./page-schemas.ts";
+import { flag, wholeNumber } from "./request-parameters.ts";
 
-const REVOKE = operation<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>({
+const REVOKE = operation({
   summary: "End a user's authorization",
   action: "user_tokens.revoke",
   description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
-  params: { user_id: { type: "string", pattern: NO_NUL } },
+  params: { user_id: anyText() },
   querystring: {
     local_only: flag(
       "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
@@ -42,18 +44,15 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
 }
 
 const EXPECTED = strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]);
-const EXPECT = operation<{ Body: { state: string; expires_in: number } }>({
+const EXPECT = operation({
   summary: "Register the state of an OAuth flow",
   action: "oauth_state.expect",
   auditedFields: ["expires_in"],
-  body: strictObject(
-    {
-      // RFC 6749 §10.10 wants it hard to guess; 16 characters is the least that can be.
-      state: { type: "string", minLength: 16, maxLength: 1024 },
-      expires_in: { type: "integer", minimum: 1, maximum: 86_400, default: 600, description: "Seconds." },
-    },
-    ["state"],
-  ),
+  body: z.strictObject({
+    // RFC 6749 §10.10 wants it hard to guess; 16 characters is the least that can be.
+    state: z.string().min(16).max(1024),
+    expires_in: wholeNumber(1, 86_400).default(600).describe("Seconds."),
+  }),
   responses: {
     201: ["Registered; only its hash is stored.", { schema: EXPECTED }],
   },

@@ -1,9 +1,5 @@
 import type { RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from "fastify";
-import Fastify, {
-  type FastifyInstance,
-  type RouteGenericInterface,
-  type RouteShorthandOptions,
-} from "fastify";
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from "fastify";
 import { z } from "zod";
 import type { Role } from "../store/index.ts";
 import { SCHEMAS } from "./schemas.ts";
@@ -42,13 +38,16 @@ declare module "fastify" {
   }
 }
 
+type Shape = z.core.$ZodLooseShape;
+type OutputOf<Fields extends Shape> = z.output<z.ZodObject<Fields>>;
+
 /** One operation of the admin API, as its description shows it; requests are validated by its inputs. */
-interface Operation extends GuardRules {
+interface Operation<Params extends Shape, Query extends Shape, Body extends z.ZodType> extends GuardRules {
   readonly summary: string;
   readonly description?: string;
-  readonly params?: object;
-  readonly querystring?: object;
-  readonly body?: object;
+  readonly params?: Params;
+  readonly querystring?: Query;
+  readonly body?: Body;
   /** By status, besides 401 and 400, which every operation has that could answer them. */
   readonly responses: Readonly<Record<number, Response>>;
 }
@@ -57,9 +56,18 @@ interface Operation extends GuardRules {
 export const HIDDEN_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
 
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
-export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
-  described: Operation,
-): RouteShorthandOptions<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, Inputs> {
+export function operation<
+  Params extends Shape = Shape,
+  Query extends Shape = Shape,
+  Body extends z.ZodType = z.ZodUnknown,
+>(
+  described: Operation<Params, Query, Body>,
+): RouteShorthandOptions<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  { Params: OutputOf<Params>; Querystring: OutputOf<Query>; Body: z.output<Body> }
+> {
   const { summary, description, params, querystring, body, responses, ...guard } = described;
   const isPublic = guard.isPublic === true;
   const hasInput = params !== undefined || querystring !== undefined || body !== undefined;
@@ -73,8 +81,8 @@ export function operation<Inputs extends RouteGenericInterface = RouteGenericInt
     summary,
     ...(description === undefined ? {} : { description }),
     ...(isPublic ? { security: [] } : {}),
-    ...(params === undefined ? {} : { params: strictObject(params) }),
-    ...(querystring === undefined ? {} : { querystring: strictObject(querystring) }),
+    ...(params === undefined ? {} : { params: z.strictObject(params) }),
+    ...(querystring === undefined ? {} : { querystring: z.strictObject(querystring) }),
     ...(body === undefined ? {} : { body }),
     response: Object.fromEntries(
       Object.entries(answers).map(([status, answer]) => [status, responseSchema(status, answer)]),
@@ -139,9 +147,9 @@ export async function describeApi(register: (app: FastifyInstance) => void): Pro
   const { default: swagger } = await import("@fastify/swagger");
   const app = Fastify({ logger: false, exposeHeadRoutes: false });
   app.setSerializerCompiler(() => JSON.stringify);
+  app.setValidatorCompiler(() => () => true);
   for (const [name, shape] of Object.entries(SCHEMAS)) {
-    const { $schema: _, ...schema } = z.toJSONSchema(shape, { override: withoutIntegerBounds });
-    app.addSchema({ $id: name, ...schema });
+    app.addSchema({ $id: name, ...jsonSchemaOf(shape, { override: withoutIntegerBounds }) });
   }
   await app.register(swagger, {
     openapi: {
@@ -155,6 +163,11 @@ export async function describeApi(register: (app: FastifyInstance) => void): Pro
         },
       },
     },
+    transform: ({ schema = {}, url }) => {
+      const inputs = Object.entries(schema).filter(([, part]) => part instanceof z.ZodType);
+      const read = inputs.map(([part, shape]) => [part, jsonSchemaOf(shape as z.ZodType, { io: "input" })]);
+      return { schema: { ...schema, ...Object.fromEntries(read) }, url };
+    },
     refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
   });
   // In a plugin of its own: the description is made of routes that come after its plugin.
@@ -166,6 +179,11 @@ export async function describeApi(register: (app: FastifyInstance) => void): Pro
   const description = app.swagger();
   await app.close();
   return description;
+}
+
+function jsonSchemaOf(shape: z.ZodType, options: z.core.ToJSONSchemaParams): object {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, options);
+  return schema;
 }
 
 function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {

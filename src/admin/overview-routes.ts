@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import {
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -11,9 +12,9 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
 import type { OverviewView } from "./page-schemas.ts";
 
-const OVERVIEW = operation<{ Querystring: { span: OverviewRange } }>({
+const OVERVIEW = operation({
   summary: "Outcomes, latency, and what needs attention",
-  querystring: { span: { type: "string", enum: ["hour", "day", "month"], default: "hour" } },
+  querystring: { span: z.enum(["hour", "day", "month"]).default("hour") },
   responses: { 200: ["The overview.", "Overview"] },
 });
 

@@ -6,6 +6,15 @@ export const object = () => z.record(z.string(), z.unknown());
 export const view = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>
   z.strictObject(shape).describe(description);
 
+/** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
+export const NO_NUL = "^[^\\u0000]*$";
+/** Whatever is stored may be asked for, in a path too. */
+export const anyText = (description?: string) =>
+  z
+    .string()
+    .regex(new RegExp(NO_NUL))
+    .meta(description === undefined ? {} : { description });
+
 const ADDRESS = z.strictObject({
   url: z.string().describe("Register it with the platform exactly as it is."),
   version: z.enum(["by_header", ...VERSIONS]).describe("`by_header`: X-API-Version chooses."),
@@ -181,18 +190,6 @@ export const SANDBOX_FLOW = view(
   { signed_in: z.boolean(), steps: z.array(STEP) },
 );
 
-export interface SandboxRequest {
-  readonly body: string;
-  readonly path?: (typeof CALLBACK_PATHS)[number];
-  readonly version?: (typeof VERSIONS)[number];
-  /** `right` when left out; `wrong`: with a random secret. */
-  readonly sign?: "right" | "wrong" | "none";
-}
-
-export interface SandboxSourceRequest extends Pick<SandboxRequest, "body" | "sign"> {
-  readonly type: string;
-}
-
 /** Below CALLBACK_BASE_URL. */
 export const CALLBACK_PATHS = [
   "/api/platform/callback",
@@ -200,6 +197,25 @@ export const CALLBACK_PATHS = [
   "/api/v2/platform/callback",
 ] as const;
 
+const SENT = {
+  body: z.string().describe("Sent as it is; it need not be an event."),
+  sign: z
+    .enum(["right", "wrong", "none"])
+    .default("right")
+    .describe("`wrong`: with a random secret, to see the refusal."),
+};
+export const SANDBOX_REQUEST = z.strictObject({
+  ...SENT,
+  path: z.enum(CALLBACK_PATHS).default(CALLBACK_PATHS[0]),
+  version: z.enum(VERSIONS).describe("Sent as X-API-Version.").optional(),
+});
+export const SANDBOX_SOURCE_REQUEST = z.strictObject({
+  type: anyText("Headers may depend on it.").max(256),
+  ...SENT,
+});
+
+export type SandboxRequest = z.input<typeof SANDBOX_REQUEST>;
+export type SandboxSourceRequest = z.input<typeof SANDBOX_SOURCE_REQUEST>;
 export type SandboxView = z.infer<typeof SANDBOX>;
 export type SandboxSampleView = z.infer<typeof SANDBOX_SAMPLE>;
 export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;

@@ -1,6 +1,8 @@
+import { z } from "zod";
 import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
 import type { FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
-import type { BulkReplayView, PageOf } from "./schemas.ts";
+import { anyText } from "./page-schemas.ts";
+import type { PageOf } from "./schemas.ts";
 
 /** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
 export const BUDGET_MS = 75;
@@ -8,20 +10,24 @@ export const BOUNDED_SEARCH =
   "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
   "a `next_cursor`, which goes on looking.";
 
-/** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
-export const NO_NUL = "^[^\\u0000]*$";
-
 export function text(description: string, maxLength = 255) {
-  return { type: "string", minLength: 1, maxLength, pattern: NO_NUL, description } as const;
+  return anyText(description).min(1).max(maxLength);
 }
 
-/** Of the path, which may name whatever is stored. */
-export function pathText(description: string) {
-  return { type: "string", pattern: NO_NUL, description } as const;
+/** Of a filter, which may be left out. */
+export function filterText(description: string, maxLength?: number) {
+  return text(description, maxLength).optional();
 }
 
-export function flag(description: string) {
-  return { type: "boolean", default: false, description } as const;
+/** A query has it as text. */
+export function flag(description?: string) {
+  const read = (given: unknown) => (given === "true" || given === "false" ? given === "true" : given);
+  const said = { default: false, ...(description !== undefined && { description }) };
+  return z.preprocess(read, z.boolean()).default(false).meta(said);
+}
+
+export function wholeNumber(least: number, most: number) {
+  return z.coerce.number().int().min(least).max(most);
 }
 
 type Defined<Fields> = {
@@ -37,38 +43,26 @@ export function defined<Fields extends object>(fields: Fields): Defined<Fields> 
   ) as Defined<Fields>;
 }
 
-export interface PageQuery {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
 export const PAGE_QUERY = {
-  limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
-  cursor: {
-    type: "string",
-    pattern: "^[1-9][0-9]{0,15}$",
-    description: "The `next_cursor` of the page before.",
-  },
-} as const;
+  limit: wholeNumber(1, 200).default(50),
+  cursor: z
+    .string()
+    .regex(/^[1-9][0-9]{0,15}$/)
+    .describe("The `next_cursor` of the page before.")
+    .optional(),
+};
+export type PageQuery = z.output<z.ZodObject<typeof PAGE_QUERY>>;
 
 /** Of a row. Beyond it a number is no longer the one that was written; PostgreSQL's bigint ends later. */
-export const ID_PARAMS = { id: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } } as const;
-export interface IdParams {
-  readonly id: number;
-}
+export const ID_PARAMS = { id: wholeNumber(1, Number.MAX_SAFE_INTEGER) };
 
-export const EVENT_PARAMS = {
-  source: { type: "string", pattern: NO_NUL },
-  event_id: { type: "string", pattern: NO_NUL },
-} as const;
-export interface EventParams {
-  readonly source: string;
-  readonly event_id: string;
-}
-export const EVENT_QUERY = { event_id: text("Only rows of this event.") };
-export const SOURCE_QUERY = { source: text("Exactly this, such as `stripe`, `stripe#audit` or `platform`.") };
+export const EVENT_PARAMS = { source: anyText(), event_id: anyText() };
+export const EVENT_QUERY = { event_id: filterText("Only rows of this event.") };
+export const SOURCE_QUERY = {
+  source: filterText("Exactly this, such as `stripe`, `stripe#audit` or `platform`."),
+};
 
-export function eventKeyOf({ source, event_id }: EventParams): EventKey {
+export function eventKeyOf({ source, event_id }: z.output<z.ZodObject<typeof EVENT_PARAMS>>): EventKey {
   return { source, eventId: event_id };
 }
 
@@ -105,15 +99,14 @@ export async function searchPageOf<Row, Item>(
   return { items: rows.map(present), next_cursor: cursorAt(next) };
 }
 
-export type FailureFilterQuery = Readonly<BulkReplayView["filter"]>;
 export const FAILURE_FILTER = {
-  state: { type: "string", enum: FAILURE_STATES },
-  source: text("Such as `platform` or `oauth`."),
-  event_type: text("Such as `payment_notify`."),
-  code: text("Why the last attempt failed: a code of docs/errors.md, such as `handler_failed`."),
+  state: z.enum(FAILURE_STATES).optional(),
+  source: filterText("Such as `platform` or `oauth`."),
+  event_type: filterText("Such as `payment_notify`."),
+  code: filterText("Why the last attempt failed: a code of docs/errors.md, such as `handler_failed`."),
 };
 
-export function failureFilter(query: FailureFilterQuery): FailureFilter {
+export function failureFilter(query: z.output<z.ZodObject<typeof FAILURE_FILTER>>): FailureFilter {
   const { state, source, event_type: eventType, code } = query;
   return defined({ state, source, eventType, code });
 }

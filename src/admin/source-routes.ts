@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { VERSIONS } from "../domain/index.ts";
+import { z } from "zod";
 import {
   SANDBOX_AUTHORIZE_PATH,
   SANDBOX_TOKEN_PATH,
@@ -10,24 +10,20 @@ import {
 import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
-import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "./operation.ts";
-import { CALLBACK_PATHS, type SandboxRequest, type SandboxSourceRequest } from "./page-schemas.ts";
-import { flag, NO_NUL, PAGE_QUERY, type PageQuery, pageOf, pathText, text } from "./request-parameters.ts";
-
-interface SourceParams {
-  readonly source: string;
-}
+import { HIDDEN_ROUTE, HttpError, operation } from "./operation.ts";
+import { anyText, SANDBOX_REQUEST, SANDBOX_SOURCE_REQUEST } from "./page-schemas.ts";
+import { filterText, flag, PAGE_QUERY, pageOf, text } from "./request-parameters.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
   responses: { 200: ["All of it.", "Sources"] },
 });
-const CHECK = operation<{ Params: SourceParams }>({
+const CHECK = operation({
   summary: "Check the registered addresses",
   action: "source.check",
   description:
     "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
-  params: { source: pathText("One of the items of the list, or `oauth` for its redirect address.") },
+  params: { source: anyText("One of the items of the list, or `oauth` for its redirect address.") },
   responses: {
     200: ["Checked; `reached` holds the result.", "EndpointCheck"],
     404: "There is no such source.",
@@ -36,32 +32,32 @@ const CHECK = operation<{ Params: SourceParams }>({
   },
 });
 
-const TENANTS = operation<{ Params: SourceParams; Querystring: PageQuery & { tenant?: string } }>({
+const TENANTS = operation({
   summary: "When the secrets of each tenant were used",
   description:
     "Of a source whose tenants have secrets of their own, the tenant that was first seen last at the head. Only authentic callbacks count; a tenant that sends none for 90 days is left out.",
-  params: { source: pathText("A name of `sources`.") },
-  querystring: { ...PAGE_QUERY, tenant: text("This tenant alone.", 512) },
+  params: { source: anyText("A name of `sources`.") },
+  querystring: { ...PAGE_QUERY, tenant: filterText("This tenant alone.", 512) },
   responses: {
     200: ["A page of them.", { pageOf: "Tenant" }],
     404: "There is no source of this name whose tenants have secrets of their own.",
   },
 });
 
-const RELEARN = operation<{ Params: SourceParams; Body: { forget?: boolean; from?: string } }>({
+const RELEARN = operation({
   summary: "Take another secret from a platform that chooses it itself",
   action: "source.relearn",
   auditedFields: ["forget", "from"],
   description:
     "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log has the fingerprint and the address of each secret that is sent.",
-  params: { source: pathText("A name of `sources`.") },
-  body: strictObject({
+  params: { source: anyText("A name of `sources`.") },
+  body: z.strictObject({
     forget: flag("Delete the secrets that were learnt, because one has leaked."),
-    from: {
-      type: "string",
-      pattern: "^[0-9A-Fa-f.:]{2,45}(?:/[0-9]{1,3})?$",
-      description: "The only address or network that the secret may come from; any where it is left out.",
-    },
+    from: z
+      .string()
+      .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
+      .describe("The only address or network that the secret may come from; any where it is left out.")
+      .optional(),
   }),
   responses: {
     200: ["It takes one secret.", "Relearn"],
@@ -99,7 +95,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
   app.post("/api/v1/sources/:source/relearn", RELEARN, async ({ params: { source }, body }) => {
     if (body.from !== undefined && !isNetwork(body.from))
       throw new HttpError(400, "from: expected an address or a network, such as 192.0.2.7 or 192.0.2.0/24");
-    const result = await sources.relearn(source, body.forget ?? false, body.from);
+    const result = await sources.relearn(source, body.forget, body.from);
     if (result === "absent") throw new HttpError(404, "there is no source of this name");
     if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
     log.warn(
@@ -118,27 +114,13 @@ const SAMPLES = operation({
   summary: "Outside production: an event of each type, to begin with",
   responses: { 200: ["All of them.", "Sandbox"], ...IN_PRODUCTION },
 });
-const SIGN = {
-  type: "string",
-  enum: ["right", "wrong", "none"],
-  default: "right",
-  description: "`wrong`: with a random secret, to see the refusal.",
-} as const;
 const SEND = operation({
   summary: "Outside production: sign a callback, send it to this receiver, see the answer",
   action: "sandbox.send",
   auditedFields: ["path", "version", "sign"],
   description:
     "Signed as AUTH_METHOD says with the receiver's own secrets, and sent over HTTP to the public listener, where it is a callback like any other: it is logged, it counts against the rate limits, and its event is handled.",
-  body: strictObject(
-    {
-      body: { type: "string", description: "Sent as it is; it need not be an event." },
-      path: { type: "string", enum: CALLBACK_PATHS, default: CALLBACK_PATHS[0] },
-      version: { type: "string", enum: VERSIONS, description: "Sent as X-API-Version." },
-      sign: SIGN,
-    },
-    ["body"],
-  ),
+  body: SANDBOX_REQUEST,
   responses: {
     200: ["It was answered; `response.status` says how.", "SandboxResult"],
     ...IN_PRODUCTION,
@@ -146,8 +128,8 @@ const SEND = operation({
     ...UNAVAILABLE,
   },
 });
-const SOURCE = { source: pathText("One of `sources`.") };
-const SOURCE_SAMPLE = operation<{ Params: { source: string; type: string } }>({
+const SOURCE = { source: anyText("One of `sources`.") };
+const SOURCE_SAMPLE = operation({
   summary: "Outside production: a callback of a source, to begin with",
   params: { ...SOURCE, type: text("The event's type.", 256) },
   responses: {
@@ -156,7 +138,7 @@ const SOURCE_SAMPLE = operation<{ Params: { source: string; type: string } }>({
     409: "Only the platform can make such a callback; the message says why.",
   },
 });
-const SEND_AS = operation<{ Params: SourceParams; Body: SandboxSourceRequest }>({
+const SEND_AS = operation({
   summary:
     "Outside production: sign a callback as a source's platform does, send it to this receiver, see the answer",
   action: "sandbox.source",
@@ -164,14 +146,7 @@ const SEND_AS = operation<{ Params: SourceParams; Body: SandboxSourceRequest }>(
   description:
     "With the headers of its platform, and signed with the source's current secret. It is sent over HTTP to the public listener, where it is a callback like any other.",
   params: SOURCE,
-  body: strictObject(
-    {
-      type: { type: "string", maxLength: 256, pattern: NO_NUL, description: "Headers may depend on it." },
-      body: { type: "string", description: "Sent as it is; it need not be an event." },
-      sign: SIGN,
-    },
-    ["type", "body"],
-  ),
+  body: SANDBOX_SOURCE_REQUEST,
   responses: {
     200: ["It was answered; `response.status` says how.", "SandboxResult"],
     404: "There is no such source, or this is production.",
@@ -205,10 +180,8 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependenc
     return ending;
   }
   app.get("/api/v1/sandbox", SAMPLES, async () => sandbox().samples());
-  app.post<{ Body: SandboxRequest }>(
-    "/api/v1/sandbox/events",
-    { ...SEND, bodyLimit: MAX_BYTES },
-    ({ body }) => tried((at) => at.send(body)),
+  app.post("/api/v1/sandbox/events", { ...SEND, bodyLimit: MAX_BYTES }, ({ body }) =>
+    tried((at) => at.send(body)),
   );
   app.get("/api/v1/sandbox/sources/:source/samples/:type", SOURCE_SAMPLE, ({ params: { source, type } }) =>
     tried((at) => at.sourceSample(source, type)),

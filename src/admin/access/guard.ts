@@ -5,14 +5,7 @@ import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
-import {
-  BOUNDED_SEARCH,
-  defined,
-  PAGE_QUERY,
-  type PageQuery,
-  searchPageOf,
-  text,
-} from "../request-parameters.ts";
+import { BOUNDED_SEARCH, defined, filterText, PAGE_QUERY, searchPageOf } from "../request-parameters.ts";
 import type { Authenticator, Caller } from "./authenticator.ts";
 
 declare module "fastify" {
@@ -143,13 +136,13 @@ function requestOrigin(
   return isOwn ? "same-origin" : "cross-origin";
 }
 
-const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: string } }>({
+const LIST = operation({
   summary: "The audit log",
   description: `Every change requested through the admin API, every sign-in, and every refused request. ${BOUNDED_SEARCH}`,
   querystring: {
     ...PAGE_QUERY,
-    action: text("Only these, such as `failure.replay`.", 512),
-    actor: text("Only of this actor: `token`, a mail address, or `sub:` and a subject.", 512),
+    action: filterText("Only these, such as `failure.replay`.", 512),
+    actor: filterText("Only of this actor: `token`, a mail address, or `sub:` and a subject.", 512),
   },
   responses: { 200: ["A page of it.", { pageOf: "AuditEntry" }] },
 });

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import { createSparingLog, createWindowLimit } from "../../domain/index.ts";
 import {
   browserPage,
@@ -11,7 +12,7 @@ import {
 } from "../../oauth/index.ts";
 import type { StoredSession } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { HIDDEN_ROUTE, HttpError, operation, strictObject } from "../operation.ts";
+import { HIDDEN_ROUTE, HttpError, operation } from "../operation.ts";
 import type { SessionView, SignInView } from "../page-schemas.ts";
 import * as auth from "./authenticator.ts";
 import { requireCaller } from "./guard.ts";
@@ -21,13 +22,13 @@ const METHODS = operation({
   isPublic: true,
   responses: { 200: ["The methods.", "SignIn"] },
 });
-const START = operation<{ Body: { token: string } }>({
+const START = operation({
   summary: "Sign in with a token",
   description:
     "For browsers: the session is in an HttpOnly cookie. Scripts have no use for one, and send the token with each request.",
   isPublic: true,
   action: "session.begin",
-  body: strictObject({ token: { type: "string", pattern: "^[\\x21-\\x7e]{1,1024}$" } }, ["token"]),
+  body: z.strictObject({ token: z.string().regex(/^[\x21-\x7e]{1,1024}$/) }),
   responses: {
     200: ["Signed in, and the cookie is set.", "Session"],
     401: "The token is not valid.",

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { requireCaller } from "../access/guard.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { CALLBACK_FILTER, type CallbackFilterQuery, callbackFilter } from "../callback-routes.ts";
+import { CALLBACK_FILTER, callbackFilter } from "../callback-routes.ts";
 import { HttpError, operation } from "../operation.ts";
 import { LiveFeed, LiveSubscriber } from "./live-feed.ts";
 import { parsePosition } from "./log-reader.ts";
 
-const LIVE = operation<{ Querystring: CallbackFilterQuery }>({
+const LIVE = operation({
   summary: "Callbacks as they are answered",
   description:
     "Server-sent events: `callback` (a Callback), `tally` every two seconds (a Tally), `gap` where some were left out (a Gap). " +
