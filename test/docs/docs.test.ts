@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { describeAdminApi } from "../../src/admin/index.ts";
 import { describeVariables } from "../../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../../src/domain/index.ts";
-import type { SourceSettings } from "../../src/sources/index.ts";
+import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { INVARIANTS } from "../../src/store/inspection.ts";
 
 /** The compiler keeps it complete. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import type { SourceSettings } from "../../src/sources/index.ts";
 import { stripe } from "../../src/sources/presets/index.ts";
+import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";

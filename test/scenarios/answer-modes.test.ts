@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
-import type { SourceSettings } from "../../src/sources/index.ts";
+import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type HandlerDefinition } from "../../src/handlers/index.ts";
-import type { SourceSettings } from "../../src/sources/index.ts";
+import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { deliverToTenant, tenantShop } from "../support/tenant-shop.ts";

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createSnsScheme, type SnsOptions } from "../../src/sources/index.ts";
+import { createSnsScheme, type SnsOptions } from "../../src/sources/schemes/aws-sns.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
 import { withHttpsServer } from "../support/http-server.ts";
 import { POSTED } from "../support/posted.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { refused } from "../../src/domain/index.ts";
-import { createSourceDiagnosis, type HmacData, signHmacRequest } from "../../src/sources/index.ts";
+import { createSourceDiagnosis } from "../../src/sources/index.ts";
+import type { HmacData } from "../../src/sources/schemes/hmac-data.ts";
+import { signHmacRequest } from "../../src/sources/schemes/sign-hmac.ts";
 
 const count = vi.hoisted(() => ({ digests: 0 }));
 vi.mock("../../src/sources/schemes/keyed-digest.ts", async (original) => {

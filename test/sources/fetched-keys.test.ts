@@ -1,13 +1,10 @@
 import type { X509Certificate } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  certificateKeys,
-  FetchedKeys,
-  type HeldBody,
-  isPinned,
-  requestKeys,
-} from "../../src/sources/index.ts";
+import type { HeldBody } from "../../src/sources/index.ts";
+import { certificateKeys } from "../../src/sources/schemes/certificate-keys.ts";
+import { FetchedKeys } from "../../src/sources/schemes/fetched-keys.ts";
+import { isPinned, requestKeys } from "../../src/sources/schemes/key-request.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
 import { withHttpServer, withHttpsServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createHmacScheme, type HmacData, signHmacRequest } from "../../src/sources/index.ts";
+import { createHmacScheme } from "../../src/sources/index.ts";
+import type { HmacData } from "../../src/sources/schemes/hmac-data.ts";
+import { signHmacRequest } from "../../src/sources/schemes/sign-hmac.ts";
 
 const NOW = new Date("2026-06-15T12:00:00Z");
 const SECONDS = String(NOW.getTime() / 1000);

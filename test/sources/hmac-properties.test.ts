@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createHmacScheme, type HmacData, type KeyFormat, signHmacRequest } from "../../src/sources/index.ts";
+import { createHmacScheme } from "../../src/sources/index.ts";
+import type { HmacData, KeyFormat } from "../../src/sources/schemes/hmac-data.ts";
+import { signHmacRequest } from "../../src/sources/schemes/sign-hmac.ts";
 
 const NOW = new Date("2026-01-01T00:00:00.123Z");
 const clock = { now: () => NOW };

@@ -1,12 +1,8 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  createHmacScheme,
-  type HmacData,
-  type KeyFormat,
-  type TimestampRule,
-} from "../../src/sources/index.ts";
+import { createHmacScheme } from "../../src/sources/index.ts";
+import type { HmacData, KeyFormat, TimestampRule } from "../../src/sources/schemes/hmac-data.ts";
 
 const SECRET = "whsec_is_text_here";
 const BODY = Buffer.from('{"a":1}');

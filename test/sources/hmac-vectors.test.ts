@@ -1,7 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { createHmacScheme, type HmacData, signHmacRequest } from "../../src/sources/index.ts";
+import { createHmacScheme } from "../../src/sources/index.ts";
+import type { HmacData } from "../../src/sources/schemes/hmac-data.ts";
+import { signHmacRequest } from "../../src/sources/schemes/sign-hmac.ts";
 
 const STANDARD: HmacData = {
   key: "whsec",

@@ -7,7 +7,7 @@ import {
   type MessageSignatureAlgorithm,
   type MessageSignatureKey,
   type MessageSignatureOptions,
-} from "../../src/sources/index.ts";
+} from "../../src/sources/schemes/http-message-signatures.ts";
 
 /** RFC 9421 appendix B.1: the keys that its examples are signed with. */
 const RFC_KEYS: readonly MessageSignatureKey[] = [

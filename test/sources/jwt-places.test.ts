@@ -1,18 +1,13 @@
 import { createHash, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { exportJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  createJwtScheme,
-  fixedKeys,
-  type JwtOptions,
-  jwksKeys,
-  keysById,
-  requestKeys,
-  secretKeys,
-  tokenInBody,
-  x5cKeys,
-} from "../../src/sources/index.ts";
+import { createJwtScheme, fixedKeys, jwksKeys, secretKeys } from "../../src/sources/index.ts";
+import { keysById } from "../../src/sources/schemes/jwks-keys.ts";
+import type { JwtOptions } from "../../src/sources/schemes/jwt.ts";
+import { x5cKeys } from "../../src/sources/schemes/jwt-keys.ts";
+import { requestKeys } from "../../src/sources/schemes/key-request.ts";
 import { credentialHeader } from "../../src/sources/schemes/token.ts";
+import { tokenInBody } from "../../src/sources/schemes/token-place.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { NOW, SECRET, seconds, token } from "../support/jwt.ts";

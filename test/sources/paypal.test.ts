@@ -1,7 +1,8 @@
 import { sign } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createPayPalScheme, type PayPalOptions, type Verified } from "../../src/sources/index.ts";
+import type { Verified } from "../../src/sources/index.ts";
+import { createPayPalScheme, type PayPalOptions } from "../../src/sources/schemes/paypal.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
 import { withHttpsServer } from "../support/http-server.ts";
 import { POSTED } from "../support/posted.ts";

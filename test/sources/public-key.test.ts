@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createPublicKeyScheme, type PublicKeyData } from "../../src/sources/index.ts";
+import { createPublicKeyScheme, type PublicKeyData } from "../../src/sources/schemes/public-key.ts";
 import { POSTED } from "../support/posted.ts";
 
 const NOW = new Date("2026-03-04T12:00:00Z");

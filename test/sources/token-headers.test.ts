@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createBasicScheme, createTokenScheme } from "../../src/sources/index.ts";
+import { createTokenScheme } from "../../src/sources/index.ts";
+import { createBasicScheme } from "../../src/sources/schemes/token.ts";
 import { POSTED } from "../support/posted.ts";
 
 const PAIRS = [

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readCertificates, verifyChain } from "../../src/sources/index.ts";
+import { readCertificates, verifyChain } from "../../src/sources/schemes/x5c-chain.ts";
 import { type Issued, type IssueOptions, issueCertificate } from "../support/certificate-chain.ts";
 
 const NOW = new Date("2026-03-04T12:00:00Z");

@@ -1,11 +1,10 @@
 import type { JsonValue } from "../../src/domain/index.ts";
 import {
-  type Contract,
   type ContractData,
   type ContractEnvironment,
   createEventContract,
-  type EventContent,
-} from "../../src/sources/index.ts";
+} from "../../src/sources/contract/event-contract.ts";
+import type { Contract, EventContent } from "../../src/sources/index.ts";
 import type { SignedRequest, Verified } from "../../src/sources/schemes/scheme.ts";
 
 /** The time of receipt in these tests, in seconds since the Unix epoch. */

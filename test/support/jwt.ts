@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
-import { createJwtScheme, type HeldBody, type JwtOptions, secretKeys } from "../../src/sources/index.ts";
+import { createJwtScheme, type HeldBody, secretKeys } from "../../src/sources/index.ts";
+import type { JwtOptions } from "../../src/sources/schemes/jwt.ts";
 import { POSTED } from "./posted.ts";
 
 export const NOW = new Date("2026-03-04T12:00:00Z");

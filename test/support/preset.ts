@@ -1,8 +1,8 @@
 import { isRefused } from "../../src/domain/index.ts";
+import type { HandshakeResponse } from "../../src/sources/contract/contract.ts";
 import type {
   Contract,
   EventContent,
-  HandshakeResponse,
   Scheme,
   SignedRequest,
   SourceDefinition,

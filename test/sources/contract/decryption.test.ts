@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/index.ts";
 import { decryptCbc, decryptGcm, decryptJson, encryptCbc } from "../../../src/sources/contract/decryption.ts";
-import type { ContractData } from "../../../src/sources/index.ts";
+import type { ContractData } from "../../../src/sources/contract/event-contract.ts";
 import { lark } from "../../../src/sources/presets/index.ts";
 import { contractOf, requestOf } from "../../support/contract.ts";
 import { opened, sent } from "../../support/preset-source.ts";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/index.ts";
-import { type ContractData, parseEvent, sha256Hex } from "../../../src/sources/index.ts";
+import type { ContractData } from "../../../src/sources/contract/event-contract.ts";
+import { parseEvent, sha256Hex } from "../../../src/sources/index.ts";
 import { contractOf, eventsOf, RECEIVED, requestOf } from "../../support/contract.ts";
 
 const SIMPLE: ContractData = { id: "body.id", type: "body.type" };

@@ -1,7 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ContractEnvironment, Handshake, PlatformResponse } from "../../../src/sources/index.ts";
+import type { ContractEnvironment } from "../../../src/sources/contract/event-contract.ts";
+import type { Handshake } from "../../../src/sources/contract/handshakes.ts";
+import type { PlatformResponse } from "../../../src/sources/index.ts";
 import type { SignedRequest } from "../../../src/sources/schemes/scheme.ts";
 import { contractOf, requestOf } from "../../support/contract.ts";
 

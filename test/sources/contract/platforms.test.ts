@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ContractData } from "../../../src/sources/index.ts";
+import type { ContractData } from "../../../src/sources/contract/event-contract.ts";
 import { contractOf, eventsOf, requestOf } from "../../support/contract.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
