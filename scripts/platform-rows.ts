@@ -1,5 +1,5 @@
-import type { PresetDescription } from "../src/sources/presets/describe.ts";
 import * as exported from "../src/sources/presets/index.ts";
+import { describePreset, type PresetDescription } from "./describe-preset.ts";
 import { row } from "./row.ts";
 
 interface PlatformRow {
@@ -68,7 +68,7 @@ function keyTable(rows: readonly PlatformRow[]): string {
 export function platformRows(): PlatformRow[] {
   const rows = Object.entries(exported).flatMap(([name, preset]): PlatformRow[] => {
     if (typeof preset !== "function" || !("describe" in preset)) return [];
-    const description = preset.describe();
+    const description = describePreset(preset.describe());
     return [{ description, cells: cellsOf(name, description) }];
   });
   return rows.toSorted((one, other) => (one.description.preset < other.description.preset ? -1 : 1));

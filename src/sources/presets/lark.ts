@@ -17,7 +17,6 @@ import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
-import { describeHmac } from "./describe.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
 
@@ -55,7 +54,7 @@ const SCHEME: HmacData = {
 export const lark = optionsPreset<LarkOptions>({
   preset: "lark",
   facts: FACTS,
-  signs: describeHmac(SCHEME),
+  signs: SCHEME,
   contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
   own: { secret: true, verificationToken: true },
   make(options) {

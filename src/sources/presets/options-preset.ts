@@ -1,6 +1,6 @@
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
 import { openToCustomers } from "./customer.ts";
-import { describe, type Preset, type PresetData } from "./describe.ts";
+import type { Preset, PresetData } from "./describe.ts";
 import { defineSource, type SourceParts } from "./preset.ts";
 import { assertOptionNames, type OwnOptions } from "./source-settings.ts";
 
@@ -23,6 +23,6 @@ export function optionsPreset<Options extends SourceSettings>(data: OptionsPrese
     const definition = defineSource({ preset, facts, contract, settings: options, ...make(options) });
     return open === undefined ? definition : openToCustomers(definition, open);
   }
-  create.describe = describe(data);
+  create.describe = () => data;
   return create;
 }

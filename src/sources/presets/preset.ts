@@ -18,7 +18,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { credentialPhrase, withHandshakes } from "./credential-places.ts";
-import { describe, describeHmac, type Preset } from "./describe.ts";
+import type { Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
 import { assertKnown, assertReconcilable, SETTING_NAMES, settingsOf } from "./source-settings.ts";
@@ -233,11 +233,11 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
       ...(reconcile !== undefined && { reconcile }),
     });
   }
-  create.describe = describe(() => {
+  create.describe = () => {
     const options = { secret: EXAMPLE_SECRET, ...data.example } as Options;
     const contract = contractOf(options, [EXAMPLE_SECRET]);
-    return { preset, facts, signs: describeHmac(schemeOf(options)), contract };
-  });
+    return { preset, facts, signs: schemeOf(options), contract };
+  };
   return create;
 }
 

@@ -3,7 +3,6 @@ import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
-import { describeSignature } from "./describe.ts";
 import type { SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
 import { secretParts } from "./preset.ts";
@@ -32,7 +31,7 @@ export function publicKeyPreset(data: PublicKeyPreset) {
   const { preset, scheme } = data;
   const create = optionsPreset<PublicKeyOptions>({
     ...data,
-    signs: describeSignature(scheme),
+    signs: scheme,
     own: { publicKey: true },
     make(options) {
       const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };

@@ -104,7 +104,7 @@ export function tokenOrSignaturePreset({ preset, token, signature, usual }: Ways
   create.describe = () => {
     const other = ways[usual === "token" ? "signature" : "token"].describe();
     const description = ways[usual].describe();
-    return { ...description, signs: `${description.signs}; or ${other.signs}` };
+    return { ...description, signs: [description.signs, other.signs].flat() };
   };
   return create;
 }

@@ -10,7 +10,6 @@ import {
   type WeChatMerchant,
 } from "../schemes/wechat-certificates.ts";
 import { createWeChatScheme } from "../schemes/wechat-pay.ts";
-import { describeSignature } from "./describe.ts";
 import { requiredTexts } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
 import type { FixedSecretOptions } from "./preset.ts";
@@ -70,7 +69,7 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
     retryHours: 25,
     renewsTimestamp: true,
   },
-  signs: describeSignature(SCHEME),
+  signs: SCHEME,
   contract: contractOf([]),
   own: { secret: true, keys: true, merchant: true },
   make(options) {
