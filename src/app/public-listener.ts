@@ -16,6 +16,7 @@ import {
   withFallback,
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
+import { createPlatformDiagnosis } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
@@ -73,11 +74,10 @@ export function publicListener(
     metrics,
     callbackLog,
     diagnoser: createDiagnoser({
-      expected: {
-        secrets: { accepted: signing.secrets, named: services.diagnosisSecrets },
-        toleranceSeconds: signing.toleranceSeconds,
-        tokens: token,
-      },
+      platform: createPlatformDiagnosis({
+        ...{ secrets: signing.secrets, named: services.diagnosisSecrets, clock },
+        ...{ toleranceSeconds: signing.toleranceSeconds, tokens: token },
+      }),
       sources: services.diagnoses,
       clock,
       log,

@@ -10,7 +10,7 @@ import {
   type Refused,
   sourceOf,
 } from "../domain/index.ts";
-import { type DiagnoseSource, diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
+import { type DiagnoseSource, isDiagnosable } from "../sources/index.ts";
 import { TokenBucket } from "./admission.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -30,15 +30,14 @@ const WARN_EVERY_MS = 60_000;
  * come between them.
  */
 export function createDiagnoser(deps: {
-  /** What the specification's platform must send. */
-  readonly expected: Expected;
+  readonly platform: DiagnoseSource;
   /** The other sources, by their names. */
   readonly sources?: ReadonlyMap<string, DiagnoseSource>;
   readonly clock: Clock;
   readonly log: Log;
   readonly diagnosed: (source: string, code: DiagnosisCode) => void;
 }) {
-  const { expected, sources, clock, log, diagnosed } = deps;
+  const { platform, sources, clock, log, diagnosed } = deps;
   const budget = new TokenBucket(BYTES_PER_SECOND);
   const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
   let waiting = 0;
@@ -63,9 +62,8 @@ export function createDiagnoser(deps: {
   function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
     const { method, url: target, message, body, params } = context;
     const request = { method, target, headers: message.headersDistinct, body, params };
-    const ofSource = sources?.get(source ?? "");
-    if (ofSource !== undefined) return ofSource(refusal, request);
-    return diagnose({ refusal, request, expected, now: clock.now() });
+    const explainRefusal = sources?.get(source ?? "") ?? platform;
+    return explainRefusal(refusal, request);
   }
 
   async function run(

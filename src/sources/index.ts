@@ -4,8 +4,8 @@ export { inexactNumbers, withShortNumbers } from "./contract/json-numbers.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { fixedResponse } from "./contract/responses.ts";
-export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
-export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
+export type { NamedSecret } from "./diagnose/candidates.ts";
+export { createPlatformDiagnosis, isDiagnosable } from "./diagnose/diagnose.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
 export {
   functionOf,

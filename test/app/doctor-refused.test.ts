@@ -38,7 +38,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
         {
           level: "warning",
           check: "refused",
-          message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
+          message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal, expected lower case. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
         },
         {
           level: "warning",

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { TokenBucket } from "../../src/http/admission.ts";
 import { createDiagnoser } from "../../src/http/diagnoser.ts";
+import { createPlatformDiagnosis } from "../../src/sources/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 
 describe("a token bucket", () => {
@@ -29,11 +30,10 @@ describe("a token bucket", () => {
 });
 
 const SECRET = "0123456789abcdef0123456789abcdef";
-const EXPECTED = {
-  secrets: { accepted: [SECRET], named: [] },
-  toleranceSeconds: null,
-  tokens: { tokens: [], header: "x" },
-};
+const PLATFORM = createPlatformDiagnosis({
+  ...{ secrets: [SECRET], named: [], clock: { now: () => new Date(0) } },
+  ...{ toleranceSeconds: null, tokens: { tokens: [], header: "x" } },
+});
 
 describe("the diagnoser", () => {
   /** The budget follows this clock, which stands still until a test advances it. */
@@ -49,7 +49,7 @@ describe("the diagnoser", () => {
     const clock = { seconds: 0 };
     const log = recordedLog();
     const diagnoser = createDiagnoser({
-      expected: EXPECTED,
+      platform: PLATFORM,
       clock: { now: () => new Date(clock.seconds * 1_000) },
       log,
       diagnosed(source, code) {

@@ -1,8 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { candidatesFor, digestOf } from "../../src/sources/diagnose/diagnose-signature.ts";
-import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
+import { compileCandidates } from "../../src/sources/diagnose/candidates.ts";
+import { compileOffered } from "../../src/sources/diagnose/offered.ts";
+import { platformHmac } from "../../src/sources/index.ts";
+import { createDigester } from "../../src/sources/schemes/keyed-digest.ts";
 import {
   BODY,
   CURRENT,
@@ -15,6 +17,7 @@ import {
 } from "../sources/refused-cases.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
+import { POSTED } from "../support/posted.ts";
 import { payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -162,17 +165,19 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
     const distinct = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, [value].flat()]),
     );
-    const secrets = {
-      accepted: [CURRENT, PREVIOUS],
-      named: [
-        { name: "test", secret: TEST },
-        { name: "previous", secret: RETIRED },
-      ],
-    };
-    const { claims } = offeredSignature(distinct);
-    for (const candidate of candidatesFor({ headers: distinct, body: Buffer.from(body) }, secrets, claims))
+    const named = [
+      { name: "test", secret: TEST },
+      { name: "previous", secret: RETIRED },
+    ];
+    const candidatesFor = compileCandidates(platformHmac(null), {
+      ...{ name: "platform", title: "the platform", isOwn: false, named, others: [] },
+      ...{ secrets: () => [CURRENT, PREVIOUS], secretName: () => "SIGNING_SECRET" },
+    });
+    const { timestamp } = compileOffered(platformHmac(null))(distinct);
+    const request = { ...POSTED, headers: distinct, body: Buffer.from(body) };
+    for (const { key, content } of candidatesFor(request, timestamp))
       for (const encoding of ["hex", "base64", "base64url"] as const)
-        found.add(Buffer.from(digestOf(candidate)).toString(encoding));
+        found.add(createDigester("sha256", key)(content).toString(encoding));
   }
   return found;
 }

@@ -2,9 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DIAGNOSES, type Diagnosis, type FaultCode, refused } from "../../src/domain/index.ts";
 import { createMask } from "../../src/observability/index.ts";
-import { candidatesFor } from "../../src/sources/diagnose/diagnose-signature.ts";
-import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
-import { createHmacScheme, diagnose, isDiagnosable, platformHmac } from "../../src/sources/index.ts";
+import { compileCandidates } from "../../src/sources/diagnose/candidates.ts";
+import { compileOffered } from "../../src/sources/diagnose/offered.ts";
+import {
+  createHmacScheme,
+  createPlatformDiagnosis,
+  isDiagnosable,
+  platformHmac,
+} from "../../src/sources/index.ts";
 import { POSTED } from "../support/posted.ts";
 import {
   BODY,
@@ -41,12 +46,11 @@ function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
   const refusal = scheme.verify(request);
   if (refusal instanceof Promise || !("code" in refusal) || refusal.kind !== "refused")
     throw new Error("this request is authentic, so that there is nothing to diagnose");
-  const expected = {
-    secrets: { accepted, named: NAMED },
-    toleranceSeconds: null,
-    tokens: { tokens: [], header: "x" },
-  };
-  return diagnose({ refusal, request, expected, now: NOW });
+  const diagnose = createPlatformDiagnosis({
+    ...{ secrets: accepted, named: NAMED, clock: { now: () => NOW } },
+    ...{ toleranceSeconds: null, tokens: { tokens: [], header: "x" } },
+  });
+  return diagnose(refusal, request);
 }
 
 describe("the diagnosis of a signature", () => {
@@ -132,13 +136,13 @@ describe("the diagnosis of a signature", () => {
     );
   });
 
-  it("a diagnosis reads at most four signatures, in headers of at most 2048 characters", () => {
+  it("a diagnosis reads at most four signatures, in headers of at most 4096 characters", () => {
+    const offered = compileOffered(platformHmac(null));
     const many = Array.from({ length: 200 }, (_, index) => mac(String(index)));
-    expect(offeredSignature({ "x-signature": many }).claims).toHaveLength(4);
-    expect(offeredSignature({ "x-hub-signature-256": [many.slice(0, 31).join(",")] }).claims).toHaveLength(4);
-    const padded = (length: number) =>
-      offeredSignature({ "x-signature": [`${mac(BODY)},`.padEnd(length, "x")] });
-    expect([padded(2_048).claims.length, padded(2_049).claims.length]).toEqual([1, 0]);
+    expect(offered({ "x-signature": many }).digests).toHaveLength(4);
+    expect(offered({ "x-hub-signature-256": [many.slice(0, 31).join(",")] }).digests).toHaveLength(4);
+    const padded = (length: number) => offered({ "x-signature": [`${mac(BODY)},`.padEnd(length, "x")] });
+    expect([padded(4_096).digests.length, padded(4_097).digests.length]).toEqual([1, 0]);
   });
 });
 
@@ -170,9 +174,14 @@ describe("the work of a diagnosis", () => {
     "webhook-id": ["msg_1"],
   };
   const work = (body: Buffer) => {
-    const request = { headers, body };
-    const candidates = [...candidatesFor(request, { accepted, named }, offeredSignature(headers).claims)];
-    const parts = candidates.flatMap((candidate) => candidate.parts.map((part) => part.length));
+    const candidatesFor = compileCandidates(platformHmac(null), {
+      ...{ name: "platform", title: "the platform", isOwn: false, named, others: [] },
+      ...{ secrets: () => accepted, secretName: () => "SIGNING_SECRET" },
+    });
+    const candidates = [...candidatesFor({ ...POSTED, headers, body }, "1767225300")];
+    const parts = candidates.flatMap(({ content }) =>
+      (content instanceof Uint8Array ? [content] : content).map((part) => Buffer.from(part as string).length),
+    );
     return { hmacs: candidates.length, bytes: parts.reduce((sum, length) => sum + length, 0) };
   };
 
@@ -189,14 +198,13 @@ describe("the work of a diagnosis", () => {
 });
 
 function diagnosedFault(code: FaultCode, headers: Record<string, readonly string[]>, detail?: string) {
-  const expected = {
-    secrets: { accepted: [], named: [] },
-    toleranceSeconds: 300,
-    tokens: { tokens: [TOKEN], header: "X-Callback-Token" },
-  };
-  const request = { headers, body: Buffer.from(BODY) };
+  const diagnose = createPlatformDiagnosis({
+    ...{ secrets: ["a secret"], named: [], clock: { now: () => NOW } },
+    ...{ toleranceSeconds: 300, tokens: { tokens: [TOKEN], header: "X-Callback-Token" } },
+  });
+  const request = { ...POSTED, headers, body: Buffer.from(BODY) };
   const refusal = refused(code, detail === undefined ? {} : { detail });
-  return diagnose({ refusal, request, expected, now: NOW });
+  return diagnose(refusal, request);
 }
 
 describe("the diagnosis of a timestamp", () => {

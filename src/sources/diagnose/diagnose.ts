@@ -1,82 +1,69 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import {
+  type Clock,
   DIAGNOSES,
   type Diagnosis,
-  type DiagnosisCode,
   diagnosisOf,
   type FaultCode,
   type Refused,
 } from "../../domain/index.ts";
-import type { SignedBody } from "../schemes/scheme.ts";
-import { diagnoseSignature, type KnownSecrets } from "./diagnose-signature.ts";
+import { platformHmac } from "../schemes/hmac-data.ts";
+import type { SignedRequest } from "../schemes/scheme.ts";
+import { tokenMatcher } from "../schemes/token-match.ts";
+import type { NamedSecret } from "./candidates.ts";
+import { createSignatureDiagnosis } from "./diagnose-signature.ts";
+import { CODES, type DiagnoseSource } from "./diagnose-source.ts";
 
-export interface Expected {
-  readonly secrets: KnownSecrets;
+/** What the specification's platform must send. */
+interface Expected {
+  /** Those that are accepted, the current one first. */
+  readonly secrets: readonly string[];
+  /** Those of other environments. */
+  readonly named: readonly NamedSecret[];
   readonly toleranceSeconds: number | null;
   readonly tokens: { readonly tokens: readonly string[]; readonly header: string };
+  readonly clock: Clock;
 }
 
-interface RefusedRequest {
-  readonly refusal: Refused;
-  readonly request: SignedBody;
-  readonly expected: Expected;
-  readonly now: Date;
-}
-
-type Diagnose = (given: RefusedRequest) => Diagnosis;
-
-const signature: Diagnose = ({ request, expected }) => diagnoseSignature(request, expected.secrets);
-const fault = (
-  code: DiagnosisCode,
-  confirmed = false,
-  meaning: string = DIAGNOSES[code].meaning,
-): Diagnose => {
-  return ({ refusal: { detail } }) => {
-    const message = detail ? `The JWT was refused: ${detail}.` : meaning;
-    return diagnosisOf([{ code, message }], confirmed);
-  };
-};
-const TOKEN_MISSING =
-  "The header that carries the token (`CALLBACK_TOKEN_HEADER`, `JWT_HEADER`) is missing, or not `Bearer <token>` in `Authorization`.";
-const OTHER_BODY =
-  "The hash in `JWT_BODY_CLAIM` is not the body's: the body was changed, or the token belongs to another one.";
-
-/** The refusals that have a diagnosis. A JWT's claims are read once a key has verified its signature. */
-const BY_FAULT: Partial<Record<FaultCode, Diagnose>> = {
-  signature_missing: signature,
-  signature_repeated: signature,
-  signature_malformed: signature,
-  signature_mismatch: signature,
-  timestamp_missing: diagnoseTimestamp,
-  timestamp_stale: diagnoseTimestamp,
-  token_missing: fault("missing", false, TOKEN_MISSING),
-  token_repeated: fault("repeated"),
-  token_mismatch: diagnoseToken,
-  jwt_malformed: fault("jwt_malformed"),
-  jwt_signature: fault("jwt_signature"),
-  jwt_claims: fault("jwt_claims", true),
-  jwt_body_mismatch: fault("body_changed", true, OTHER_BODY),
+/** Where the diagnosis alone would say too little. */
+const MEANINGS: Partial<Record<FaultCode, string>> = {
+  token_missing:
+    "The header that carries the token (`CALLBACK_TOKEN_HEADER`, `JWT_HEADER`) is missing, or not `Bearer <token>` in `Authorization`.",
+  jwt_body_mismatch:
+    "The hash in `JWT_BODY_CLAIM` is not the body's: the body was changed, or the token belongs to another one.",
 };
 
 export function isDiagnosable({ code }: Refused): boolean {
-  return code in BY_FAULT;
+  return code in CODES;
 }
 
-/**
- * Why a request was refused as not authentic. Costs some 40 HMACs over the body.
- * @returns undefined where the refusal is of another kind
- */
-export function diagnose(given: RefusedRequest): Diagnosis | undefined {
-  return BY_FAULT[given.refusal.code]?.(given);
+/** Explains the refusals of the specification's platform, in the words of its variables. */
+export function createPlatformDiagnosis(expected: Expected): DiagnoseSource {
+  const { secrets, named } = expected;
+  const bySignature = createSignatureDiagnosis(platformHmac(null), {
+    ...{ name: "platform", title: "the platform", isOwn: false, named, others: [] },
+    secrets: () => secrets,
+    secretName: (index) => (index === 0 ? "SIGNING_SECRET" : "SIGNING_SECRET_PREVIOUS"),
+  });
+  return (refusal, request) => {
+    const { code, detail } = refusal;
+    const found = CODES[code];
+    if (found === undefined) return undefined;
+    if (code.startsWith("signature_")) return bySignature(request, {});
+    if (found === "timestamp") return diagnoseTimestamp(request, expected);
+    if (code === "token_mismatch") return diagnoseToken(request, expected);
+    const message = detail ? `The JWT was refused: ${detail}.` : (MEANINGS[code] ?? DIAGNOSES[found].meaning);
+    // A JWT's claims are read once a key has verified its signature.
+    return diagnosisOf([{ code: found, message }], code === "jwt_claims" || code === "jwt_body_mismatch");
+  };
 }
 
 const SECONDS = /^\d{1,11}$/;
 const MILLISECONDS = /^\d{13}$/;
 
 /** Why `X-Timestamp` was refused, beside a correct signature. */
-function diagnoseTimestamp({ request, expected: { toleranceSeconds }, now }: RefusedRequest): Diagnosis {
-  const values = request.headers["x-timestamp"] ?? [];
-  const problem = timestampProblem(values, toleranceSeconds ?? 0, now);
+function diagnoseTimestamp({ headers }: SignedRequest, { toleranceSeconds, clock }: Expected): Diagnosis {
+  const values = headers["x-timestamp"] ?? [];
+  const problem = timestampProblem(values, toleranceSeconds ?? 0, clock.now());
   return diagnosisOf(
     [{ code: "timestamp", message: `The signature is correct; X-Timestamp ${problem}.` }],
     true,
@@ -99,19 +86,14 @@ const QUOTED = /^"([^"]*)"$|^'([^']*)'$/;
 const MAX_TOKEN_LENGTH = 2_048;
 
 /** Why a token was not accepted; both sides are hashed, so that the time does not show the length. */
-function diagnoseToken({ request, expected: { tokens: known } }: RefusedRequest): Diagnosis {
-  const [value = ""] = request.headers[known.header.toLowerCase()] ?? [];
+function diagnoseToken({ headers }: SignedRequest, { tokens: known }: Expected): Diagnosis {
+  const [value = ""] = headers[known.header.toLowerCase()] ?? [];
   const bare = (value.length > MAX_TOKEN_LENGTH ? "" : value).trim().replace(SCHEME_NAME, "").trim();
   const [, double, single] = QUOTED.exec(bare) ?? [];
-  const claimed = sha256((double ?? single ?? bare).trim());
-  const matches = known.tokens.map((token) => timingSafeEqual(sha256(token), claimed));
-  const isRight = matches.includes(true);
+  const claimed = (double ?? single ?? bare).trim();
+  const isRight = tokenMatcher(known.tokens)(claimed) !== -1;
   const message = isRight
     ? "The token is correct except for what surrounds it: `Bearer`, quotes or white space."
     : "The token is none of the accepted ones.";
   return diagnosisOf([{ code: "token_mismatch", message }], isRight);
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text, "utf8").digest();
 }
