@@ -172,7 +172,7 @@ function sourceMethods({ request }: Requests) {
       tenants: (source: string, query: PageParams & { readonly tenant?: string | undefined } = {}) =>
         request<api.PageOf<api.TenantView>>("GET", `sources/${pathSegment(source)}/tenants`, { query }),
       /** Takes one more secret from a platform that chooses it itself. @param body.forget deletes those before it */
-      relearn: (source: string, body: { readonly forget?: boolean; readonly from?: string } = {}) =>
+      relearn: (source: string, body: api.RelearnRequest = {}) =>
         request<api.RelearnView>("POST", `sources/${pathSegment(source)}/relearn`, { body }),
     },
     /** Outside production; there every one of them is refused with 404. */

@@ -6,6 +6,14 @@ import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type { AdminAccess, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
+import type { RelearnView } from "./schemas.ts";
+
+export interface RelearnRequest {
+  readonly forget?: boolean | undefined;
+  readonly from?: string | undefined;
+  readonly choose?: boolean | undefined;
+  readonly fingerprint?: string | undefined;
+}
 
 /** What platforms register, and whether it leads here. */
 export interface Sources {
@@ -19,8 +27,8 @@ export interface Sources {
   ): Promise<readonly StoredTenantUses[] | "absent">;
   /** One check at a time. */
   check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
-  /** `fixed`: its platform chooses no secret. */
-  relearn(source: string, forgets: boolean, from?: string): Promise<views.RelearnView | "absent" | "fixed">;
+  /** `fixed`: its platform chooses no secret. `unknown`: no secret of this fingerprint was sent. */
+  relearn(source: string, request: RelearnRequest): Promise<RelearnView | "absent" | "fixed" | "unknown">;
 }
 
 /**

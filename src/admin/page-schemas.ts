@@ -70,6 +70,19 @@ const ACTIVITY = z.strictObject({
   p99_ms: z.number().nullable(),
 });
 
+export const OFFERED_SECRETS = z
+  .array(
+    z.strictObject({
+      fingerprint: z.string(),
+      address: z.string().describe("Of the client that sent it last."),
+      count: z.int(),
+      first_at: time(),
+      last_at: time(),
+      verifies: z.boolean().describe("Whether it was taken, so that it verifies callbacks."),
+    }),
+  )
+  .describe("Sent in the last day by clients that claim to be the platform, at most 20; never their values.");
+
 const SOURCE = z.strictObject({
   source: z.string(),
   about: ABOUT.nullable().describe("Null for the specification's platform."),
@@ -86,6 +99,7 @@ const SOURCE = z.strictObject({
     .describe(
       "Whether each tenant has secrets of its own; `GET /api/v1/sources/{source}/tenants` has their uses.",
     ),
+  offered_secrets: OFFERED_SECRETS,
 });
 
 const HANDLER = z.strictObject({
@@ -128,12 +142,7 @@ export const ENDPOINT_CHECK = view(
   { ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) },
 );
 
-export const RELEARN = view("A source that takes another secret from its platform.", {
-  until: time().describe("It takes one secret until then; the platform has to send it again."),
-});
-
 export type TenantView = z.infer<typeof TENANT>;
-export type RelearnView = z.infer<typeof RELEARN>;
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
 

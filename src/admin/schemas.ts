@@ -241,6 +241,12 @@ export const AUDIT_ENTRY = view("A row of the audit log.", {
     .describe("Null while it is under way, and for ever where the process ended before it could tell."),
 });
 
+const RELEARN = view("A source that takes another secret from its platform, or has taken one.", {
+  until: time().nullable().describe("It takes one secret until then; null where one was chosen."),
+  offered_secrets: page.OFFERED_SECRETS,
+});
+export type RelearnView = z.infer<typeof RELEARN>;
+
 export const SCHEMAS = {
   Callback: CALLBACK,
   Event: EVENT,
@@ -249,7 +255,7 @@ export const SCHEMAS = {
   Notification: NOTIFICATION,
   Sources: page.SOURCES,
   EndpointCheck: page.ENDPOINT_CHECK,
-  Relearn: page.RELEARN,
+  Relearn: RELEARN,
   Tenant: page.TENANT,
   Sandbox: page.SANDBOX,
   SandboxSample: page.SANDBOX_SAMPLE,

@@ -47,9 +47,9 @@ const TENANTS = operation({
 const RELEARN = operation({
   summary: "Take another secret from a platform that chooses it itself",
   action: "source.relearn",
-  auditedFields: ["forget", "from"],
+  auditedFields: ["forget", "from", "choose", "fingerprint"],
   description:
-    "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log has the fingerprint and the address of each secret that is sent.",
+    "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log and the list of sources have the fingerprint and the address of each secret that is sent.",
   params: { source: anyText("A name of `sources`.") },
   body: z.strictObject({
     forget: flag("Delete the secrets that were learnt, because one has leaked."),
@@ -57,6 +57,12 @@ const RELEARN = operation({
       .string()
       .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
       .describe("The only address or network that the secret may come from; any where it is left out.")
+      .optional(),
+    choose: flag("Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards."),
+    fingerprint: z
+      .string()
+      .regex(/^[\w-]{12,64}$/)
+      .describe("Take this one of `offered_secrets` now, and close the source.")
       .optional(),
   }),
   responses: {
@@ -95,12 +101,19 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
   app.post("/api/v1/sources/:source/relearn", RELEARN, async ({ params: { source }, body }) => {
     if (body.from !== undefined && !isNetwork(body.from))
       throw new HttpError(400, "from: expected an address or a network, such as 192.0.2.7 or 192.0.2.0/24");
-    const result = await sources.relearn(source, body.forget, body.from);
+    if ([body.from, body.choose || undefined, body.fingerprint].filter((one) => one !== undefined).length > 1)
+      throw new HttpError(400, "fingerprint: expected only one of fingerprint, from and choose");
+    const result = await sources.relearn(source, body);
+    if (result === "unknown")
+      throw new HttpError(
+        404,
+        "no secret of this fingerprint was sent in the last day; see oncehook sources",
+      );
     if (result === "absent") throw new HttpError(404, "there is no source of this name");
     if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
     log.warn(
-      { source, until: result.until, from: body.from },
-      "an operator has opened a source for another secret",
+      { source, until: result.until, ...body },
+      "an operator has opened a source for another secret, or has chosen one",
     );
     return result;
   });

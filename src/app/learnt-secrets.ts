@@ -1,11 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
+import type { RelearnRequest, RelearnView } from "../admin/index.ts";
 import type { NamedSource } from "../config/index.ts";
-import { type Clock, createSparingLog, type Log, type SparingLog } from "../domain/index.ts";
+import {
+  type Clock,
+  createSparingLog,
+  createWindowLimit,
+  type Log,
+  type SparingLog,
+  WindowMap,
+} from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { createAllowList } from "../http/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { SourceEnvironment } from "../sources/index.ts";
-import type { Store } from "../store/index.ts";
+import type { Store, StoredSourceSecret } from "../store/index.ts";
 
 /** A forged signature makes us look once in so long. */
 const LOOK_EVERY_MS = 1_000;
@@ -13,6 +21,10 @@ const LOOK_EVERY_MS = 1_000;
 export const RELEARN_MINUTES = 15;
 /** Of a fingerprint: enough to tell a few secrets apart. */
 const SHOWN_CHARACTERS = 12;
+const MINUTE_MS = 60_000;
+/** Anybody can send a secret, and each is a write: of an address so many are noted. */
+const OFFERS_A_MINUTE = 20;
+const MAX_OFFERED_BYTES = 1_024;
 const NONE: readonly string[] = [];
 
 export const sourceSecretContext = (source: string): string => `source_secret\n${source}`;
@@ -35,6 +47,8 @@ export class LearntSecrets {
   readonly #poller: Poller;
   #learnt: ReadonlyMap<string, readonly string[]> = new Map();
   #fingerprints: ReadonlySet<string> = new Set();
+  /** By source and address. */
+  readonly #senders = new WindowMap<{ resetAt: Date; mayOffer: ReturnType<typeof createWindowLimit> }>(1_000);
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
   #loaded: Promise<void> = Promise.resolve();
@@ -81,13 +95,29 @@ export class LearntSecrets {
     };
   }
 
-  /** Opens a source for one more secret. @param from the only address or network that may send it @returns until when */
-  async relearn(source: string, forgets: boolean, from?: string): Promise<Date> {
-    const { store, clock } = this.#deps;
-    const until = new Date(clock.now().getTime() + RELEARN_MINUTES * 60_000);
-    await store.sourceSecrets.open(source, until, { forgets, from });
+  /** Opens a source for one more secret, or takes one that was sent. @returns `unknown` where none has the fingerprint */
+  async relearn(
+    source: string,
+    { fingerprint, ...request }: RelearnRequest,
+  ): Promise<RelearnView | "unknown"> {
+    const { sourceSecrets } = this.#deps.store;
+    const now = this.#deps.clock.now();
+    const until = new Date(now.getTime() + RELEARN_MINUTES * 60_000);
+    if (fingerprint === undefined) await sourceSecrets.open(source, until, request);
+    else if (!(await sourceSecrets.choose(source, fingerprint, request, now))) return "unknown";
     await this.#load();
-    return until;
+    const offered_secrets = await this.offered(source);
+    return { until: fingerprint === undefined ? until.toISOString() : null, offered_secrets };
+  }
+
+  /** The secrets that were sent to a source in the last day, by their fingerprints. */
+  async offered(source: string): Promise<RelearnView["offered_secrets"]> {
+    const { store, clock } = this.#deps;
+    const offers = await store.sourceSecrets.offers(source, clock.now());
+    return offers.map(({ encrypted: _, fingerprint, ...offer }) => {
+      const verifies = this.#fingerprints.has(fingerprint);
+      return { fingerprint: fingerprint.slice(0, SHOWN_CHARACTERS), ...offer, verifies };
+    });
   }
 
   /** Looks for what other processes have learnt and forgotten. @returns stops it */
@@ -104,24 +134,41 @@ export class LearntSecrets {
     const encrypted = encryptor.encrypt(Buffer.from(secret), sourceSecretContext(source));
     const fields = { source, address, fingerprint: own.slice(0, SHOWN_CHARACTERS) };
     const isFrom = (network: string) => createAllowList([network])(address);
-    const isKept = await store.sourceSecrets.keep(
-      { source, fingerprint: own, encrypted },
-      clock.now(),
-      isFrom,
-    );
-    if (isKept) {
+    const sent = { source, fingerprint: own, encrypted };
+    const kept = await store.sourceSecrets.keep(sent, clock.now(), isFrom);
+    const isOffered = await this.#offer(sent, address);
+    if (kept === true) {
       log.info(fields, "a platform has sent its secret, which verifies its callbacks from now on");
       await this.#load();
       return true;
     }
+    if (kept === "choose") return isOffered;
     // Another process may have learnt this one.
     await this.#lookSometimes();
     if (this.#fingerprints.has(own)) return true;
     const message =
-      "a secret was sent, and not taken: another one was first, or none is expected. If this one is the platform's, open the " +
-      "source for it alone: oncehook sources relearn --forget --from <its address>";
+      "a secret was sent, and not taken: another one was first, or none is expected. If this one is the platform's, take it: " +
+      "oncehook sources relearn --forget --from <its address>, or --fingerprint <this one>";
     this.#sparing("warn", { fields, message, cause: `${source} ${address}` });
     return false;
+  }
+
+  /** Notes a secret for the operator, and warns where there are several. @returns false beyond the bounds */
+  async #offer({ source, fingerprint, encrypted }: StoredSourceSecret, address: string): Promise<boolean> {
+    const now = this.#deps.clock.now();
+    const [key, resetAt] = [`${source} ${address}`, new Date(now.getTime() + MINUTE_MS)];
+    const sender =
+      this.#senders.get(key, MINUTE_MS, now) ??
+      this.#senders.set(key, { resetAt, mayOffer: createWindowLimit(OFFERS_A_MINUTE, MINUTE_MS) });
+    if (encrypted.length > MAX_OFFERED_BYTES || !sender.mayOffer(now)) return false;
+    const offer = { fingerprint, address, encrypted: Buffer.from(encrypted).toString("base64") };
+    const offers = await this.#deps.store.sourceSecrets.offer(source, offer, now);
+    const fields = { source, offered: offers.length };
+    const message =
+      "several secrets were sent to the source in the last day: `oncehook sources` lists them. Take the platform's: " +
+      "oncehook sources relearn --forget --fingerprint <of the secret>";
+    if (offers.length > 1) this.#sparing("warn", { fields, message, cause: source });
+    return true;
   }
 
   #lookSometimes(): Promise<void> | undefined {

@@ -66,8 +66,9 @@ export function createSources(
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, { secrets, uses, now }),
         has_tenant_secrets: false,
+        offered_secrets: [],
       };
-      const others = configured.map((one): SourceView => {
+      const others = configured.map(async (one): Promise<SourceView> => {
         const { name, definition } = one;
         const own = addressesOf(one, config, baseUrl());
         return {
@@ -77,11 +78,12 @@ export function createSources(
           authenticated_by: definition.credential ?? definition.facts.title,
           authentication: sourceAuthentication(one, { secrets, uses, now }),
           has_tenant_secrets: definition.hasTenantSecrets ?? false,
+          offered_secrets: definition.learns ? ((await learntSecrets?.offered(name)) ?? []) : [],
         };
       });
       const startUrl = start === undefined ? null : `${baseUrl()}${start}`;
       return {
-        items: config.servesPlatform ? [platform, ...others] : others,
+        items: [...(config.servesPlatform ? [platform] : []), ...(await Promise.all(others))],
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: handlerViews(registry, config.handlerTimeoutMs),
       };
@@ -91,12 +93,10 @@ export function createSources(
       if (known?.definition.hasTenantSecrets !== true) return "absent";
       return store.tenantSecretUses.list({ source: name, tenant }, page);
     },
-    async relearn(name, forgets, from) {
+    async relearn(name, request) {
       const found = configured.find((one) => one.name === name);
       if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
-      if (!found.definition.learns || learntSecrets === undefined) return "fixed";
-      const until = await learntSecrets.relearn(name, forgets, from);
-      return { until: until.toISOString() };
+      return (found.definition.learns && learntSecrets?.relearn(name, request)) || "fixed";
     },
     check: createChecks(addressesOfSource, {
       log,

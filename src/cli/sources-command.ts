@@ -18,6 +18,8 @@ interface SourcesOptions extends AdminOptions {
 interface RelearnOptions extends AdminOptions {
   readonly forget?: true;
   readonly from?: string;
+  readonly choose?: true;
+  readonly fingerprint?: string;
 }
 
 type SourceView = SourcesView["items"][number];
@@ -32,14 +34,27 @@ export function sourcesCommand(): Command {
     .argument("<source>", "as oncehook.config.ts or SOURCES names it")
     .option("--forget", "delete the secrets that were learnt before, at once")
     .option("--from <address>", "take it from this address or network alone")
+    .option("--choose", "answer each one that is sent, and take none until you choose it by its fingerprint")
+    .option(
+      "--fingerprint <fingerprint>",
+      "take this one of the secrets that were sent, which oncehook sources lists",
+    )
     .action(async (source: string, options: RelearnOptions) => {
-      const { forget = false, from } = options;
+      const { forget = false, from, choose, fingerprint } = options;
       const ask = ({ sources }: AdminClient) =>
-        sources.relearn(source, { forget, ...(from !== undefined && { from }) });
-      await printAnswer(options, ask, ({ until }) => {
+        sources.relearn(source, { forget, from, choose, fingerprint });
+      await printAnswer(options, ask, ({ until, offered_secrets }) => {
         const before = forget ? "no earlier one verifies any more" : "earlier ones verify as well";
+        if (until === null) return `${source}: the secret ${fingerprint} verifies; ${before}.\n`;
         const sender = from === undefined ? "" : ` from ${from}`;
-        return `${source} takes one secret${sender} until ${until}; ${before}. Have the platform send it: register the address again.\n`;
+        const takes = choose === true ? "answers each secret, and takes none," : `takes one secret${sender}`;
+        const { length } = offered_secrets;
+        const several =
+          length < 2
+            ? ""
+            : `Warning: ${length} secrets were sent to it in the last day; oncehook sources lists them. Take the right one ` +
+              "with --fingerprint.\n";
+        return `${source} ${takes} until ${until}; ${before}. Have the platform send it: register the address again.\n${several}`;
       });
     });
   return adminCommand("sources")
@@ -156,9 +171,18 @@ function sourceText(described: SourceView): string {
   });
   const uses =
     secrets.length === 0 ? "" : `\n${table(["secret", "method", "last used", "advice"], secrets)}\n`;
+  const offered = described.offered_secrets.map((one) => [
+    one.fingerprint,
+    one.address,
+    String(one.count),
+    one.last_at,
+    one.verifies ? "yes" : "no",
+  ]);
+  const offers =
+    offered.length === 0 ? "" : `\n${table(["secret sent", "by", "times", "last", "verifies"], offered)}\n`;
   return (
     `source ${source}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
-    `${table([isPlatform ? "register one of these" : "register this", "version"], rows)}\n${also}${uses}`
+    `${table([isPlatform ? "register one of these" : "register this", "version"], rows)}\n${also}${uses}${offers}`
   );
 }
 

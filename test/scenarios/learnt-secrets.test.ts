@@ -60,6 +60,19 @@ const relearn = (receiver: TestReceiver, body: object = {}, name = "tasks") =>
     body: JSON.stringify(body),
   });
 
+interface Offered {
+  readonly fingerprint: string;
+  readonly address: string;
+  readonly count: number;
+  readonly verifies: boolean;
+}
+
+async function offeredBy(receiver: TestReceiver): Promise<readonly Offered[]> {
+  const { body } = await receiver.admin("/api/v1/sources");
+  const { items } = body as unknown as { items: { source: string; offered_secrets: Offered[] }[] };
+  return items.find(({ source }) => source === "tasks")?.offered_secrets ?? [];
+}
+
 async function withTwo(
   dialect: Dialect,
   use: (one: TestReceiver, other: TestReceiver) => Promise<void>,
@@ -193,6 +206,73 @@ describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: D
       { ...learning, env: { TRUST_PROXY: "127.0.0.1/32" } },
     ));
 
+  it("of several secrets that were sent the operator chooses one by its fingerprint, on any process", () =>
+    withTwo(dialect, async (one, other) => {
+      await introduce(one, "the-forged-one");
+      expect(await introduce(one, "the-genuine-one")).toMatchObject({ status: 400 });
+      await introduce(other, "the-genuine-one");
+      const offered = await offeredBy(other);
+      expect(offered).toMatchObject([
+        { address: "127.0.0.1", count: 1, verifies: true },
+        { address: "127.0.0.1", count: 2, verifies: false },
+      ]);
+      const { status, body } = await relearn(other, { forget: true, fingerprint: offered[1]?.fingerprint });
+      expect([status, body]).toMatchObject([200, { until: null, offered_secrets: [{}, { verifies: true }] }]);
+      // Another process looks once a second at most.
+      await until(async () => (await callBack(one, "the-genuine-one")) === 200);
+      expect(await callBack(other, "the-forged-one")).toBe(401);
+      expect(await relearn(one, { fingerprint: "0".repeat(12) })).toMatchObject({ status: 404 });
+      const several = {
+        source: "tasks",
+        offered: 2,
+        msg: expect.stringContaining("several secrets were sent"),
+      };
+      expect(one.lines).toContainEqual(expect.objectContaining(several));
+      expect(JSON.stringify([body, offered, one.lines, other.lines])).not.toContain('-one"');
+      const [stored] = await rowsOf(
+        one.target,
+        "SELECT value FROM oncehook_settings WHERE name = 'offered:tasks'",
+      );
+      expect(stored?.value).not.toContain("genuine");
+    }));
+
+  it("with choose each secret is answered and none verifies, until the operator chooses one", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await introduce(receiver, "the-former-one");
+        expect(await relearn(receiver, { choose: true })).toMatchObject({ status: 200 });
+        for (const secret of ["flooded-1", "the-genuine-one", "flooded-2"])
+          expect(await introduce(receiver, secret)).toEqual({ status: 200, echoed: secret });
+        expect(await callBack(receiver, "the-genuine-one")).toBe(401);
+        expect(await callBack(receiver, "the-former-one")).toBe(200);
+        const { fingerprint } = (await offeredBy(receiver))[2] ?? {};
+        expect(await relearn(receiver, { forget: true, fingerprint })).toMatchObject({ status: 200 });
+        expect(await callBack(receiver, "the-genuine-one")).toBe(200);
+        for (const secret of ["flooded-1", "flooded-2", "the-former-one"])
+          expect(await callBack(receiver, secret)).toBe(401);
+        expect(await introduce(receiver, "a-late-one")).toMatchObject({ status: 400 });
+      },
+      learning,
+    ));
+
+  it("a flood of secrets from one address leaves those of others in the list, which is bounded", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const by = (secret: string, address: string) =>
+          introduce(receiver, secret, { "x-forwarded-for": address, ...HTTPS });
+        await by("the-genuine-one", "192.0.2.7");
+        for (let at = 0; at < 30; at += 1) await by(`flood-${at}`, `198.51.100.${at % 2}`);
+        await by("x".repeat(2_000), "192.0.2.9");
+        const offered = await offeredBy(receiver);
+        expect(offered).toHaveLength(20);
+        expect(offered.map(({ address }) => address)).toContain("192.0.2.7");
+        expect(offered.map(({ address }) => address)).not.toContain("192.0.2.9");
+      },
+      { ...learning, env: { TRUST_PROXY: "127.0.0.1/32" } },
+    ));
+
   it("relearning with forget ends the secrets before it, in every process", () =>
     withTwo(
       dialect,
@@ -276,6 +356,33 @@ describe("sources that learn", () => {
           /^tasks takes one secret until \S+Z; no earlier one verifies any more\./,
         );
         expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
+      },
+      learning,
+    ));
+
+  it("oncehook sources lists the secrets that were sent, and relearn takes one by its fingerprint", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "the-forged-one");
+        await introduce(receiver, "the-genuine-one");
+        const run = (...args: string[]) =>
+          runCommandLine(["sources", ...args], {
+            ...CHILD_ENVIRONMENT,
+            ADMIN_PORT: new URL(receiver.adminOrigin).port,
+          });
+        const fingerprint = (await offeredBy(receiver))[1]?.fingerprint ?? "";
+        expect((await run()).stdout).toMatch(new RegExp(`${fingerprint} +127\\.0\\.0\\.1 +1 +\\S+ +no`));
+        const opened = await run("relearn", "tasks", "--choose");
+        expect(opened.stdout).toContain("2 secrets were sent to it in the last day");
+        const chosen = await run("relearn", "tasks", "--forget", "--fingerprint", fingerprint);
+        expect(chosen).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining(`the secret ${fingerprint} verifies`),
+        });
+        expect(await callBack(receiver, "the-genuine-one")).toBe(200);
+        const both = await run("relearn", "tasks", "--choose", "--fingerprint", fingerprint);
+        expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("fingerprint: ") });
       },
       learning,
     ));

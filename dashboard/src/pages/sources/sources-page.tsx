@@ -59,6 +59,15 @@ const SECRETS: readonly Column<Secret>[] = [
   },
 ];
 
+const OFFERED: readonly Column<SourceView["offered_secrets"][number]>[] = [
+  { head: "Fingerprint", cell: ({ fingerprint }) => <code>{fingerprint}</code> },
+  { head: "IP address", cell: ({ address }) => address },
+  { head: "Times", cell: ({ count }) => count },
+  { head: "First", cell: ({ first_at }) => <Time at={first_at} /> },
+  { head: "Last", cell: ({ last_at }) => <Time at={last_at} relative /> },
+  { head: "Verifies", cell: ({ verifies }) => (verifies ? "yes" : "no") },
+];
+
 function SourceSection({ source: described }: { readonly source: SourceView }) {
   const { source, addresses, authenticated_by, authentication } = described;
   const secrets = authentication.flatMap(({ method, header, secrets }) =>
@@ -91,6 +100,14 @@ function SourceSection({ source: described }: { readonly source: SourceView }) {
           columns={SECRETS}
           rows={secrets}
           keyOf={({ name, method }) => name + method}
+        />
+      )}
+      {described.offered_secrets.length > 0 && (
+        <Rows
+          caption={`Secrets that were sent to ${source} in the last day`}
+          columns={OFFERED}
+          rows={described.offered_secrets}
+          keyOf={({ fingerprint }) => fingerprint}
         />
       )}
       {described.has_tenant_secrets && <TenantSecrets source={source} />}
