@@ -3,7 +3,7 @@ import { hmacPreset } from "./preset.ts";
 /**
  * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed. The
  * id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. Several types may have one
- * body, so that the bytes are a second key within a type. `X-Attempt-Number` counts the retries.
+ * body. `X-Attempt-Number` counts the retries.
  * Source: Atlassian, "Manage webhooks" (secrets) and "Event payloads" (HTTP headers).
  */
 export const bitbucket = hmacPreset({

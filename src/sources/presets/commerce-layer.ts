@@ -2,8 +2,7 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * Commerce Layer: `X-CommerceLayer-Signature`, HMAC-SHA256 in base64 over the body; the key is the webhook's shared
- * secret. A callback has no id: topic and hash of the body name an event; the topic is not signed, so that the bytes are
- * a second key within a topic. It tries again up to ten times.
+ * secret. A callback has no id: topic and hash of the body name an event. It tries again up to ten times.
  * Source: Commerce Layer, "Real-time webhooks" and "Callbacks security".
  */
 export const commerceLayer = hmacPreset({

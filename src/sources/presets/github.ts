@@ -51,7 +51,7 @@ const SAMPLES: Readonly<Record<string, JsonObject>> = {
 
 /**
  * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is
- * signed, so the signed bytes are a second key. Source: @octokit/webhooks-methods; GitHub Docs, "Validating webhook
+ * signed. Source: @octokit/webhooks-methods; GitHub Docs, "Validating webhook
  * deliveries" and "Webhook events and payloads" (25 MB). It does not deliver a failed one again by itself.
  */
 export const github = hmacPreset<GitHubOptions>({

@@ -1,8 +1,7 @@
 import { hmacPreset } from "./preset.ts";
 
 /**
- * Linear: `Linear-Signature`, HMAC-SHA256 over the body. The delivery's id is not signed, so the signed bytes are a
- * second key. Only a response with 200 counts; it tries again after a minute, an hour and six hours.
+ * Linear: `Linear-Signature`, HMAC-SHA256 over the body. The delivery's id is not signed. Only a response with 200 counts; it tries again after a minute, an hour and six hours.
  * Source: @linear/sdk `webhooks/client.ts`; Linear, "Webhooks". The SDK refuses a body whose `webhookTimestamp` is more
  * than 60 s off. It is not documented that a retry has a new one, so the age is not checked here.
  */

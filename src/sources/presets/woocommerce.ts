@@ -2,8 +2,7 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * WooCommerce: `X-WC-Webhook-Signature`, HMAC-SHA256 in base64 over the body. `X-WC-Webhook-Delivery-ID` is no id: two
- * deliveries of one webhook within a second share it. Topic and hash of the body name an event; the topic is not signed,
- * so that the bytes are a second key within a topic. A webhook that is saved sends a ping, a form that is not signed, and
+ * deliveries of one webhook within a second share it. A webhook that is saved sends a ping, a form that is not signed, and
  * wants 200. A delivery that fails is not sent again. Source: woocommerce `includes/class-wc-webhook.php` (`deliver`,
  * `get_new_delivery_id`, `deliver_ping`, `failed_delivery`), where a filter can choose another algorithm.
  */
