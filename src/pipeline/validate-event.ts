@@ -4,26 +4,25 @@ import {
   type Failed,
   isJsonObject,
   isRefused,
-  type JsonObject,
   PLATFORM,
   type Refused,
   refused,
   sourceOf,
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
-import { inexactNumbers, withShortNumbers } from "../sources/index.ts";
+import { inexactNumbers } from "../sources/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 const NUMBERS_SHOWN = 3;
 
-/** `data` is valid but for the digits of numbers, which the handler's schema takes as JavaScript numbers alone. */
-function numberTooLong(numbers: readonly string[], { message }: Refused): Refused {
-  const fields = message.split("; ").map((sentence) => sentence.split(": ", 1)[0]);
+/** The refusal of an event whose body has numbers that its schema sees as strings of their digits. */
+function withLongNumbers(refusal: Refused, numbers: readonly string[]): Refused {
+  if (numbers.length === 0) return refusal;
   const detail =
-    `${fields.join(", ")}: numbers with more digits than a JavaScript number holds ` +
-    `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}) reach the schema as strings of their digits, and it takes numbers ` +
-    "alone; let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event";
-  return refused("event_invalid", { message, detail });
+    `${refusal.message}. The body has numbers with more digits than a JavaScript number holds ` +
+    `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}), which reach the schema as strings of their digits: where it takes ` +
+    "numbers only, let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event";
+  return { ...refusal, detail };
 }
 
 const DAY_SECONDS = 86_400;
@@ -32,7 +31,7 @@ type Validated = CallbackEvent<unknown> | Refused | Failed;
 
 /**
  * The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. A promise where the
- * schema is asynchronous, or refuses numbers that it may have wanted in digits.
+ * schema is asynchronous.
  */
 export function validateEvent(
   { key, content, eventType, keptAt }: Pick<AttemptInput, "key" | "content" | "eventType" | "keptAt">,
@@ -56,13 +55,8 @@ export function validateEvent(
   }
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
   const own = copyJson(data);
-  const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
-    if (isRefused(validated)) {
-      const numbers = inexactNumbers(content.body);
-      if (numbers.length === 0) return validated;
-      const validate = (data: JsonObject) => validateData(handler.data, data, settings.handlerTimeoutMs);
-      return tryShortNumbers(numbers, validated, content.body, validate);
-    }
+  const finish = (validated: { readonly value: unknown } | Refused): Validated => {
+    if (isRefused(validated)) return withLongNumbers(validated, inexactNumbers(content.body));
     const event = {
       event_id: event_id as string,
       event_type: eventType,
@@ -75,27 +69,6 @@ export function validateEvent(
   };
   const validated = validateData(handler.data, own, settings.handlerTimeoutMs);
   return validated instanceof Promise ? validated.then(finish) : finish(validated);
-}
-
-/**
- * Says of an event that would be valid with shorter numbers what its schema should take. `z.int()` refuses rounded numbers
- * too, so smaller ones are tried. A schema that takes digits as a string has seen them.
- */
-async function tryShortNumbers(
-  numbers: readonly string[],
-  refusal: Refused,
-  body: Uint8Array,
-  validate: (data: JsonObject) => ReturnType<typeof validateData>,
-): Promise<Refused> {
-  async function takes(spelled: (number: string) => string): Promise<boolean> {
-    for (const text of withShortNumbers(body, spelled)) {
-      const { data }: JsonObject = JSON.parse(text);
-      if (!isRefused(await validate(data as JsonObject))) return true;
-    }
-    return false;
-  }
-  const takesNumbersAlone = (await takes((number) => number)) && !(await takes((number) => `"${number}"`));
-  return takesNumbersAlone ? numberTooLong(numbers, refusal) : refusal;
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {

@@ -110,7 +110,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
       receiver.target,
       `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
     );
-    expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402) reach`);
+    expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402), which reach`);
   });
 
   it("a value that is wrong for another reason than its digits is refused by its name", async () => {
@@ -127,9 +127,10 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
         receiver.target,
         `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
       );
-      expect(failure?.error).toContain("data.count: numbers with more digits than a JavaScript number holds");
+      expect(failure?.error).toMatch(
+        /data\.count: .*\. The body has numbers with more digits than a JavaScript number/,
+      );
       expect(failure?.error).toContain(`(${sent})`);
-      expect(failure?.error).not.toContain("received string");
     },
   );
 

@@ -8,48 +8,21 @@ export function inexactNumbers(json: Uint8Array): string[] {
 }
 
 /**
- * A valid JSON text with other JSON in the place of those numbers; undefined where there are none. As strings they keep all
+ * A valid JSON text with strings in the place of those numbers; undefined where there are none. As strings they keep all
  * digits. Which number a platform means by 9007199254740993 is the schema's to say: a double would make it another without
  * a word.
  */
-export function replaceInexactNumbers(
-  json: Uint8Array,
-  replace = (text: string) => `"${text}"`,
-): string | undefined {
+export function replaceInexactNumbers(json: Uint8Array): string | undefined {
   const parts: Uint8Array[] = [];
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
     const text = textOf(json, start, end);
     if (isExact(text)) continue;
-    parts.push(json.subarray(written, start), Buffer.from(replace(text)));
+    parts.push(json.subarray(written, start), Buffer.from(`"${text}"`));
     written = end;
   }
   if (parts.length === 0) return undefined;
   return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
-}
-
-/**
- * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
- * numbers of their kind takes. Empty where there are none.
- * @param spelled writes one of them, as a number or as a string of its digits
- */
-export function* withShortNumbers(
-  json: Uint8Array,
-  spelled: (number: string) => string,
-): Generator<string, void> {
-  for (const integer of [undefined, Number.MAX_SAFE_INTEGER, 1, 0]) {
-    const replaced = replaceInexactNumbers(json, (text) => spelled(shortNumber(text, integer)));
-    if (replaced === undefined) return;
-    yield replaced;
-  }
-}
-
-/** A number that a JavaScript number holds, of the same sign and kind: integers stay integers. */
-function shortNumber(text: string, integer: number | undefined): string {
-  if (integer === undefined) return text;
-  const [, exponent = "0"] = decimalOf(text).split("e");
-  const number = Number(exponent) >= 0 ? integer : 0.5;
-  return text.startsWith("-") ? `-${number}` : String(number);
 }
 
 function textOf(json: Uint8Array, start: number, end: number): string {
