@@ -3,12 +3,13 @@ import {
   type Clock,
   createSourceCounts,
   type Log,
+  type PeriodCount,
   type SignatureCounts,
   signatureOf,
   sourceOf,
 } from "../domain/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
-import type { AlertKey, AlertKind, Alerts, Arrival, OutcomeCount, StoredAlert } from "../store/index.ts";
+import type { AlertKey, AlertKind, Alerts, Arrival, StoredAlert } from "../store/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
 import { type AlertTransition, DAY, lastFullQuarter, QUARTER_SECONDS } from "./policy.ts";
@@ -220,7 +221,7 @@ async function signatureCounts(
   to: number,
 ): Promise<Map<string, Map<number, SignatureCounts>>> {
   const sources = new Map<string, Map<number, SignatureCounts>>();
-  const outcomes: OutcomeCount[] = [];
+  const outcomes: PeriodCount[] = [];
   for (let start = from; start < to; start += QUARTERS_A_QUERY) {
     const end = Math.min(start + QUARTERS_A_QUERY, to);
     outcomes.push(...(await store.outcomes(start * QUARTER_SECONDS, end * QUARTER_SECONDS)));

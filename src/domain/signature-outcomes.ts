@@ -46,7 +46,7 @@ export function signatureOf(outcome: string): keyof SignatureCounts | undefined 
 }
 
 /** Callbacks of a source that ended with an outcome in a period. */
-interface PeriodCount {
+export interface PeriodCount {
   readonly source: string;
   readonly outcome: string;
   /** When the period began, in seconds since the epoch. */

@@ -7,7 +7,8 @@ interface Waiter {
 
 interface Queue {
   taken: number;
-  readonly waiting: FairQueue<Waiter>;
+  /** Most queues have no waiter. */
+  waiting: FairQueue<Waiter> | undefined;
 }
 
 /** Ends a turn; called once. */
@@ -24,26 +25,38 @@ export class Turns {
    * @returns undefined where the deadline came before the turn
    */
   take(name: unknown, max: number, deadline: number, source = ""): Promise<EndTurn | undefined> {
-    const known = this.#queues.get(name) ?? { taken: 0, waiting: new FairQueue<Waiter>() };
-    this.#queues.set(name, known);
-    const end = () => this.#end(name, known);
-    if (known.taken < max) {
-      known.taken += 1;
-      return Promise.resolve(end);
-    }
+    const known = this.#queueOf(name);
+    const end = this.takeNow(name, max);
+    if (end !== undefined) return Promise.resolve(end);
+    known.waiting ??= new FairQueue();
+    const { waiting } = known;
     return new Promise((resolve) => {
       const late = () => {
         leave();
         resolve(undefined);
       };
       const timer = setTimeout(late, Math.max(0, deadline - performance.now()));
-      const leave = known.waiting.add(source, { timer, take: () => resolve(end) });
+      const leave = waiting.add(source, { timer, take: () => resolve(() => this.#end(name, known)) });
     });
+  }
+
+  /** @returns undefined where all turns are taken */
+  takeNow(name: unknown, max: number): EndTurn | undefined {
+    const known = this.#queueOf(name);
+    if (known.taken >= max) return undefined;
+    known.taken += 1;
+    return () => this.#end(name, known);
+  }
+
+  #queueOf(name: unknown): Queue {
+    const known = this.#queues.get(name) ?? { taken: 0, waiting: undefined };
+    this.#queues.set(name, known);
+    return known;
   }
 
   /** Hands the turn to the next waiter directly, so that a newcomer does not overtake it. */
   #end(name: unknown, known: Queue): void {
-    const next = known.waiting.removeFirst();
+    const next = known.waiting?.removeFirst();
     if (next === undefined) {
       known.taken -= 1;
       if (known.taken === 0) this.#queues.delete(name);

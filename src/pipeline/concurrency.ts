@@ -1,10 +1,12 @@
 import {
   type AttemptOutcome,
+  type EndTurn,
   type EventKey,
   type Failed,
   FairShare,
   failed,
   keyText,
+  Turns,
 } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
@@ -13,57 +15,29 @@ import { type Deadline, StoreError } from "../store/index.ts";
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
-  /** Each event that is locked, with the deliveries that wait for it in order of arrival. */
-  readonly #waiters = new Map<string, { timer: NodeJS.Timeout; take(): void }[] | undefined>();
+  readonly #turns = new Turns();
 
-  /** Takes the lock where it is free. The holder calls `release`. */
-  tryTake(key: EventKey): boolean {
-    const name = keyText(key);
-    if (this.#waiters.has(name)) return false;
-    this.#waiters.set(name, undefined);
-    return true;
+  /** @returns ends the lock; undefined where another delivery has it */
+  tryTake(key: EventKey): EndTurn | undefined {
+    return this.#turns.takeNow(keyText(key), 1);
   }
 
-  /** Calls `taken` once the lock is the caller's, or `late` at the deadline. */
-  wait(key: EventKey, deadline: Deadline, taken: () => void, late: (outcome: Failed) => void): void {
-    if (this.tryTake(key)) return taken();
-    const name = keyText(key);
-    const waiters = this.#waiters.get(name) ?? [];
-    this.#waiters.set(name, waiters);
-    const timer = setTimeout(
-      () => {
-        waiters.splice(waiters.indexOf(waiter), 1);
-        late(failed("event_in_progress", new Error(STILL_RUNNING)));
-      },
-      Math.max(0, deadline - performance.now()),
-    );
-    const waiter = { timer, take: taken };
-    waiters.push(waiter);
-  }
-
-  release(key: EventKey): void {
-    const name = keyText(key);
-    const next = this.#waiters.get(name)?.shift();
-    if (next === undefined) {
-      this.#waiters.delete(name);
-      return;
-    }
-    clearTimeout(next.timer);
-    next.take();
+  /** Waits until the deadline at the latest. @returns ends the lock */
+  async take(key: EventKey, deadline: Deadline): Promise<EndTurn | Failed> {
+    const end = await this.#turns.take(keyText(key), 1, deadline);
+    return end ?? failed("event_in_progress", new Error(STILL_RUNNING));
   }
 
   /** Holds the lock while `run` is at work. */
   async run(key: EventKey, deadline: Deadline, run: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
-    const late = await new Promise<Failed | undefined>((resolve) =>
-      this.wait(key, deadline, () => resolve(undefined), resolve),
-    );
-    if (late !== undefined) return late;
+    const end = await this.take(key, deadline);
+    if (typeof end !== "function") return end;
     try {
       return await run();
     } catch (error) {
       return faultOutcome(error);
     } finally {
-      this.release(key);
+      end();
     }
   }
 }

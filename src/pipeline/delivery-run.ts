@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import { type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
+import { type EndTurn, type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
@@ -22,7 +22,7 @@ export class DeliveryRun implements PendingLookup {
   readonly #context: AsyncResource;
   readonly #startedAt: Date;
   #eventType: string | undefined;
-  #hasLock = false;
+  #unlock: EndTurn | undefined;
   #answerTimer: NodeJS.Timeout | undefined;
   #accepting: Promise<void> | undefined;
   /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */
@@ -72,13 +72,13 @@ export class DeliveryRun implements PendingLookup {
   /** Deliveries of one event run one by one; one that has waited for another looks again. */
   #dispatchLocked(): void {
     const { eventLock, store } = this.#receiver;
-    this.#hasLock ||= eventLock.tryTake(this.key);
-    if (this.#hasLock) return this.#dispatch();
-    const taken = () => {
-      this.#hasLock = true;
+    this.#unlock ??= eventLock.tryTake(this.key);
+    if (this.#unlock !== undefined) return this.#dispatch();
+    void eventLock.take(this.key, this.deadline).then((taken) => {
+      if (typeof taken !== "function") return this.#end(taken);
+      this.#unlock = taken;
       store.lookUp(this);
-    };
-    eventLock.wait(this.key, this.deadline, taken, (late) => this.#end(late));
+    });
   }
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
@@ -169,7 +169,7 @@ export class DeliveryRun implements PendingLookup {
   #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
     clearTimeout(this.#answerTimer);
     this.#outcome = outcome;
-    if (this.#hasLock) this.#receiver.eventLock.release(this.key);
+    this.#unlock?.();
     this.#receiver.concurrency.leave(this.key.source);
     this.#span?.end(outcome);
     const leaseOwner = this.#leaseOwner;

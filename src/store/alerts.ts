@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import {
   type JsonObject,
   OVERVIEW_RANGES,
+  type PeriodCount,
   type RefusedSource,
   refusedSources,
   suspectSources,
@@ -50,15 +51,6 @@ export interface ArrivalDay extends Arrival {
   /** The longest time without one that ended on this day, in milliseconds; it may have started earlier. */
   readonly longestGapMs: number;
   readonly lastAt: Date;
-}
-
-/** How many callbacks of a source ended with an outcome in a quarter of an hour. */
-export interface OutcomeCount {
-  readonly source: string;
-  readonly outcome: string;
-  /** In seconds since the epoch. */
-  readonly slot: number;
-  readonly count: number;
 }
 
 export interface ExhaustedCounts {
@@ -150,7 +142,7 @@ export class Alerts extends Area {
   }
 
   /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */
-  outcomes(from: number, to: number, stepSeconds: number = STEP_SECONDS): Promise<readonly OutcomeCount[]> {
+  outcomes(from: number, to: number, stepSeconds: number = STEP_SECONDS): Promise<readonly PeriodCount[]> {
     return this.read`SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
       WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }

@@ -5,7 +5,6 @@ import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
 import type { Database } from "./database.ts";
-import { EncryptedValues } from "./encrypted-values.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
@@ -18,11 +17,10 @@ import { Reconciliations } from "./reconciliations.ts";
 import { Records } from "./records.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
+import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
 import { Settings } from "./settings.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { StoredEvents } from "./stored-events.ts";
-import { TenantSecretUses } from "./tenant-secret-uses.ts";
-import { TenantSecrets } from "./tenant-secrets.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {

@@ -2,10 +2,18 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   DefaultQueryExecutor,
+  type DialectAdapter,
   type Driver,
   Kysely,
   type Dialect as KyselyDialect,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryCompiler,
   type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
 } from "kysely";
 import type { UntypedQuery } from "./transaction.ts";
 
@@ -13,6 +21,26 @@ export type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>;
 
 /** Kysely's own parts for one database: how SQL is spelled, and what it may use. */
 export type SqlDialect = Omit<KyselyDialect, "createDriver">;
+
+/** Compiling is synchronous and begins afresh each time, so that one compiler serves every transaction. */
+function sqlDialect(
+  adapter: DialectAdapter,
+  compiler: QueryCompiler,
+  createIntrospector: SqlDialect["createIntrospector"],
+): SqlDialect {
+  return { createAdapter: () => adapter, createQueryCompiler: () => compiler, createIntrospector };
+}
+
+export const sqliteDialect = sqlDialect(
+  new SqliteAdapter(),
+  new SqliteQueryCompiler(),
+  (db) => new SqliteIntrospector(db),
+);
+export const postgresDialect = sqlDialect(
+  new PostgresAdapter(),
+  new PostgresQueryCompiler(),
+  (db) => new PostgresIntrospector(db),
+);
 
 /**
  * A Kysely whose statements all go through `execute`, called before the builder's own call returns: one that is not awaited would

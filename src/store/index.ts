@@ -11,7 +11,6 @@ export type * from "./captures.ts";
 export type * from "./copy.ts";
 export { FingerprintSum, NOT_COPIED, toPostgresText } from "./copy.ts";
 export type { DueState } from "./due-failures.ts";
-export type * from "./encrypted-values.ts";
 export type * from "./failure-leases.ts";
 export type * from "./failures.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
@@ -43,6 +42,7 @@ export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";
 export type * from "./rollups.ts";
+export type * from "./secrets.ts";
 export type { SlowHandler } from "./settings.ts";
 export type * from "./source-secrets.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
@@ -55,5 +55,4 @@ export {
   type StoreErrorReason,
 } from "./store-errors.ts";
 export { envelopeOf, STORED_EVENTS, type StoredEvent } from "./stored-events.ts";
-export type * from "./tenant-secret-uses.ts";
 export type * from "./transaction.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { Area, equal } from "./database.ts";
+import { Area, columnName, equal } from "./database.ts";
 import {
   boundedSearch,
   NEWEST,
@@ -28,31 +28,30 @@ export interface StoredRecord extends NewRecord {
   readonly processedAt: string | null;
 }
 
-/** As both databases return it, on the hot path as well. */
-export interface RecordRow {
-  readonly id: number | string;
-  readonly source: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly version: string;
-  readonly status: StoredRecord["status"];
-  readonly body_sha256: string;
-  readonly result: string | null;
-  readonly created_at: string;
-  readonly processed_at: string | null;
-}
-
 /** Which records are meant: those that have all of it. */
 export interface RecordFilter {
   readonly source?: string;
   readonly eventId?: string;
 }
 
-const LISTED_COLUMNS = sql`id, source, event_id, event_type, version, status, body_sha256, result, created_at,
-  processed_at`;
+/** The members of a record, and its columns in the same order. */
+export const RECORD_FIELDS = [
+  "id",
+  "source",
+  "eventId",
+  "eventType",
+  "version",
+  "status",
+  "bodySha256",
+  "result",
+  "createdAt",
+  "processedAt",
+] as const satisfies readonly (keyof StoredRecord)[];
+export const RECORD_COLUMNS: readonly string[] = RECORD_FIELDS.map(columnName);
+const COLUMNS = sql.raw(RECORD_COLUMNS.join(", "));
 
-/** A row with `LISTED_COLUMNS`. */
-interface ListedRow extends Omit<StoredRecord, "result"> {
+/** As a database returns it: its result is JSON text, and its id, on the hot path of PostgreSQL, a text too. */
+export interface RecordRow extends Omit<StoredRecord, "result"> {
   readonly result: string | null;
 }
 
@@ -64,13 +63,13 @@ export class Records extends Area {
   async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
     if (eventId !== undefined) return this.ofEvent({ eventId, source }, page);
     const where = equal({ source });
-    const step = stepThrough<ListedRow>(this.database, {
+    const step = stepThrough<RecordRow>(this.database, {
       table: "oncehook_records",
-      columns: LISTED_COLUMNS,
+      columns: COLUMNS,
       where,
     });
     const { rows, next } = await boundedSearch(this.database.dialect, page, step);
-    return { rows: rows.map(toListed), next };
+    return { rows: rows.map(toRecord), next };
   }
 
   /** A page, however long it takes to find. */
@@ -84,28 +83,13 @@ export class Records extends Area {
     { limit, before = NEWEST }: Page,
   ): Promise<SearchResult<StoredRecord>> {
     // One more than asked for tells whether there is another page.
-    const found = await this.read<ListedRow>`SELECT ${LISTED_COLUMNS} FROM oncehook_records
+    const found = await this.read<RecordRow>`SELECT ${COLUMNS} FROM oncehook_records
       WHERE ${equal({ ...key })} AND id < ${before} ORDER BY id DESC LIMIT ${limit + 1}`;
-    const rows = found.slice(0, limit).map(toListed);
+    const rows = found.slice(0, limit).map(toRecord);
     return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
   }
 }
 
-function toListed({ result, ...row }: ListedRow): StoredRecord {
-  return { ...row, result: result === null ? null : JSON.parse(result) };
-}
-
-export function toRecord(row: RecordRow): StoredRecord {
-  return {
-    id: Number(row.id),
-    source: row.source,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    version: row.version,
-    status: row.status,
-    bodySha256: row.body_sha256,
-    result: row.result === null ? null : JSON.parse(row.result),
-    createdAt: row.created_at,
-    processedAt: row.processed_at,
-  };
+export function toRecord({ id, result, ...row }: RecordRow): StoredRecord {
+  return { ...row, id: Number(id), result: result === null ? null : JSON.parse(result) };
 }

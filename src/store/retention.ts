@@ -50,6 +50,8 @@ const notOf = (sources: readonly string[]) =>
 const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
   WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
+const ENDED = sql`AND ended_at IS NOT NULL`;
+
 /** The log entries of deleted records are no longer found through them, and from then on by the index of the others. */
 const indexCallbacks = (deleted: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
@@ -82,7 +84,10 @@ export class Retention extends Area {
         : await this.alongIds("oncehook_records", "created_at", limits.records, ofRecords);
     const audit = new Date(Math.min(callbacks.getTime(), now.getTime() - AUDIT_MS));
     let stale = await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS), isStopping);
+    // An event may come late for as long as its duplicates are known, or its callback is.
+    const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
     for (const [table, column, before] of [
+      ["oncehook_order_keys", "touched_at", untouched],
       ["oncehook_late_callbacks", "stored_at", callbacks],
       ["oncehook_redirect_states", "expires_at", now],
       ["oncehook_spent_states", "expires_at", now],
@@ -92,20 +97,13 @@ export class Retention extends Area {
       ["oncehook_rate_counters", "reset_at_ms", now.getTime()],
     ] as const)
       stale += await this.deleteInSteps(table, sql`${sql.ref(column)} < ${before}`, column, { isStopping });
-    stale += await this.alongIds("oncehook_audit", "at", audit, { isStopping });
-    stale += await this.alongIds("oncehook_notifications", "created_at", callbacks, {
-      isStopping,
-      and: DELIVERED,
-    });
-    stale += await this.alongIds("oncehook_attempts", "started_at", callbacks, { isStopping });
-    stale += await this.alongIds("oncehook_bulk_replays", "started_at", callbacks, {
-      ...kept,
-      and: sql`AND ended_at IS NOT NULL`,
-    });
-    // An event may come late for as long as its duplicates are known, or its callback is.
-    const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
-    const unordered = sql`touched_at < ${untouched}`;
-    stale += await this.deleteInSteps("oncehook_order_keys", unordered, "touched_at", { isStopping });
+    for (const [table, column, before, walk] of [
+      ["oncehook_audit", "at", audit, {}],
+      ["oncehook_notifications", "created_at", callbacks, { and: DELIVERED }],
+      ["oncehook_attempts", "started_at", callbacks, {}],
+      ["oncehook_bulk_replays", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
+    ] as const)
+      stale += await this.alongIds(table, column, before, { isStopping, ...walk });
     stale += await this.sweepRollups(now, isStopping);
     const refused =
       (await this.sweepRefused(limits.refusedRowsKept, isStopping)) +

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher } from "../../src/store/sqlite/flusher.ts";
-import { RecordReader } from "../../src/store/sqlite/records.ts";
+import { createRecordReader } from "../../src/store/sqlite/records.ts";
 import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { newRecord, within } from "../support/effects.ts";
 
@@ -33,10 +33,10 @@ it("a record is found on SQLite when the disk has its commit, and not before; on
       flushes.push(flush);
       return flush.promise;
     };
-    const records = new RecordReader(reader, new Flusher({ sync, close: async () => {} }));
+    const read = createRecordReader(reader, new Flusher({ sync, close: async () => {} }));
     const found: string[] = [];
     const find = async (id: string) => {
-      const [record] = await records.read([{ key: newRecord(id) }]);
+      const [record] = await read([{ key: newRecord(id) }]);
       found.push(record?.eventId ?? "none");
     };
     try {

@@ -108,10 +108,6 @@ export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");
 }
 
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === LOCK_NOT_AVAILABLE;
-}
-
 function sqlState(error: unknown): string | undefined {
   for (const cause of causes(error)) {
     if ("code" in cause && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code))

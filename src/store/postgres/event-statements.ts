@@ -2,7 +2,14 @@ import pg from "pg";
 import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../callback-columns.ts";
 import type { Completion } from "../once.ts";
-import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
+import {
+  type NewRecord,
+  RECORD_COLUMNS,
+  RECORD_FIELDS,
+  type RecordRow,
+  type StoredRecord,
+  toRecord,
+} from "../records.ts";
 import type { WireStatement, WireValue } from "./message-writer.ts";
 import { prepared } from "./prepared-names.ts";
 import type { StatementResult } from "./statement-batch.ts";
@@ -19,17 +26,6 @@ export interface QueuedNotification {
 /** ISO 8601 as the domain spells it, whatever the server's settings say about dates. */
 const isoTime = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
-const RECORD_COLUMNS = [
-  "id",
-  "source",
-  "event_id",
-  "event_type",
-  "version",
-  "status",
-  "body_sha256",
-  "result",
-];
-const RECORD_TIMES = ["created_at", "processed_at"];
 
 // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
 const INSERT_RECORD = prepared(
@@ -41,7 +37,7 @@ const DELETE_RECORD = prepared(
 );
 /** In no particular order. With the LIMIT its plan, which is kept, uses the index: see `rowList`. */
 const SELECT_RECORDS = prepared(
-  `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
+  `SELECT ${RECORD_COLUMNS.map((name) => (name.endsWith("_at") ? isoTime(name) : name)).join(", ")}
     FROM (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
     JOIN oncehook_records USING (event_id, source)`,
 );
@@ -105,8 +101,7 @@ export function toStoredRecords(answer: StatementResult | undefined): StoredReco
 }
 
 function toStoredRecord(values: readonly (string | null)[]): StoredRecord {
-  const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
-  const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
+  const row = Object.fromEntries(RECORD_FIELDS.map((name, index) => [name, values[index] ?? null]));
   return toRecord(row as unknown as RecordRow);
 }
 

@@ -5,7 +5,7 @@ import type { Completion, OnceResult, OnceScope, PendingEvent } from "../once.ts
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
 import type { QueuedNotification } from "./event-statements.ts";
-import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
+import { createGroupHandle, type Execute } from "./handle.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { createScope } from "./single-event.ts";
 import { executeOn } from "./statement.ts";
@@ -165,22 +165,15 @@ export class GroupMember {
   }
 
   #createHandle(): Transaction {
-    return createHandle(this.transaction, {
-      assertAllowed: (sql) => {
-        assertAllowedInHandler(sql);
-        if (!isPlainStatement(sql)) this.#rejectStatement();
-      },
-      execute: (statement) => {
-        const prefix = this.#prefix;
-        this.#prefix = [];
-        const executing = executeOn(this.#client, statement, { prefix });
-        return executing.catch((error: unknown) => {
-          this.#hasServerError = true;
-          throw error;
-        });
-      },
-      connection: () => this.#rejectStatement(),
-    });
+    const execute: Execute = (statement) => {
+      const prefix = this.#prefix;
+      this.#prefix = [];
+      return executeOn(this.#client, statement, { prefix }).catch((error: unknown) => {
+        this.#hasServerError = true;
+        throw error;
+      });
+    };
+    return createGroupHandle(this.transaction, execute, () => this.#rejectStatement());
   }
 
   /** What would stay for the members after this one, such as a setting, sends the event into its own transaction. */

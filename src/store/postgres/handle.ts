@@ -1,8 +1,8 @@
 import type pg from "pg";
+import { postgresDialect } from "../bind-query.ts";
 import { type GuardRules, guardConnection, type HandlerTransaction } from "../handler-transaction.ts";
 import type { Transaction } from "../transaction.ts";
 import { createTransactionHandle, type TransactionDriver } from "../transaction-handle.ts";
-import { postgresDialect } from "./dialect.ts";
 import { beginning, type LeadingWords } from "./leading-words.ts";
 import { resetBeforeReuse } from "./pool.ts";
 import { isPooled } from "./pooled-connections.ts";
@@ -149,12 +149,8 @@ function holdsNul(value: unknown): boolean {
   return typeof value === "string" ? value.includes(NUL) : Array.isArray(value) && value.some(holdsNul);
 }
 
-export function isPlainStatement(sql: string): boolean {
-  return classify(sql).isPlain;
-}
-
 /** @throws Error for a statement that would end the transaction, outlive it on the connection, or holds NUL */
-export function assertAllowedInHandler(sql: string): void {
+function assertAllowedInHandler(sql: string): void {
   const { refusal } = classify(sql);
   if (refusal !== undefined) throw new Error(refusal);
 }
@@ -170,11 +166,29 @@ function assertAllowedAlone(sql: string, transaction: HandlerTransaction, client
     );
 }
 
-export function createHandle(
+export type Execute = TransactionDriver["execute"];
+
+/** The handle of a member of a group, which may read and write rows. @param reject throws for whatever else it asks */
+export function createGroupHandle(
+  transaction: HandlerTransaction,
+  execute: Execute,
+  reject: () => never,
+): Transaction {
+  return createHandle(transaction, {
+    assertAllowed(sql) {
+      assertAllowedInHandler(sql);
+      if (!classify(sql).isPlain) reject();
+    },
+    execute,
+    connection: reject,
+  });
+}
+
+function createHandle(
   transaction: HandlerTransaction,
   driver: Omit<TransactionDriver, "dialect" | "sqlDialect">,
 ): Transaction {
-  const execute: TransactionDriver["execute"] = (statement) => {
+  const execute: Execute = (statement) => {
     assertValues(statement.parameters);
     return driver.execute(statement);
   };
@@ -196,7 +210,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     assertAllowed: (sql) => assertAllowedAlone(sql, transaction, client),
     execute(statement) {
       // A temporary table may hide another from here on, for which a statement was parsed.
-      if (!isPlainStatement(statement.sql)) mayHaveChanged();
+      if (!classify(statement.sql).isPlain) mayHaveChanged();
       return executeOn(client, statement, { isCached: isKept });
     },
     connection() {

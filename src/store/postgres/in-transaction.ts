@@ -2,9 +2,9 @@ import pg from "pg";
 import { withTimeout } from "../../domain/index.ts";
 import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Deadline } from "../retry-until.ts";
-import { StoreError } from "../store-errors.ts";
+import { beforeHandler, EventLocked, StoreError } from "../store-errors.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
-import { isLockTimeout, isReadOnlyServer, markPermanent, transientReason } from "./database-errors.ts";
+import { isReadOnlyServer, markPermanent, transientReason } from "./database-errors.ts";
 import { isForeignTransactionError } from "./event-statements.ts";
 import { createUngroupedHandle } from "./handle.ts";
 import type { WireStatement } from "./message-writer.ts";
@@ -20,6 +20,7 @@ const ROLLBACK_TIMEOUT_MS = 500;
 export const BEGIN = prepared("BEGIN");
 const COMMIT = prepared("COMMIT");
 const ROLLBACK = prepared("ROLLBACK");
+const locked = (cause: unknown) => new EventLocked("another delivery holds the event's record", { cause });
 /**
  * What a handler, a function or a trigger may have left for the rest of the session, which outlives a savepoint too. Before
  * the completion, so that COMMIT waits for the disk, and this role writes the record.
@@ -57,7 +58,6 @@ export interface OpenTransaction {
 export interface TransactionWork<T> {
   /** Sent with BEGIN, in one round trip. */
   readonly opening?: readonly WireStatement[];
-  readonly locked?: (cause: unknown) => Error;
   /** @param opened the answers to `opening` */
   readonly run: (open: OpenTransaction, opened: readonly StatementResult[]) => Promise<T>;
   /** What is sent with COMMIT, in one round trip; or that nothing shall stay. */
@@ -71,16 +71,14 @@ export interface TransactionWork<T> {
 export async function inTransaction<T>(
   pool: pg.Pool,
   limits: TransactionLimits,
-  { opening = [], locked, run, closing }: TransactionWork<T>,
+  { opening = [], run, closing }: TransactionWork<T>,
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
     const transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I", limits.observer);
     const begin = beginStatements(limits);
     try {
       const sent = [...begin, ...opening];
-      const answers = await sendBatch(client, sent, responseTimeoutOf(limits)).catch((error: unknown) => {
-        throw locked !== undefined && isLockTimeout(error) ? locked(error) : error;
-      });
+      const answers = await beforeHandler(() => sendBatch(client, sent, responseTimeoutOf(limits)), locked);
       const open = { tx: createUngroupedHandle(client, transaction), client, transaction };
       const value = await run(open, answers.slice(begin.length));
       endHandlerTransaction(transaction);

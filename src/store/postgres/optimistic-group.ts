@@ -10,7 +10,7 @@ import type { Transaction } from "../transaction.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
-import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
+import { createGroupHandle, type Execute } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
@@ -259,14 +259,8 @@ class OptimisticMember {
   }
 
   #createHandle(): Transaction {
-    return createHandle(this.transaction, {
-      assertAllowed: (sql) => {
-        assertAllowedInHandler(sql);
-        if (!isPlainStatement(sql)) this.reject("unsupported");
-      },
-      execute: (statement) => this.#execute(statement),
-      connection: () => this.reject("unsupported"),
-    });
+    const execute: Execute = (statement) => this.#execute(statement);
+    return createGroupHandle(this.transaction, execute, () => this.reject("unsupported"));
   }
 
   async #execute(query: Pick<CompiledQuery, "sql" | "parameters">) {

@@ -8,7 +8,6 @@ import {
   trackCall,
 } from "../handler-transaction.ts";
 import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
-import { EventLocked } from "../store-errors.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
 import { classifyHandlerError } from "./database-errors.ts";
 import {
@@ -45,7 +44,6 @@ export async function handleSingle(
   const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
   return inTransaction<OnceResult>(pool, limits, {
     opening: [insertRecord(record, clock.now())],
-    locked: (cause) => new EventLocked("another delivery holds the event's record", { cause }),
     async run({ tx, client, transaction }, [inserted]) {
       if (inserted?.rowCount !== 1) {
         const [answer] = await sendBatch(client, [selectRecords([record])]);

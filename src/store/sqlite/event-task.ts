@@ -13,7 +13,14 @@ import {
   trackCall,
 } from "../handler-transaction.ts";
 import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
-import { type NewRecord, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
+import {
+  type NewRecord,
+  RECORD_COLUMNS,
+  RECORD_FIELDS,
+  type RecordRow,
+  type StoredRecord,
+  toRecord,
+} from "../records.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { beginHandler, createTransaction, endHandler, explainedError } from "./handle.ts";
@@ -28,7 +35,8 @@ const SELECT_EVENT_STATE = `SELECT
 const INSERT_RECORD = `INSERT INTO oncehook_records
   (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at, callback_id)
   VALUES (?, ?, ?, ?, 'completed', ?, ?, ?, ?, ?)`;
-const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND source = ?";
+const SELECT_RECORD = `SELECT ${RECORD_FIELDS.map((name, index) => `${RECORD_COLUMNS[index]} AS ${name}`).join(", ")}
+  FROM oncehook_records WHERE event_id = ? AND source = ?`;
 const SELECT_DEFERRED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%deferred%' LIMIT 1";
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";

@@ -1,4 +1,5 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { sqliteDialect } from "../bind-query.ts";
 import {
   assertOpen,
   drainAndEndHandlerTransaction,
@@ -11,7 +12,6 @@ import type { Transaction, TransactionObserver } from "../transaction.ts";
 import { createTransactionHandle, type TransactionDriver } from "../transaction-handle.ts";
 import type { Connection } from "./connection.ts";
 import { isSystemError, toStoreError, transientReason } from "./database-errors.ts";
-import { sqliteDialect } from "./dialect.ts";
 
 /**
  * A transaction of its own, for the schema: nothing else is at work yet.

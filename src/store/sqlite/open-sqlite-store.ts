@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makePrivateFolder } from "../../files/index.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
-import { bindQuery } from "../bind-query.ts";
+import { bindQuery, sqliteDialect } from "../bind-query.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { StoredRecord } from "../records.ts";
@@ -16,11 +16,10 @@ import { Checkpointer, type PauseWriter } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { isDataError, transientReason } from "./database-errors.ts";
 import { assertOwnFile } from "./database-file.ts";
-import { sqliteDialect } from "./dialect.ts";
 import { EventTask, insertCallbacks } from "./event-task.ts";
 import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handle.ts";
-import { RecordReader } from "./records.ts";
+import { createRecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
 import { NO_EVENT } from "./writer-queue.ts";
 
@@ -111,9 +110,8 @@ function createStore(
   const pauseWriter: PauseWriter = (during) => writer.pause(during);
   const checkpointer = new Checkpointer(path, pauseWriter, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(connection, reader, writer);
-  const records = new RecordReader(reader, flusher);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
-    run: (lookups) => records.read(lookups),
+    run: createRecordReader(reader, flusher),
     maxConcurrentBatches: Number.POSITIVE_INFINITY,
     transientReason,
   });

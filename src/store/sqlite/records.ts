@@ -4,50 +4,40 @@ import type { Connection } from "./connection.ts";
 import { findRecord } from "./event-task.ts";
 import type { Flusher } from "./flusher.ts";
 
+type Lookups = readonly { readonly key: EventKey }[];
+
 /** Reads records beside the writer, and returns those that are on the disk alone. */
-export class RecordReader {
-  readonly #connection: Connection;
-  readonly #flusher: Flusher;
+export function createRecordReader(connection: Connection, flusher: Flusher) {
   /** The state of the database of which all is known to be on the disk. */
-  #flushed: number | undefined;
-
-  constructor(connection: Connection, flusher: Flusher) {
-    this.#connection = connection;
-    this.#flusher = flusher;
-  }
-
-  async read(lookups: readonly { readonly key: EventKey }[]): Promise<(StoredRecord | undefined)[]> {
-    const { records, version } = this.#readNow(lookups);
+  let flushed: number | undefined;
+  return async (lookups: Lookups): Promise<(StoredRecord | undefined)[]> => {
+    const { records, version } = readNow(connection, lookups);
     // One may have been committed a moment ago, here or by another process, and be on its way to the disk.
-    if (version !== this.#flushed && records.some((record) => record !== undefined)) {
-      await this.#flusher.flush();
-      this.#flushed = version;
+    if (version !== flushed && records.some((record) => record !== undefined)) {
+      await flusher.flush();
+      flushed = version;
     }
     return records;
-  }
+  };
+}
 
-  /**
-   * One read transaction for all: to begin one costs more than to look a record up, and after each commit of the writer
-   * every page has to be found again.
-   */
-  #readNow(lookups: readonly { readonly key: EventKey }[]): {
-    records: (StoredRecord | undefined)[];
-    version: number;
-  } {
-    const connection = this.#connection;
-    connection.run("BEGIN");
-    try {
-      // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
-      // transaction sees this one state and no later one.
-      const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
-      const records = lookups.map(({ key }) => {
-        const record = findRecord(connection, key);
-        // One that is not completed was left by a handler itself; its event is refused.
-        return record?.status === "completed" ? record : undefined;
-      });
-      return { records, version };
-    } finally {
-      if (connection.database.isTransaction) connection.run("COMMIT");
-    }
+/**
+ * One read transaction for all: to begin one costs more than to look a record up, and after each commit of the writer
+ * every page has to be found again.
+ */
+function readNow(connection: Connection, lookups: Lookups) {
+  connection.run("BEGIN");
+  try {
+    // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
+    // transaction sees this one state and no later one.
+    const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
+    const records = lookups.map(({ key }) => {
+      const record = findRecord(connection, key);
+      // One that is not completed was left by a handler itself; its event is refused.
+      return record?.status === "completed" ? record : undefined;
+    });
+    return { records, version };
+  } finally {
+    if (connection.database.isTransaction) connection.run("COMMIT");
   }
 }
