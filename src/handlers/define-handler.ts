@@ -12,20 +12,40 @@ import {
 import type { Handler, HandlerDefinition, HandlerOrder } from "./handler.ts";
 
 const NAME = /^[a-z][a-z0-9_-]{0,62}$/;
-const KEYS = [
-  "source",
-  "name",
-  "type",
-  "versions",
-  "data",
-  "retry",
-  "concurrency",
-  "orderBy",
-  "dropStale",
-  "migrations",
-  "prepare",
-  "handle",
-];
+const MAX_CONCURRENCY = 10_000;
+
+type IsValid = (value: unknown) => boolean;
+
+const isName: IsValid = (value) => typeof value === "string" && NAME.test(value);
+const isFunction: IsValid = (value) => typeof value === "function";
+const isOptional = (isValid: IsValid): IsValid => {
+  return (value) => value === undefined || isValid(value);
+};
+const isSchema: IsValid = (value) =>
+  (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
+const areVersions: IsValid = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => VERSIONS.includes(one));
+const isConcurrency: IsValid = (value) =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY;
+/** Its own function says what is wrong with it. */
+const isAny: IsValid = () => true;
+
+/** Each option: whether a value is one, and what was expected. */
+const OPTIONS: Readonly<Record<string, readonly [isValid: IsValid, expected: string]>> = {
+  source: [isOptional(isName), 'expected the name of a source, such as "billing"'],
+  name: [isOptional(isName), 'expected up to 63 lower-case letters, digits, _ or -, such as "audit"'],
+  type: [isTypePattern, TYPE_PATTERN_EXPECTED],
+  versions: [isOptional(areVersions), `expected a list of ${VERSIONS.join(" and ")}`],
+  data: [isSchema, "expected a Standard Schema, such as z.object({ … }) of Zod"],
+  retry: [isAny, ""],
+  concurrency: [isOptional(isConcurrency), `expected an integer from 1 to ${MAX_CONCURRENCY}`],
+  orderBy: [isAny, ""],
+  dropStale: [isAny, ""],
+  migrations: [isAny, ""],
+  prepare: [isOptional(isFunction), "expected a function"],
+  handle: [isFunction, "expected a function"],
+};
+const NAMES = Object.keys(OPTIONS).join(", ");
 
 /** What `defineHandler<Tables>()` returns. */
 export type DefineHandler<Tables> = <
@@ -72,66 +92,27 @@ function declare(definition: unknown): Handler {
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
-  if (typeof definition !== "object" || definition === null) {
-    throw new TypeError(`defineHandler: expected an object with ${KEYS.join(", ")}`);
+  if (typeof definition !== "object" || definition === null)
+    throw new TypeError(`defineHandler: expected an object with ${NAMES}`);
+  const given = definition as Record<string, unknown>;
+  const unknownKey = Object.keys(given).find((key) => !Object.hasOwn(OPTIONS, key));
+  if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${NAMES}`);
+  for (const [option, [isValid, expected]] of Object.entries(OPTIONS)) {
+    const value = given[option];
+    if (!isValid(value)) optionError(option, `got ${JSON.stringify(value) ?? typeof value}, ${expected}`);
   }
-  const {
-    source = PLATFORM,
-    name,
-    type,
-    versions = VERSIONS,
-    data,
-    prepare,
-    handle,
-  } = definition as Record<string, unknown>;
-  const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
-  if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
-  if (typeof source !== "string" || !NAME.test(source)) {
-    optionError("source", `got ${JSON.stringify(source)}, expected the name of a source, such as "billing"`);
-  }
-  if (name !== undefined && (typeof name !== "string" || !NAME.test(name))) {
-    const expected = 'expected up to 63 lower-case letters, digits, _ or -, such as "audit"';
-    optionError("name", `got ${JSON.stringify(name)}, ${expected}`);
-  }
-  if (!isTypePattern(type)) optionError("type", `got ${JSON.stringify(type)}, ${TYPE_PATTERN_EXPECTED}`);
+  const { source = PLATFORM, type, retry } = given;
+  const fault = retry === undefined ? undefined : retryFault(retry);
   // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.
-  if (source === PLATFORM && type.endsWith("*"))
+  if (source === PLATFORM && String(type).endsWith("*"))
     optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);
-
-  const served: unknown[] = Array.isArray(versions) ? versions : [];
-  if (served.length === 0 || served.some((version) => !(VERSIONS as readonly unknown[]).includes(version))) {
-    optionError("versions", `got ${JSON.stringify(versions)}, expected a list of ${VERSIONS.join(" and ")}`);
-  }
-  if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
-    optionError("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
-  }
-  checkRetry(source, (definition as Record<string, unknown>).retry);
-  checkConcurrency(definition as Record<string, unknown>);
-  if (prepare !== undefined && typeof prepare !== "function") optionError("prepare", "expected a function");
-  if (typeof handle !== "function") optionError("handle", "expected a function");
-}
-
-function checkRetry(source: string, retry: unknown): void {
-  if (retry === undefined) return;
   // SPEC 8.
-  if (source === PLATFORM)
+  if (source === PLATFORM && retry !== undefined)
     optionError(
       "retry",
       "is for other sources; RETRY_MAX and RETRY_DELAY_SECONDS are the built-in protocol's",
     );
-  const fault = retryFault(retry);
   if (fault !== undefined) optionError("retry", fault);
-}
-
-const MAX_CONCURRENCY = 10_000;
-
-function checkConcurrency({ concurrency }: Record<string, unknown>): void {
-  if (concurrency === undefined) return;
-  const isValid = Number.isInteger(concurrency) && Number(concurrency) >= 1;
-  if (!isValid || Number(concurrency) > MAX_CONCURRENCY) {
-    const expected = `expected an integer from 1 to ${MAX_CONCURRENCY}`;
-    optionError("concurrency", `got ${JSON.stringify(concurrency)}, ${expected}`);
-  }
 }
 
 function compileOrder({ orderBy, dropStale = false }: Record<string, unknown>): HandlerOrder | undefined {

@@ -40,15 +40,15 @@ describe("defineHandler", () => {
     [{ ...valid, type: "a\nb" }, "`type`: got"],
     [{ ...valid, versions: [] }, "`versions`: got [], expected a list of v1 and v2"],
     [{ ...valid, versions: ["v3"] }, '`versions`: got ["v3"]'],
-    [{ ...valid, data: {} }, "`data`: expected a Standard Schema"],
-    [{ ...valid, handle: "no" }, "`handle`: expected a function"],
+    [{ ...valid, data: {} }, "`data`: got {}, expected a Standard Schema"],
+    [{ ...valid, handle: "no" }, '`handle`: got "no", expected a function'],
     [{ ...valid, concurrency: 0 }, "`concurrency`: got 0, expected an integer from 1 to 10000"],
     [{ ...valid, orderBy: "id" }, '`orderBy`: got "id", expected a place in the event'],
     [{ ...valid, orderBy: "data..id" }, '`orderBy`: got "data..id"'],
     [{ ...valid, dropStale: true }, "`dropStale`: expected `orderBy` beside it"],
     [{ ...valid, orderBy: "data.id", dropStale: "yes" }, '`dropStale`: got "yes", expected true, false or'],
     [{ ...valid, orderBy: "data.id", dropStale: { sequence: 1 } }, "`dropStale.sequence`: got 1"],
-    [{ ...valid, prepare: 1 }, "`prepare`: expected a function"],
+    [{ ...valid, prepare: 1 }, "`prepare`: got 1, expected a function"],
     [{ ...valid, handel: 1 }, "`handel`: no such option; there are source, name, type, versions, data"],
   ])("says what is wrong with %j", (definition, message) => {
     expect(() => defineHandler(definition as never)).toThrow(message);
