@@ -5,6 +5,7 @@ import type { Registry } from "../handlers/index.ts";
 import { failureContext, orderKeyOf } from "../pipeline/index.ts";
 import { type Contract, sha256Hex } from "../sources/index.ts";
 import { envelopeOf, MaintenanceError, type Store, type StoredEvent } from "../store/index.ts";
+import { createSample } from "./backfill-sample.ts";
 import { configuredSources } from "./configured-sources.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { connectStore } from "./open-store.ts";
@@ -32,7 +33,17 @@ export interface BackfillReport {
   readonly alreadyTaken: number;
   /** Without a handler of their type, or left out by the source's filters. */
   readonly ignored: number;
+  /** Of a dry run: the first events, run in transactions that were rolled back. None of a handler with `prepare`. */
+  readonly sample: { readonly run: number; readonly failed: readonly SampleFailure[] };
 }
+
+export interface SampleFailure {
+  readonly type: string;
+  readonly id: string;
+  readonly reason: string;
+}
+
+const MOST_SAMPLED = 20;
 
 /** A page reads the whole table, which has no index by time. */
 const PAGE = 5_000;
@@ -46,9 +57,8 @@ export async function backfillOnce(
   { config, handlers, migrations }: Loaded,
   request: BackfillRequest,
 ): Promise<BackfillReport> {
-  const definition = (await configuredSources(config)).find(
-    ({ name }) => name === request.source,
-  )?.definition;
+  const configured = await configuredSources(config);
+  const definition = configured.find(({ name }) => name === request.source)?.definition;
   if (definition === undefined)
     throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
   if (!handlers.some(({ source }) => source === request.source))
@@ -66,7 +76,11 @@ export async function backfillOnce(
   };
   try {
     const contract = definition.createContract(environment);
-    return await new Backfill(request, { store, encryptor, registry, contract }).run();
+    const parts = { store, encryptor, registry };
+    const sample = request.isDryRun ? await createSample({ ...parts, config, configured }) : undefined;
+    const report = await new Backfill(request, { ...parts, contract, sample }).run();
+    await sample?.close();
+    return report;
   } finally {
     await store.close();
   }
@@ -77,6 +91,7 @@ interface BackfillDependencies {
   readonly encryptor: Encryptor;
   readonly registry: Registry;
   readonly contract: Pick<Contract, "isWanted">;
+  readonly sample: Awaited<ReturnType<typeof createSample>> | undefined;
 }
 
 class Backfill {
@@ -84,6 +99,7 @@ class Backfill {
   readonly #deps: BackfillDependencies;
   readonly #counts = { accepted: 0, alreadyTaken: 0, ignored: 0 };
   readonly #byType: Record<string, number> = {};
+  readonly #sample = { run: 0, failed: [] as SampleFailure[] };
   readonly #startedAt = performance.now();
 
   constructor(request: BackfillRequest, deps: BackfillDependencies) {
@@ -102,7 +118,7 @@ class Backfill {
       after = page.at(-1);
       isOver = page.length < PAGE;
     }
-    return { source, ...this.#counts, acceptedByType: this.#byType };
+    return { source, ...this.#counts, acceptedByType: this.#byType, sample: this.#sample };
   }
 
   async #handOver(event: StoredEvent): Promise<void> {
@@ -115,7 +131,7 @@ class Backfill {
     for (const source of sources) {
       const key = { source, eventId: event.id };
       const isTaken = await store.storedEvents.isTaken(key);
-      if (!isTaken && (this.#request.isDryRun || (await this.#take(event, { key, json, version })))) {
+      if (!isTaken && (await this.#take(event, { key, json, version }))) {
         this.#counts.accepted += 1;
         this.#byType[event.type] = (this.#byType[event.type] ?? 0) + 1;
       } else this.#counts.alreadyTaken += 1;
@@ -130,11 +146,19 @@ class Backfill {
       version,
     }: Pick<Parameters<typeof orderKeyOf>[0], "key" | "version"> & { json: ReturnType<typeof envelopeOf> },
   ): Promise<boolean> {
-    const { store, encryptor, registry } = this.#deps;
-    const dueMs = this.#startedAt + (1_000 * this.#counts.accepted) / this.#request.perSecond;
-    await sleep(Math.max(0, dueMs - performance.now()));
+    const { store, encryptor, registry, sample } = this.#deps;
     const body = Buffer.from(JSON.stringify(json));
     const content = { json, body, bodySha256: sha256Hex(body) };
+    if (sample !== undefined) {
+      const hasPrepare = registry.find(key.source, version, event.type)?.prepare !== undefined;
+      if (hasPrepare || this.#sample.run === MOST_SAMPLED) return true;
+      this.#sample.run += 1;
+      const reason = await sample.run({ key, content, version, eventType: event.type });
+      if (reason !== undefined) this.#sample.failed.push({ type: event.type, id: event.id, reason });
+      return true;
+    }
+    const dueMs = this.#startedAt + (1_000 * this.#counts.accepted) / this.#request.perSecond;
+    await sleep(Math.max(0, dueMs - performance.now()));
     return store.storedEvents.take(
       {
         ...key,

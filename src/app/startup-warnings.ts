@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { type Log, PLATFORM, sourceOf, type Version } from "../domain/index.ts";
-import type { Registry } from "../handlers/index.ts";
-import { type Failures, STORED_EVENTS, type Store } from "../store/index.ts";
+import { createRegistry, type Handler, type Registry } from "../handlers/index.ts";
+import { type Failures, STORED_EVENTS, type Store, type StoredType } from "../store/index.ts";
 import { undocumentedTypeWarnings } from "./documented-types.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning, WITHOUT_PLATFORM } from "./platform.ts";
 import type { Services } from "./services.ts";
@@ -64,21 +64,29 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
 
 /** Logs how many stored events of a type have a handler by now, which only a backfill hands them to. */
 async function warnStored({ storedEvents }: Store, registry: Registry, log: Log): Promise<void> {
-  const handled = registry.handlers.filter(
+  const handlers = registry.handlers.filter(
     ({ source, migrations }) => source !== PLATFORM && !migrations.some(({ name }) => name === STORED_EVENTS),
   );
-  const names = new Set(handled.map(({ source }) => source));
   try {
-    if (names.size === 0 || !(await storedEvents.exist())) return;
-    for (const { source, type, count } of await storedEvents.waiting()) {
-      const name = sourceOf({ source });
-      if (!names.has(name) || registry.find(source, "v1", type) === undefined) continue;
-      const message = `stored events wait for a handler that is there now: run oncehook backfill ${name}`;
+    if (handlers.length === 0 || !(await storedEvents.exist())) return;
+    const waiting = storedEventWarnings(await storedEvents.waiting(), handlers);
+    for (const { message, source, type, count } of waiting)
       log.warn({ source, event_type: type, count }, message);
-    }
   } catch (error) {
     log.warn({ err: error }, "reading the types of stored events failed");
   }
+}
+
+/** For the start and for doctor. */
+export function storedEventWarnings(waiting: readonly StoredType[], handlers: readonly Handler[]) {
+  const { find } = createRegistry([], handlers);
+  const runnable = waiting.filter(({ source, type }) => find(source, "v1", type) !== undefined);
+  return runnable.map((stored) => {
+    const { source, type, count } = stored;
+    const remedy = `oncehook backfill ${sourceOf(stored)} --type ${type}`;
+    const message = `stored events of ${source} ${type} have a handler and have not run (${count}): ${remedy}`;
+    return { ...stored, message };
+  });
 }
 
 /** Channels with waiting deliveries that are no longer configured. @returns a sentence for each */

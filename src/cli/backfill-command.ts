@@ -24,12 +24,14 @@ export function backfillCommand(): Command {
     .argument("<source>", "the name of the source")
     .option("--type <type>", "events of this type; every one that has a handler when left out")
     .option("--since <time>", "events that arrived within it, such as 12h or 30d; all of them when left out")
-    .option("--dry-run", "count the events, and change nothing")
-    .option("--rate <count>", "how many begin in a second", wholeNumber(1, 1_000), 10)
+    .option("--dry-run", "count the events, run the first 20 and roll them back; change nothing")
+    .option("--rate <count>", "how many begin in a second, such as 50 or 50/s", perSecondOf, 10)
     .option(...JSON_OPTION)
     .addHelpText("after", WHAT_IT_DOES)
     .action(backfill);
 }
+
+const perSecondOf = (text: string) => wholeNumber(1, 1_000)(text.replace(/\/s$/, ""));
 
 async function backfill(source: string, options: BackfillOptions): Promise<void> {
   const { type, since, rate: perSecond } = options;
@@ -43,7 +45,7 @@ async function backfill(source: string, options: BackfillOptions): Promise<void>
 }
 
 function reportText(
-  { source, accepted, acceptedByType, alreadyTaken, ignored }: BackfillReport,
+  { source, accepted, acceptedByType, alreadyTaken, ignored, sample }: BackfillReport,
   isDryRun: boolean,
 ): string {
   const rows = Object.entries(acceptedByType).map(([type, count]) => [shortText(type), String(count)]);
@@ -51,6 +53,12 @@ function reportText(
   const done = isDryRun ? "would be accepted; nothing was changed" : "accepted: a running receiver runs them";
   return (
     `${list}${source}: ${counted(accepted, "event")} ${done}; ${alreadyTaken} were taken before, ` +
-    `${ignored} have no handler or are filtered out\n`
+    `${ignored} have no handler or are filtered out\n${isDryRun ? sampleText(sample) : ""}`
   );
+}
+
+function sampleText({ run, failed }: BackfillReport["sample"]): string {
+  const rows = failed.map(({ type, id, reason }) => [shortText(type), shortText(id), shortText(reason)]);
+  const list = rows.length === 0 ? "" : `\n${table(["type", "event", "reason"], rows)}\n`;
+  return `Of the first ${counted(run, "event")}, run and rolled back, ${failed.length} would fail.\n${list}`;
 }

@@ -54,5 +54,5 @@ export {
   StoreError,
   type StoreErrorReason,
 } from "./store-errors.ts";
-export { envelopeOf, STORED_EVENTS, type StoredEvent } from "./stored-events.ts";
+export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./stored-events.ts";
 export type * from "./transaction.ts";

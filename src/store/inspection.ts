@@ -2,6 +2,7 @@ import { type Diagnosis, type RefusedSource, refusedSources, suspectSources } fr
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 import { type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
+import { SELECT_STORED_TYPES, STORED_EVENTS, type StoredType } from "./stored-events.ts";
 
 export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
@@ -28,6 +29,7 @@ export interface ServiceInspection {
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
   readonly slowHandlers: readonly SlowHandler[];
+  readonly storedTypes: readonly StoredType[];
   /** Sources whose callbacks are all refused for an hour. */
   readonly refusedSources: readonly RefusedSource[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
@@ -76,6 +78,8 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
   const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
   const rows = [...stored].map(([name, value]) => ({ name, value }));
   const applied = await select("SELECT name FROM oncehook_handler_migrations");
+  const hasStored = applied.some(({ name }) => name === STORED_EVENTS);
+  const storedTypes = hasStored ? await select(SELECT_STORED_TYPES) : [];
   const waiting = await select(COUNT_WAITING);
   const refused = await select(SELECT_REFUSED);
   const now = Math.floor(Date.now() / 1_000);
@@ -89,6 +93,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     keyId: stored.get("key_id"),
     credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
     slowHandlers: slowHandlersOf(rows),
+    storedTypes: storedTypes.map((row) => ({ ...(row as unknown as StoredType), count: Number(row.count) })),
     refusedSources: refusedSources(suspectSources(minutes, now), quarters, now),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
     refused: refused.map(({ source, received_at, diagnosis }) => ({

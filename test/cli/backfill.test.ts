@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { backfillOnce } from "../../src/app/index.ts";
 import { defineHandler, type Handler } from "../../src/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
+import { runChild } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
@@ -159,6 +161,114 @@ describe.each(DIALECTS)("a backfill on %s", (dialect) => {
       });
     }));
 
+  it("a dry run runs a sample of events in transactions that it rolls back, and names those that would fail", () =>
+    withMigrated(dialect, async (target) => {
+      await store(target);
+      const stored = {
+        data: z.looseObject({ id: z.string(), amount: z.number() }),
+        source: "shop",
+        type: "order",
+      };
+      const handlers = [
+        handlerOf(undefined, "order", (id) => id === "evt_3"),
+        defineHandler({ ...stored, name: "strict", handle: () => ({}) }),
+        defineHandler({
+          ...stored,
+          name: "outside",
+          prepare: () => Promise.reject(new Error("was run")),
+          handle: () => ({}),
+        }),
+      ];
+      const { sample, accepted } = await backfill(target, handlers, { isDryRun: true });
+      expect([accepted, sample?.run]).toEqual([30, 20]);
+      expect(sample?.failed.filter(({ reason }) => reason.includes("the warehouse is closed"))).toEqual([
+        { type: "order", id: "evt_3", reason: "Error: the warehouse is closed" },
+      ]);
+      expect(sample?.failed.filter(({ reason }) => reason.includes("data.amount"))).toHaveLength(10);
+      for (const table of ["oncehook_notifications", "oncehook_failures", "oncehook_backfilled"])
+        expect(await rowsOf(target, `SELECT 1 AS one FROM ${table}`)).toEqual([]);
+      expect(await backfill(target, handlers, { isDryRun: true })).toMatchObject({ accepted: 30 });
+    }));
+
+  it("doctor names the stored events that have a handler and have not run, and no others", () =>
+    withMigrated(dialect, async (target) => {
+      await store(target);
+      const config = testConfig(target, {}, { sources: { shop: shop() } });
+      const unrun = async (handlers: readonly Handler[]) =>
+        (await checkDatabase(config, [], new Date(), handlers)).filter(({ check }) => check === "handlers");
+      expect(await unrun([])).toEqual([]);
+      expect(await unrun([handlerOf(undefined, "refund")])).toEqual([]);
+      expect(await unrun([handlerOf()])).toEqual([
+        {
+          level: "warning",
+          check: "handlers",
+          message:
+            "stored events of shop order have a handler and have not run (10): oncehook backfill shop --type order",
+        },
+      ]);
+      await backfill(target, [handlerOf()]);
+      expect(await unrun([handlerOf()])).toEqual([]);
+    }));
+
+  it("a backfill leaves out what the source's filters leave out by now", () =>
+    withMigrated(dialect, async (target) => {
+      await store(target);
+      const sources = { shop: shop({ ignore: ["order"] }) };
+      const config = testConfig(target, {}, { sources });
+      const handlers = [handlerOf()];
+      expect(await backfillOnce({ config, handlers, migrations: [] }, ALL)).toMatchObject({
+        accepted: 0,
+        ignored: 10,
+      });
+      expect((await backfill(target, handlers)).accepted).toBe(10);
+    }));
+
+  it("a backfill hands the events of each tenant to the handler, under the tenant's key", () =>
+    withMigrated(dialect, async (target) => {
+      const secretOf = (tenant = "") => `the secret of the tenant ${tenant}`;
+      const sources = {
+        shop: shop({ path: "/shops/:name", secret: ({ params }) => secretOf(String(params.name)) }),
+      };
+      const deliver = async (receiver: TestReceiver, tenant: string, id: string) => {
+        const body = Buffer.from(JSON.stringify({ id, type: "order", time: 1_700_000_000 }));
+        const headers = { ...shop({ secret: secretOf(tenant) }).sign?.({ body, now: new Date() }) };
+        const url = `${receiver.publicOrigin}/shops/${tenant}`;
+        return (await fetch(url, { method: "POST", body, headers })).status;
+      };
+      await withShop(target, { sources }, async (receiver) => {
+        for (const tenant of ["acme", "globex"])
+          for (const id of ["evt_0", "evt_1"]) expect(await deliver(receiver, tenant, id)).toBe(200);
+      });
+      const handlers = [handlerOf()];
+      await withShop(target, { sources, handlers }, async (receiver) => {
+        const config = testConfig(target, {}, { sources });
+        const run = () => backfillOnce({ config, handlers, migrations: [] }, ALL);
+        expect((await run()).accepted).toBe(4);
+        expect(await run()).toMatchObject({ accepted: 0, alreadyTaken: 4 });
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(await deliver(receiver, "acme", "evt_0")).toBe(200);
+        for (const tenant of ["acme", "globex"])
+          expect(await ranFor(target, `shop/${tenant}`)).toEqual(["evt_0", "evt_1"]);
+      });
+    }));
+
+  it("a backfill that is killed and started again has each event run once", () =>
+    withMigrated(dialect, async (target) => {
+      await store(target);
+      const child = await runChild("test/support/backfill-child.ts", [target.dialect, target.url]);
+      expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
+      const handlers = [handlerOf()];
+      await withShop(target, { handlers }, async (receiver) => {
+        const taken = await receiver.count("oncehook_backfilled");
+        expect(taken).toBeGreaterThanOrEqual(3);
+        expect(taken).toBeLessThan(10);
+        expect(await backfill(target, handlers)).toMatchObject({ accepted: 10 - taken, alreadyTaken: taken });
+        await until(async () => (await ranFor(target)).length >= 10);
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(await ranFor(target)).toEqual(IDS);
+      });
+    }));
+
   it("a dry run, another type and an earlier time change nothing", () =>
     withMigrated(dialect, async (target) => {
       await store(target);
@@ -212,7 +322,10 @@ export default defineConfig({
       expect((await run("--dry-run")).stdout).toContain(
         "stripe: 10 events would be accepted; nothing was changed",
       );
-      expect(await run("--rate", "1000")).toMatchObject({
+      expect((await run("--dry-run")).stdout).toContain(
+        "Of the first 10 events, run and rolled back, 0 would fail.",
+      );
+      expect(await run("--rate", "1000/s")).toMatchObject({
         code: 0,
         stdout: expect.stringContaining("invoice.paid  10"),
       });

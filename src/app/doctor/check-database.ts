@@ -12,7 +12,7 @@ import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
 import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
 import { slowHandlerTexts } from "../slow-handlers.ts";
 import { databaseReason } from "../start-error.ts";
-import { unconfiguredChannelWarnings } from "../startup-warnings.ts";
+import { storedEventWarnings, unconfiguredChannelWarnings } from "../startup-warnings.ts";
 import { checkSecrets, type Finding, failure, ok, warning } from "./check-secrets.ts";
 
 /**
@@ -58,6 +58,9 @@ export async function checkDatabase(
     warning("notifications", text),
   );
   const slow = slowHandlerTexts(found.slowHandlers, now).map((text) => warning("handlers", text));
+  const unrun = storedEventWarnings(found.storedTypes, own).map(({ message }) =>
+    warning("handlers", message),
+  );
   const refusedSources = found.refusedSources.map(({ message }) => warning("refused", message));
   const secrets = await checkSecrets(config, found, now);
   return [
@@ -66,6 +69,7 @@ export async function checkDatabase(
     ...refusedSources,
     ...checkRefusedCallbacks(found.refused),
     ...slow,
+    ...unrun,
     ...stuck,
   ];
 }
