@@ -1,12 +1,12 @@
 import { errorReason, isJsonObject, type JsonValue } from "../../domain/index.ts";
-import { createJwtScheme } from "../schemes/jwt.ts";
 import { x5cKeys } from "../schemes/jwt-keys.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import { readCertificates } from "../schemes/x5c-chain.ts";
 import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
 import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
-import { requireText } from "./jwt-preset.ts";
+import { platformJwt, requireText } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { assertOneOf } from "./own-source.ts";
 
 export interface AppleAppStoreOptions extends SourceSettings {
   /** Of the app, such as `com.example.app`. */
@@ -71,14 +71,11 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
       secrets: [],
       credential: { fields: ["signedPayload"] },
       scheme: ({ clock }) =>
-        createJwtScheme({
+        platformJwt({
           algorithm: "ES256",
           keys: x5cKeys({ roots, ...TRUST }, clock),
           header: tokenInBody("signedPayload"),
-          issuer: null,
-          audience: null,
           clockToleranceSeconds: 0,
-          bodyClaim: null,
           requiredClaims: [],
           checkClaims: (claims) => appFault(claims as { [name: string]: JsonValue }, app),
           clock,
@@ -95,10 +92,7 @@ interface App {
 
 function appOf({ bundleId, appAppleId, environment = "Production" }: AppleAppStoreOptions): App {
   requireText("apple-app-store", "bundleId", bundleId, "com.example.app");
-  if (environment !== "Production" && environment !== "Sandbox") {
-    const got = JSON.stringify(environment);
-    throw new TypeError(`apple-app-store: \`environment\`: got ${got}, expected "Production" or "Sandbox"`);
-  }
+  assertOneOf("apple-app-store", "environment", environment, ["Production", "Sandbox"]);
   const isMissing = appAppleId === undefined && environment === "Production";
   if (isMissing || (appAppleId !== undefined && !Number.isSafeInteger(appAppleId))) {
     const got = JSON.stringify(appAppleId) ?? "none";

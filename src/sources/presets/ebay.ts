@@ -3,6 +3,7 @@ import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "../schemes
 import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { assertOneOf } from "./own-source.ts";
 
 export interface EbayOptions extends SourceSettings {
   /** The application's Client ID (App ID), with which eBay's keys are asked for. Not needed with `publicKeys`. */
@@ -69,10 +70,7 @@ export const ebay = optionsPreset<EbayOptions>({
       throw new TypeError(
         `ebay: \`verificationToken\`: got ${token.length} characters, expected 32 to 80 letters, digits, _ and -`,
       );
-    if (!Object.hasOwn(APIS, environment))
-      throw new TypeError(
-        `ebay: \`environment\`: got ${JSON.stringify(environment)}, expected "production" or "sandbox"`,
-      );
+    assertOneOf("ebay", "environment", environment, Object.keys(APIS));
     const credentials = credentialsOf(options, APIS[environment]);
     return {
       secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],

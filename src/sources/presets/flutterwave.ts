@@ -1,22 +1,4 @@
-import type { ContractData } from "../contract/event-contract.ts";
-import type { PlatformFacts } from "../source-definition.ts";
-import { hmacPreset } from "./preset.ts";
-import { tokenOrSignaturePreset, tokenPreset } from "./token-preset.ts";
-
-const FACTS: PlatformFacts = {
-  title: "Flutterwave",
-  docs: "https://developer.flutterwave.com/docs/webhooks",
-  proof: "documented",
-};
-
-const CONTRACT: ContractData = {
-  id: [
-    "{body.type}.{body.data.id}.{body.data.status}",
-    "{body.event}.{body.data.id}.{body.data.status}",
-    "sha256",
-  ],
-  type: ["body.type", "body.event"],
-};
+import { tokenOrSignaturePreset } from "./token-preset.ts";
 
 /**
  * Flutterwave v4: `flutterwave-signature`, HMAC-SHA256 in base64 over the body; the key is the secret hash of the
@@ -26,12 +8,22 @@ const CONTRACT: ContractData = {
  */
 export const flutterwave = tokenOrSignaturePreset({
   preset: "flutterwave",
+  facts: {
+    title: "Flutterwave",
+    docs: "https://developer.flutterwave.com/docs/webhooks",
+    proof: "documented",
+  },
+  contract: {
+    id: [
+      "{body.type}.{body.data.id}.{body.data.status}",
+      "{body.event}.{body.data.id}.{body.data.status}",
+      "sha256",
+    ],
+    type: ["body.type", "body.event"],
+  },
   usual: "signature",
-  signature: hmacPreset({
-    preset: "flutterwave",
-    facts: FACTS,
+  signature: {
     scheme: { signature: { header: "flutterwave-signature", encoding: "base64" }, signed: "{body}" },
-    contract: CONTRACT,
-  }),
-  token: tokenPreset({ preset: "flutterwave", facts: FACTS, header: "verif-hash", contract: CONTRACT }),
+  },
+  token: { header: "verif-hash" },
 });

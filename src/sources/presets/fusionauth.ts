@@ -1,8 +1,7 @@
-import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { CLOCK_TOLERANCE_SECONDS, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
+import { platformJwt, publicPemKeys, sharedSecretKeys } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
 import { assertOneOf } from "./own-source.ts";
 
@@ -50,13 +49,10 @@ export const fusionauth = optionsPreset<FusionAuthOptions>({
       secrets,
       credential: { headers: ["X-FusionAuth-Signature-JWT"] },
       scheme: ({ clock }) =>
-        createJwtScheme({
+        platformJwt({
           algorithm: isShared ? "HS256" : algorithm,
           keys,
           header: credentialHeader("X-FusionAuth-Signature-JWT"),
-          issuer: null,
-          audience: null,
-          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
           bodyClaim: "request_body_sha256",
           bodyClaimEncoding: "base64",
           requiredClaims: ["request_body_sha256"],

@@ -1,21 +1,7 @@
-import type { ContractData } from "../contract/event-contract.ts";
-import type { PlatformFacts } from "../source-definition.ts";
-import { hmacPreset } from "./preset.ts";
 import { standardId, standardScheme } from "./standard.ts";
-import { tokenOrSignaturePreset, tokenPreset } from "./token-preset.ts";
+import { tokenOrSignaturePreset } from "./token-preset.ts";
 
-const FACTS: PlatformFacts = {
-  title: "GitLab",
-  docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
-  proof: "community",
-  identity: {
-    why: "`Idempotency-Key` stays the same over retries; without it (before 17.4) the bytes are the key",
-  },
-  deadlineSeconds: 10,
-  disables: "4 failures in a row disable it for a while, 40 for good; responses of 4xx count",
-};
-
-const CONTRACT: Omit<ContractData, "id"> = {
+const CONTRACT = {
   type: ["body.object_kind", "body.event_name"],
   headers: ["X-Gitlab-Event", "X-Gitlab-Instance", "X-Gitlab-Webhook-UUID"],
 };
@@ -28,17 +14,21 @@ const CONTRACT: Omit<ContractData, "id"> = {
  */
 export const gitlab = tokenOrSignaturePreset({
   preset: "gitlab",
+  facts: {
+    title: "GitLab",
+    docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
+    proof: "community",
+    identity: {
+      why: "`Idempotency-Key` stays the same over retries; without it (before 17.4) the bytes are the key",
+    },
+    deadlineSeconds: 10,
+    disables: "4 failures in a row disable it for a while, 40 for good; responses of 4xx count",
+  },
+  contract: { ...CONTRACT, id: ["header.Idempotency-Key", "sha256"] },
   usual: "token",
-  token: tokenPreset({
-    preset: "gitlab",
-    facts: FACTS,
-    header: "X-Gitlab-Token",
-    contract: { ...CONTRACT, id: ["header.Idempotency-Key", "sha256"] },
-  }),
-  signature: hmacPreset({
-    preset: "gitlab",
-    facts: FACTS,
+  token: { header: "X-Gitlab-Token" },
+  signature: {
     scheme: standardScheme("webhook"),
     contract: { ...CONTRACT, ...standardId("webhook") },
-  }),
+  },
 });

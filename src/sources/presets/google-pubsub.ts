@@ -3,7 +3,7 @@ import type { TextPlace } from "../contract/locate.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
 import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { CLOCK_TOLERANCE_SECONDS, createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
+import { createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
 
 export interface GooglePubSubOptions extends SourceSettings {
@@ -81,8 +81,6 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
             keys: jwksKeys(keysUrl, undefined, "Google's keys"),
             header: "Authorization",
             issuer: ISSUERS,
-            clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-            bodyClaim: null,
             checkClaims: ({ email, email_verified }) => {
               if (typeof email !== "string" || !accounts.includes(email))
                 return `email: expected ${accounts.join(" or ")}`;

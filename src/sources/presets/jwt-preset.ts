@@ -6,8 +6,13 @@ import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 
-/** Tokens bear the times of another clock. */
-export const CLOCK_TOLERANCE_SECONDS = 10;
+/** Of a platform's tokens, unless its preset says otherwise; they bear the times of another clock. */
+const USUAL = { issuer: null, audience: null, clockToleranceSeconds: 10, bodyClaim: null } as const;
+
+/** A token's scheme: what a platform does not send is not checked. */
+export function platformJwt(options: Omit<JwtOptions, keyof typeof USUAL> & Partial<JwtOptions>): Scheme {
+  return createJwtScheme({ ...USUAL, ...options });
+}
 
 /** HS256: the current secret first. @throws TypeError for one that cannot be used */
 export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
@@ -38,18 +43,18 @@ export function publicPemKeys(
  * @param audience another one, where the operator has configured it at the platform
  */
 export function createAddressedScheme(
-  options: Omit<JwtOptions, "audience" | "clock">,
+  options: Omit<Parameters<typeof platformJwt>[0], "audience" | "clock">,
   { clock, origin }: SourceEnvironment,
   audience?: string,
 ): Scheme {
-  const { challenge } = createJwtScheme({ ...options, clock, audience: "" });
+  const { challenge } = platformJwt({ ...options, clock });
   return {
     challenge,
     isCostly: true,
     verify(request) {
       const [path = ""] = request.target.split("?", 1);
       const addresses = [origin() + request.target, origin() + path];
-      return createJwtScheme({ ...options, clock, audience: audience ?? addresses }).verify(request);
+      return platformJwt({ ...options, clock, audience: audience ?? addresses }).verify(request);
     },
   };
 }

@@ -1,7 +1,6 @@
-import { createJwtScheme } from "../schemes/jwt.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import { requiredTexts } from "./given-secrets.ts";
-import { CLOCK_TOLERANCE_SECONDS, requireText, sharedSecretKeys } from "./jwt-preset.ts";
+import { platformJwt, requireText, sharedSecretKeys } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
 import type { FixedSecretOptions } from "./preset.ts";
 
@@ -44,13 +43,11 @@ export const livekit = optionsPreset<LivekitOptions>({
       secrets,
       credential: { headers: ["Authorization"] },
       scheme: ({ clock }) =>
-        createJwtScheme({
+        platformJwt({
           algorithm: "HS256",
           keys,
           header: credentialHeader("Authorization", ""),
           issuer,
-          audience: null,
-          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
           bodyClaim: "sha256",
           bodyClaimEncoding: "base64",
           requiredClaims: ["iss", "exp"],

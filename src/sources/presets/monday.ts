@@ -1,10 +1,5 @@
 import { credentialHeader } from "../schemes/token.ts";
-import {
-  CLOCK_TOLERANCE_SECONDS,
-  createAddressedScheme,
-  requireText,
-  sharedSecretKeys,
-} from "./jwt-preset.ts";
+import { createAddressedScheme, requireText, sharedSecretKeys } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
 import { type PresetOptions, secretParts } from "./preset.ts";
 
@@ -54,9 +49,6 @@ export const monday = optionsPreset<MondayOptions>({
     const token = {
       algorithm: "HS256",
       header: credentialHeader("Authorization", ""),
-      issuer: null,
-      clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-      bodyClaim: null,
       requiredClaims: ["aud", "exp"],
     } as const;
     const use = { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined } as const;

@@ -1,12 +1,12 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { SourceSettings } from "../source-definition.ts";
-import { assertKnown } from "./source-settings.ts";
+import { assertKnown, SETTING_NAMES } from "./source-settings.ts";
 
 /** What a sender's callbacks mean, for sources of your own. */
 export type OwnContract = Omit<ContractData, "unhandled" | "invalid" | "identity" | "signs">;
 
-/** Every option of a contract and of a source's settings; the compiler keeps it complete. */
-const COMMON = {
+/** Every option of a contract; the compiler keeps it complete. */
+const CONTRACT = {
   id: true,
   type: true,
   eventTime: true,
@@ -27,24 +27,11 @@ const COMMON = {
   bytesScope: true,
   attemptFields: true,
   renewsTimestamp: true,
-  identity: true,
-  path: true,
-  url: true,
-  answer: true,
-  retry: true,
-  maxBodyBytes: true,
-  rate: true,
-  addresses: true,
-  only: true,
-  ignore: true,
-  filter: true,
-  unhandled: true,
-  invalid: true,
-} satisfies Record<keyof (OwnContract & SourceSettings), true>;
+} satisfies Record<keyof OwnContract, true>;
 
 /** Plain JavaScript has no compiler to say it. @throws TypeError for an option that is unknown, or an event without a place */
 export function assertOptions(preset: string, options: object, own: readonly string[]): void {
-  assertKnown(preset, options, [...own, ...Object.keys(COMMON)]);
+  assertKnown(preset, options, [...own, ...Object.keys(CONTRACT), ...SETTING_NAMES]);
   const { id, type } = options as { id?: unknown; type?: unknown };
   assertPlace(preset, "id", id, "body.id, header.X-Id or sha256");
   assertPlace(preset, "type", type, "body.type, header.X-Event or =order.placed");

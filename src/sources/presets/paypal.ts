@@ -2,6 +2,7 @@ import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "../sche
 import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { assertOneOf } from "./own-source.ts";
 
 export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {
   /** The webhook's id in PayPal's dashboard, which is signed; several while one replaces another. */
@@ -43,10 +44,7 @@ export const paypal = optionsPreset<PayPalOptions>({
   make(options) {
     const { environment = "live", certificates } = options;
     const webhookIds = requiredTexts("paypal", options.webhookId, "webhookId");
-    if (environment !== "live" && environment !== "sandbox") {
-      const got = JSON.stringify(environment);
-      throw new TypeError(`paypal: \`environment\`: got ${got}, expected "live" or "sandbox"`);
-    }
+    assertOneOf("paypal", "environment", environment, ["live", "sandbox"]);
     return {
       secrets: [],
       credential: { headers: ["PayPal-Transmission-Sig"] },

@@ -1,12 +1,12 @@
 import { isJsonObject, parseJson } from "../../domain/index.ts";
 import { keysById } from "../schemes/jwks-keys.ts";
-import { createJwtScheme } from "../schemes/jwt.ts";
 import { requestKeys } from "../schemes/key-request.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import { requiredTexts } from "./given-secrets.ts";
-import { CLOCK_TOLERANCE_SECONDS, requireHttps, requireText } from "./jwt-preset.ts";
+import { platformJwt, requireHttps, requireText } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { assertOneOf } from "./own-source.ts";
 import type { FixedSecretOptions } from "./preset.ts";
 
 export interface PlaidOptions extends FixedSecretOptions {
@@ -65,22 +65,16 @@ export const plaid = optionsPreset<PlaidOptions>({
       assertSecret(secret, "plaid: `secret`"),
     );
     const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
-    if (!Object.hasOwn(ADDRESSES, environment)) {
-      const got = JSON.stringify(environment);
-      throw new TypeError(`plaid: \`environment\`: got ${got}, expected "production" or "sandbox"`);
-    }
+    assertOneOf("plaid", "environment", environment, Object.keys(ADDRESSES));
     const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
     return {
       secrets,
       credential: { headers: ["Plaid-Verification"] },
       scheme: ({ clock }) =>
-        createJwtScheme({
+        platformJwt({
           algorithm: "ES256",
           keys: keysById((kid) => fetchKey(url, { clientId, secrets, kid }), { name: "Plaid" }),
           header: credentialHeader("Plaid-Verification"),
-          issuer: null,
-          audience: null,
-          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
           bodyClaim: "request_body_sha256",
           requiredClaims: ["iat"],
           ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),

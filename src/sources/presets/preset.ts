@@ -77,21 +77,17 @@ const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() },
  */
 export function defineSource(parts: SourceParts): SourceDefinition {
   const {
-    preset,
-    facts,
-    secrets,
     scheme,
-    hmac,
-    sign,
-    signBody,
-    reconcile,
     credential,
     isUsable = () => true,
+    signsPath: _path,
+    tenantOption: _option,
+    ...others
   } = parts;
-  const { hasTenantSecrets } = parts;
+  const { preset, facts } = parts;
   const settings = settingsOf(preset, parts.settings);
   const { unhandled = parts.contract.unhandled, identity: wanted = parts.contract.identity } = settings;
-  if (reconcile !== undefined) assertReconcilable(preset, settings);
+  if (parts.reconcile !== undefined) assertReconcilable(preset, settings);
   assertTenantsApart(parts, settings);
   const { renewsTimestamp } = facts;
   const { invalid } = settings;
@@ -100,27 +96,20 @@ export function defineSource(parts: SourceParts): SourceDefinition {
   const { hasSignedTime, identity } = named(preset, () => createEventContract(contract, NOWHERE));
   const isWanted = compileFilters(settings);
   return atRegisteredUrl({
-    preset,
-    facts,
+    ...others,
     settings,
-    secrets,
     identity,
     hasSignedTime,
     credential: credentialPhrase(credential),
     credentialPlaces: withHandshakes(credential, contract),
     createScheme: scheme,
     ...(learns(contract) && { learns: true }),
-    ...(hasTenantSecrets && { hasTenantSecrets }),
     createContract({ learning, ...environment }) {
       const learn = (secret: string, address?: string) =>
         learning !== undefined && isUsable(secret) && learning.learn(secret, address);
       const created = createEventContract(contract, { visit: visitAddress, ...environment, learn });
       return isWanted === undefined ? created : { ...created, isWanted };
     },
-    ...(hmac !== undefined && { hmac }),
-    ...(sign !== undefined && { sign }),
-    ...(signBody !== undefined && { signBody }),
-    ...(reconcile !== undefined && { reconcile }),
     sample: createSample(contract, identity, parts.sample),
   });
 }
@@ -196,37 +185,26 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
     const contract = contractOf(options, secrets);
     const isLearning = learns(contract);
     if (isLearning) refuseTenants(preset, facts.title, options);
-    const ofTenants = typeof secret === "function" ? tenantSecrets(preset, secret, options) : undefined;
-    const signsPath = coversPath(scheme.signed);
-    if (!isLearning && ofTenants === undefined) requiredTexts(preset, secrets);
     const [current] = secrets;
     const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
     const apiKeys = [options.reconcile?.apiKey].filter((key) => key !== undefined);
-    const make = ({ clock, origin }: SourceEnvironment) => {
-      return (all: readonly string[]) => createHmacScheme(scheme, { secrets: all, clock, origin });
-    };
+    const make = (all: readonly string[], { clock, origin }: SourceEnvironment) =>
+      createHmacScheme(scheme, { secrets: all, clock, origin });
+    const use = { settings: options, signsPath: coversPath(scheme.signed) };
+    const parts = isLearning ? learningParts(secrets, make) : secretParts(preset, secret, use, make);
     // Secrets of tenants come later, and how the platform signs is looked at now.
-    if (ofTenants !== undefined && typeof scheme.key !== "function") make(NOWHERE)([ANY_FORMAT]);
+    if (parts.hasTenantSecrets && typeof scheme.key !== "function") make([ANY_FORMAT], NOWHERE);
     return defineSource({
       preset,
       facts,
       settings: options,
+      ...parts,
+      ...(data.answersWithSecret && { tenantOption: undefined }),
       secrets: [...secrets, ...(data.otherSecrets?.(options) ?? []), ...apiKeys],
-      scheme(environment) {
-        const { learning = NOTHING_LEARNT } = environment;
-        const makeScheme = make(environment);
-        if (ofTenants !== undefined)
-          return createTenantScheme({ ...environment, make: makeScheme, secretsOf: ofTenants, signsPath });
-        return isLearning ? learningScheme(learning, secrets, makeScheme) : makeScheme(secrets);
-      },
       contract,
-      ...(ofTenants !== undefined && { hasTenantSecrets: true }),
-      signsPath,
-      ...(!isLearning && !data.answersWithSecret && { tenantOption: "secret" }),
       hmac: scheme,
       sample: data.sample,
       credential: { headers: [scheme.signature.header].flat() },
-      ...(isLearning && { isUsable: (secret) => isUsable(secret, make(NOWHERE)) }),
       ...(current !== undefined && {
         sign: (request) => signHmacRequest(scheme, { ...request, secret: current }),
       }),
@@ -240,6 +218,20 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   };
   return create;
 }
+
+function learningParts(
+  secrets: readonly string[],
+  make: MakeScheme,
+): SecretParts & Pick<SourceParts, "isUsable"> {
+  return {
+    secrets,
+    isUsable: (secret) => isUsable(secret, (all) => make(all, NOWHERE)),
+    scheme: (environment) =>
+      learningScheme(environment.learning ?? NOTHING_LEARNT, secrets, (all) => make(all, environment)),
+  };
+}
+
+type MakeScheme = (secrets: readonly string[], environment: SourceEnvironment) => Scheme;
 
 export function isJson({ body = "json" }: ContractData): boolean {
   return body === "json";
@@ -269,7 +261,7 @@ export function secretParts(
   preset: string,
   given: SecretOption | TenantSecrets,
   { settings, option = "secret", mismatch, signsPath = false }: SecretUse,
-  make: (secrets: readonly string[], environment: SourceEnvironment) => Scheme,
+  make: MakeScheme,
 ): SecretParts {
   const common = { signsPath, tenantOption: option };
   if (typeof given !== "function") {

@@ -1,20 +1,4 @@
-import type { ContractData } from "../contract/event-contract.ts";
-import type { PlatformFacts } from "../source-definition.ts";
-import { hmacPreset } from "./preset.ts";
-import { tokenOrSignaturePreset, tokenPreset } from "./token-preset.ts";
-
-const FACTS: PlatformFacts = {
-  title: "RevenueCat",
-  docs: "https://www.revenuecat.com/docs/integrations/webhooks",
-  proof: "documented",
-};
-
-const CONTRACT: ContractData = {
-  id: "body.event.id",
-  type: "body.event.type",
-  eventTime: { at: "body.event.event_timestamp_ms", unit: "milliseconds" },
-  data: "body.event",
-};
+import { tokenOrSignaturePreset } from "./token-preset.ts";
 
 /**
  * RevenueCat: `Authorization` holds the text that you enter there, as it is, and nothing is signed (the default). With
@@ -24,11 +8,20 @@ const CONTRACT: ContractData = {
  */
 export const revenuecat = tokenOrSignaturePreset({
   preset: "revenuecat",
+  facts: {
+    title: "RevenueCat",
+    docs: "https://www.revenuecat.com/docs/integrations/webhooks",
+    proof: "documented",
+  },
+  contract: {
+    id: "body.event.id",
+    type: "body.event.type",
+    eventTime: { at: "body.event.event_timestamp_ms", unit: "milliseconds" },
+    data: "body.event",
+  },
   usual: "token",
-  token: tokenPreset({ preset: "revenuecat", facts: FACTS, header: "Authorization", contract: CONTRACT }),
-  signature: hmacPreset({
-    preset: "revenuecat",
-    facts: FACTS,
+  token: { header: "Authorization" },
+  signature: {
     scheme: {
       signature: {
         header: "X-RevenueCat-Webhook-Signature",
@@ -38,6 +31,5 @@ export const revenuecat = tokenOrSignaturePreset({
       signed: "{timestamp}.{body}",
       timestamp: { unit: "seconds", toleranceSeconds: null },
     },
-    contract: CONTRACT,
-  }),
+  },
 });

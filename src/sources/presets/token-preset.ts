@@ -1,10 +1,12 @@
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
+import type { ContractData } from "../contract/event-contract.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 import type { Preset } from "./describe.ts";
-import { assertText } from "./own-source.ts";
-import type { PresetOptions } from "./preset.ts";
+import { assertOneOf, assertText } from "./own-source.ts";
+import { hmacPreset, type PresetOptions } from "./preset.ts";
 import { type SecretPreset, secretPreset } from "./secret-preset.ts";
 import { assertOptionNames } from "./source-settings.ts";
 
@@ -84,22 +86,26 @@ export interface VerifyOptions extends PresetOptions {
   readonly verify?: "token" | "signature";
 }
 
-interface Ways {
-  readonly preset: string;
-  readonly token: Preset<PresetOptions>;
-  readonly signature: Preset<PresetOptions>;
+interface Ways extends Pick<SecretPreset<PresetOptions>, "preset" | "facts"> {
   readonly usual: NonNullable<VerifyOptions["verify"]>;
+  /** Of both ways, unless one of them has more. */
+  readonly contract: ContractData;
+  readonly token: { readonly header: string };
+  readonly signature: { readonly scheme: HmacData; readonly contract?: ContractData };
 }
 
 /** @throws TypeError that names the option that is wrong */
-export function tokenOrSignaturePreset({ preset, token, signature, usual }: Ways): Preset<VerifyOptions> {
-  const ways = { token, signature };
+export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyOptions> {
+  const { token, signature, ...common } = data;
+  const ways = {
+    token: tokenPreset({ ...common, ...token }),
+    signature: hmacPreset({ ...common, ...signature }),
+  };
   function create(given: VerifyOptions): SourceDefinition {
-    assertOptionNames(preset, given, { secret: true, verify: true });
+    assertOptionNames(data.preset, given, { secret: true, verify: true });
     const { verify = usual, ...options } = given;
-    if (Object.hasOwn(ways, verify)) return ways[verify](options);
-    const got = JSON.stringify(verify);
-    throw new TypeError(`${preset}: \`verify\`: got ${got}, expected "token" or "signature"`);
+    assertOneOf(data.preset, "verify", verify, Object.keys(ways));
+    return ways[verify](options);
   }
   create.describe = () => {
     const other = ways[usual === "token" ? "signature" : "token"].describe();

@@ -1,8 +1,7 @@
-import { createJwtScheme } from "../schemes/jwt.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import type { SourceSettings } from "../source-definition.ts";
 import type { SecretOption } from "./given-secrets.ts";
-import { CLOCK_TOLERANCE_SECONDS, publicPemKeys } from "./jwt-preset.ts";
+import { platformJwt, publicPemKeys } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
 
 export interface WixOptions extends SourceSettings {
@@ -46,14 +45,10 @@ export const wix = optionsPreset<WixOptions>({
       secrets: [],
       credential: {},
       scheme: ({ clock }) =>
-        createJwtScheme({
+        platformJwt({
           algorithm: "RS256",
           keys,
           header: tokenInBody(),
-          issuer: null,
-          audience: null,
-          clockToleranceSeconds: CLOCK_TOLERANCE_SECONDS,
-          bodyClaim: null,
           requiredClaims: ["data"],
           clock,
         }),
