@@ -1,5 +1,4 @@
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
-import { openToCustomers } from "./customer.ts";
 import type { Preset, PresetData } from "./describe.ts";
 import { defineSource, type SourceParts } from "./preset.ts";
 import { assertOptionNames, type OwnOptions } from "./source-settings.ts";
@@ -12,16 +11,21 @@ interface OptionsPreset<Options extends SourceSettings> extends PresetData {
   /** What follows from the options. @throws TypeError that names the option that is wrong */
   readonly make: (
     options: Options,
-  ) => Omit<SourceParts, keyof PresetData | "settings"> & Partial<Pick<SourceParts, "facts" | "contract">>;
+  ) => Omit<SourceParts, keyof PresetData | "settings"> &
+    Partial<Pick<SourceParts, "facts" | "contract">> &
+    Pick<OptionsPreset<Options>, "open">;
 }
 
 /** @returns a function of its options and the source's settings @throws TypeError that names the option that is wrong */
 export function optionsPreset<Options extends SourceSettings>(data: OptionsPreset<Options>): Preset<Options> {
-  const { preset, facts, contract, own, open, make } = data;
+  const { preset, facts, contract, own, make } = data;
   function create(options: Options): SourceDefinition {
     assertOptionNames(preset, options, own);
-    const definition = defineSource({ preset, facts, contract, settings: options, ...make(options) });
-    return open === undefined ? definition : openToCustomers(definition, open);
+    const { open = data.open, ...parts } = make(options);
+    const definition = defineSource({ preset, facts, contract, settings: options, ...parts });
+    if (open === undefined) return definition;
+    const title = `${facts.title} signs for all its customers with one key`;
+    return { ...definition, open: `${title}, so that another one can send you its events: ${open}` };
   }
   create.describe = () => data;
   return create;

@@ -23,6 +23,21 @@ export interface PublicKeyPreset {
   readonly contract: ContractData;
 }
 
+/** `SOURCES` fills `publicKey`, where others have `secret`. */
+export const TAKES_PUBLIC_KEY = { takesPublicKey: true } as const;
+
+/** The scheme of the keys, or of those of its tenants. @throws TypeError where none is set */
+export function publicKeyParts(preset: string, scheme: PublicKeyData, options: PublicKeyOptions) {
+  const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
+  return {
+    ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
+      createPublicKeyScheme(scheme, { keys, clock, origin }),
+    ),
+    secrets: [],
+    credential: { headers: [scheme.signature.header] },
+  };
+}
+
 /**
  * A preset whose platform signs with a private key. Logs may show its public key.
  * @returns a function of the key and the source's settings @throws TypeError that names the option that is wrong
@@ -33,16 +48,7 @@ export function publicKeyPreset(data: PublicKeyPreset) {
     ...data,
     signs: scheme,
     own: { publicKey: true },
-    make(options) {
-      const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
-      return {
-        ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
-          createPublicKeyScheme(scheme, { keys, clock, origin }),
-        ),
-        secrets: [],
-        credential: { headers: [scheme.signature.header] },
-      };
-    },
+    make: (options) => publicKeyParts(preset, scheme, options),
   });
-  return Object.assign(create, { takesPublicKey: true });
+  return Object.assign(create, TAKES_PUBLIC_KEY);
 }

@@ -1,9 +1,10 @@
-import { isRefused } from "../../domain/index.ts";
+import { isRefused, refused } from "../../domain/index.ts";
 import { parseObject } from "../contract/parse-body.ts";
-import type { SourceDefinition } from "../source-definition.ts";
-import { ofCustomer } from "./customer.ts";
-import type { SecretOption } from "./given-secrets.ts";
-import { type PublicKeyOptions, publicKeyPreset } from "./public-key-preset.ts";
+import type { PublicKeyData } from "../schemes/public-key.ts";
+import type { Scheme, SignedRequest } from "../schemes/scheme.ts";
+import { requiredTexts, type SecretOption } from "./given-secrets.ts";
+import { optionsPreset } from "./options-preset.ts";
+import { type PublicKeyOptions, publicKeyParts, TAKES_PUBLIC_KEY } from "./public-key-preset.ts";
 
 export interface WiseOptions extends PublicKeyOptions {
   /**
@@ -13,7 +14,22 @@ export interface WiseOptions extends PublicKeyOptions {
   readonly subscriptionId?: SecretOption;
 }
 
-const unbound = publicKeyPreset({
+const SCHEME: PublicKeyData = {
+  algorithm: "rsa-sha256",
+  signature: { header: "X-Signature-SHA256", encoding: "base64" },
+  signed: "{body}",
+};
+
+/**
+ * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
+ * Wise publishes. `X-Delivery-Id` is not signed: a "unique identifier for this webhook delivery attempt". When a
+ * subscription is made a test is sent, with `X-Test-Notification`.
+ * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
+ * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
+ * transferwise/digital-signatures-examples `verify-webhook-signature`.
+ * @throws TypeError that names the option that is wrong
+ */
+const create = optionsPreset<WiseOptions>({
   preset: "wise",
   facts: {
     title: "Wise",
@@ -26,11 +42,7 @@ const unbound = publicKeyPreset({
     deadlineSeconds: 5,
     retryHours: 336,
   },
-  scheme: {
-    algorithm: "rsa-sha256",
-    signature: { header: "X-Signature-SHA256", encoding: "base64" },
-    signed: "{body}",
-  },
+  signs: SCHEME,
   contract: {
     id: "header.X-Delivery-Id",
     identity: "bytes",
@@ -45,31 +57,33 @@ const unbound = publicKeyPreset({
       },
     ],
   },
+  own: { publicKey: true, subscriptionId: true },
+  make(options) {
+    const parts = publicKeyParts("wise", SCHEME, options);
+    if (!Object.hasOwn(options, "subscriptionId")) return { ...parts, open: "set `subscriptionId` to yours" };
+    const ids = requiredTexts("wise", options.subscriptionId, "subscriptionId");
+    return { ...parts, scheme: (environment) => ofSubscriptions(ids, parts.scheme(environment)) };
+  },
 });
+export const wise = Object.assign(create, TAKES_PUBLIC_KEY);
 
-/**
- * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
- * Wise publishes. `X-Delivery-Id` is not signed: a "unique identifier for this webhook delivery attempt". When a
- * subscription is made a test is sent, with `X-Test-Notification`.
- * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
- * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
- * transferwise/digital-signatures-examples `verify-webhook-signature`.
- * @throws TypeError that names the option that is wrong
- */
-export function wise(options: WiseOptions): SourceDefinition {
-  // A call without options is refused there.
-  if (typeof options !== "object" || options === null) return unbound(options);
-  const { subscriptionId: _, ...others } = options;
-  return ofCustomer(unbound(others), options, {
-    option: "subscriptionId",
-    name: "subscription_id",
-    idIn({ body }) {
-      const parsed = parseObject(body);
-      return isRefused(parsed) ? undefined : parsed.object.subscription_id;
+/** Wise signs for all its customers with one key: only what names a subscription of ours is ours. */
+function ofSubscriptions(ids: readonly string[], scheme: Scheme): Scheme {
+  return {
+    ...scheme,
+    async verify(request) {
+      const result = await scheme.verify(request);
+      const isTest = request.headers["x-test-notification"]?.[0] === "true";
+      if (!("verified" in result) || isTest || ids.includes(subscriptionIn(request))) return result;
+      const detail =
+        "`subscription_id`: none of `subscriptionId`; Wise signs for all its customers with one key";
+      return refused("signature_mismatch", { detail });
     },
-    isQuestion: ({ headers }) => headers["x-test-notification"]?.[0] === "true",
-  });
+  };
 }
 
-wise.describe = unbound.describe;
-wise.takesPublicKey = true;
+function subscriptionIn({ body }: SignedRequest): string {
+  const parsed = parseObject(body);
+  const id = isRefused(parsed) ? undefined : parsed.object.subscription_id;
+  return typeof id === "string" ? id : "";
+}
