@@ -7,7 +7,7 @@ const PAIRS = [
   { user: "hook", password: "für Zoë: now" },
   { user: "hook", password: "before" },
 ];
-const basic = createBasicScheme({ credentials: PAIRS });
+const basic = createBasicScheme(PAIRS);
 const encoded = (text: string) => Buffer.from(text).toString("base64");
 const sent = (...authorization: string[]) => ({ ...POSTED, body: Buffer.of(), headers: { authorization } });
 
@@ -36,7 +36,7 @@ describe("basic authentication", () => {
     [{ user: "a:b", password: "c" }, "user: got a text with a colon"],
     [{ user: "a", password: "" }, "password: got an empty text, expected what the platform shows"],
   ])("basic authentication with %j is no scheme", (pair, message) => {
-    expect(() => createBasicScheme({ credentials: [pair] })).toThrow(message);
+    expect(() => createBasicScheme([pair])).toThrow(message);
   });
 
   it("a 401 asks for it in UTF-8", () => {

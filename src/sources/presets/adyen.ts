@@ -55,5 +55,5 @@ export const adyen = secretPreset({
   sample,
   credential: { fields: ["hmacSignature"] },
   signBody: signAdyenItems,
-  scheme: (secrets) => createAdyenItemsScheme({ secrets }),
+  scheme: createAdyenItemsScheme,
 });

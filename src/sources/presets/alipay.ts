@@ -68,9 +68,7 @@ export const alipay = optionsPreset<AlipayOptions>({
   make(options) {
     const use = { settings: options, option: "publicKey" };
     return {
-      ...secretParts("alipay", options.publicKey, use, (keys) =>
-        createFormSignatureScheme({ keys, plain: PLAIN }),
-      ),
+      ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme(keys, PLAIN)),
       secrets: [],
       credential: { fields: ["sign"] },
     };

@@ -1,4 +1,5 @@
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /**
  * Calendly: `Calendly-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. No event has an id, so the hash of the
@@ -14,11 +15,7 @@ export const calendly = hmacPreset({
     identity: { why: "no id; the body has `created_at` in microseconds" },
   },
   scheme: {
-    signature: {
-      header: "Calendly-Webhook-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
-    },
+    signature: timedFields("Calendly-Webhook-Signature"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: null },
   },

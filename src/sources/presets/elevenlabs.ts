@@ -1,4 +1,5 @@
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /**
  * ElevenLabs: `ElevenLabs-Signature: t=…,v0=…`, HMAC-SHA256 over `t.body`. The SDK refuses what is older than 30 minutes.
@@ -19,11 +20,7 @@ export const elevenlabs = hmacPreset({
     disables: "10 failures in a row, without a success for 7 days",
   },
   scheme: {
-    signature: {
-      header: "ElevenLabs-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v0", timestamp: "t" },
-    },
+    signature: timedFields("ElevenLabs-Signature", "v0"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: null },
   },

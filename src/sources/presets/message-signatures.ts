@@ -4,11 +4,10 @@ import {
   type MessageSignatureKey,
 } from "../schemes/http-message-signatures.ts";
 import type { Scheme } from "../schemes/scheme.ts";
-import { createTenantScheme, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretParts } from "./preset.ts";
-import { tenantSecrets } from "./tenants.ts";
+import { defineSource, type SecretParts, tenantParts } from "./preset.ts";
 
 /** A sender that signs by RFC 9421, HTTP Message Signatures. */
 export interface MessageSignatureSourceOptions extends SourceSettings, OwnContract {
@@ -81,20 +80,17 @@ function keyParts(
 ): SecretParts {
   const { keys, required = ["@path"] } = options;
   const signsPath = required.some((name) => PATHS.includes(name));
-  const common = { signsPath, tenantOption: "keys" };
-  if (typeof keys === "function") {
-    const secretsOf = tenantSecrets("messageSignatures", keys, options, "keys");
-    const scheme = (environment: SourceEnvironment) => {
-      const ofTenant = (known: readonly MessageSignatureKey[]) => make(known, environment);
-      const own = { ...environment, signsPath, secretsOf };
-      return createTenantScheme({ ...own, option: "keys", make: ofTenant, materialOf });
-    };
-    return { ...common, secrets: [], hasTenantSecrets: true, scheme };
-  }
+  const use = { settings: options, option: "keys", signsPath, materialOf };
+  if (typeof keys === "function") return tenantParts("messageSignatures", keys, use, make);
   const shared = keys.flatMap(({ algorithm, key }) =>
     algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
   );
-  return { ...common, secrets: shared, scheme: (environment) => make(keys, environment) };
+  return {
+    signsPath,
+    tenantOption: "keys",
+    secrets: shared,
+    scheme: (environment) => make(keys, environment),
+  };
 }
 
 /** A key under another id is the same secret; undefined for what is no key. */

@@ -10,7 +10,12 @@ import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-s
 import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
-import { createTenantScheme, type SecretMismatch, type TenantSecrets } from "../schemes/tenant-scheme.ts";
+import {
+  createTenantScheme,
+  type SecretMismatch,
+  type TenantSchemeOptions,
+  type TenantSecrets,
+} from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
   SourceDefinition,
@@ -268,19 +273,25 @@ export function secretParts(
     const secrets = requiredTexts(preset, given, option);
     return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
   }
-  const ofTenants = tenantSecrets(preset, given, settings, option);
+  return tenantParts(preset, given, { settings, option, mismatch, signsPath }, make);
+}
+
+/** The same for the tenants' secrets, or keys of another kind. @throws TypeError where no path distinguishes the tenants */
+export function tenantParts<Secret>(
+  preset: string,
+  given: TenantSecrets<Secret>,
+  use: SecretUse & Pick<TenantSchemeOptions<Secret>, "materialOf">,
+  make: (secrets: readonly Secret[], environment: SourceEnvironment) => Scheme,
+): SecretParts {
+  const { settings, option = "secret", mismatch, signsPath = false, materialOf } = use;
+  const secretsOf = tenantSecrets(preset, given, settings, option);
   return {
-    ...common,
-    secrets: [],
-    hasTenantSecrets: true,
+    ...{ signsPath, tenantOption: option, secrets: [], hasTenantSecrets: true },
     scheme: (environment) =>
-      createTenantScheme({
-        ...environment,
-        secretsOf: ofTenants,
-        option,
+      createTenantScheme<Secret>({
+        ...{ ...environment, secretsOf, option, mismatch, signsPath },
+        ...(materialOf !== undefined && { materialOf }),
         make: (secrets) => make(secrets, environment),
-        mismatch,
-        signsPath,
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /** `charge`: the property that holds the resource. */
 function typeOf({ body }: Readable): string | undefined {
@@ -26,11 +27,7 @@ export const recharge = hmacPreset({
     disables: "20 failed tries within 48 hours delete the webhook",
   },
   scheme: {
-    signature: {
-      header: "X-Recharge-Webhook-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
-    },
+    signature: timedFields("X-Recharge-Webhook-Signature"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
   },

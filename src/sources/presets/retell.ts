@@ -1,6 +1,7 @@
 import { isJsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /** They come once for a call; others, such as a repeated analysis, may come several times. */
 const ONCE = ["call_started", "call_ended"];
@@ -28,11 +29,7 @@ export const retell = hmacPreset({
     deadlineSeconds: 10,
   },
   scheme: {
-    signature: {
-      header: "X-Retell-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "d", timestamp: "v" },
-    },
+    signature: timedFields("X-Retell-Signature", "d", "v"),
     signed: "{body}{timestamp}",
     timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
   },

@@ -1,3 +1,4 @@
+import { timedFields } from "./standard.ts";
 import { tokenOrSignaturePreset } from "./token-preset.ts";
 
 /**
@@ -23,11 +24,7 @@ export const revenuecat = tokenOrSignaturePreset({
   token: { header: "Authorization" },
   signature: {
     scheme: {
-      signature: {
-        header: "X-RevenueCat-Webhook-Signature",
-        encoding: "hex",
-        fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
-      },
+      signature: timedFields("X-RevenueCat-Webhook-Signature"),
       signed: "{timestamp}.{body}",
       timestamp: { unit: "seconds", toleranceSeconds: null },
     },

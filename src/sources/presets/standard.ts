@@ -36,6 +36,11 @@ export function standardScheme(headers: StandardPreset["headers"], key: HmacData
   };
 }
 
+/** A header of fields in hex, as Stripe has it: `t=1767225600,v1=…`. */
+export function timedFields(header: string, value = "v1", timestamp = "t"): HmacData["signature"] {
+  return { header, encoding: "hex", fields: { separator: ",", assignment: "=", value, timestamp } };
+}
+
 /** The id that the signature covers. */
 export function standardId(headers: StandardPreset["headers"]): Pick<ContractData, "id" | "isIdSigned"> {
   const id = headers === "svix" ? ["header.svix-id", "header.webhook-id"] : "header.webhook-id";

@@ -3,6 +3,7 @@ import type { Readable } from "../contract/reading.ts";
 import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
 import { stripeEvents } from "../reconcile/stripe-events.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 export interface StripeOptions extends PresetOptions {
   /** Finds the events that never arrived: docs/reconcile.md. */
@@ -82,11 +83,7 @@ export const stripe = hmacPreset<StripeOptions>({
     renewsTimestamp: true,
   },
   scheme: {
-    signature: {
-      header: "Stripe-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
-    },
+    signature: timedFields("Stripe-Signature"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
   },

@@ -1,4 +1,5 @@
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /**
  * TikTok for Developers (Login Kit, Content Posting, Data Portability): `TikTok-Signature: t=…,s=…`, HMAC-SHA256 over
@@ -16,11 +17,7 @@ export const tiktok = hmacPreset({
     retryHours: 72,
   },
   scheme: {
-    signature: {
-      header: "TikTok-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "s", timestamp: "t" },
-    },
+    signature: timedFields("TikTok-Signature", "s"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: null },
   },

@@ -56,7 +56,7 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
     own: ["user"],
     scheme(passwords, _environment, { user = "oncehook" }) {
       assertText(data.preset, "user", user, "oncehook");
-      return createBasicScheme({ credentials: passwords.map((password) => ({ user, password })) });
+      return createBasicScheme(passwords.map((password) => ({ user, password })));
     },
     headers({ secret: password }, { user = "oncehook" }) {
       return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };

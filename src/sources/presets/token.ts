@@ -37,7 +37,7 @@ export function token(options: TokenSourceOptions): SourceDefinition {
             header: String(header),
             ...(prefix !== undefined && { prefix }),
           })
-        : createBasicScheme({ credentials: secrets.map((password) => ({ user, password })) }),
+        : createBasicScheme(secrets.map((password) => ({ user, password }))),
     ),
     credential: { headers: [header ?? "Authorization"] },
     contract: contractOf(options, OWN),

@@ -1,4 +1,5 @@
 import { hmacPreset } from "./preset.ts";
+import { timedFields } from "./standard.ts";
 
 /**
  * WorkOS: `WorkOS-Signature: t=…, v1=…`, HMAC-SHA256 over `t.body`, `t` in milliseconds. The SDK refuses what is older than
@@ -14,11 +15,7 @@ export const workos = hmacPreset({
     retryHours: 72,
   },
   scheme: {
-    signature: {
-      header: "WorkOS-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v1", timestamp: "t" },
-    },
+    signature: timedFields("WorkOS-Signature"),
     signed: "{timestamp}.{body}",
     timestamp: { unit: "milliseconds", toleranceSeconds: null },
   },

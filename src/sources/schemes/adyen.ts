@@ -13,11 +13,6 @@ import { createDigester } from "./keyed-digest.ts";
 import type { Credential, Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 
-export interface AdyenItemsOptions {
-  /** HMAC keys in hex, the current one first. */
-  readonly secrets: readonly string[];
-}
-
 /** Adyen sends one item; its API allows several. */
 const MAX_ITEMS = 1_000;
 const DIGEST_BYTES = 32;
@@ -36,9 +31,9 @@ const refuse = refusalsOf({});
  * One signature fits one reading of its fields. A colon inside a field is not escaped, so that one field alone may hold
  * some: `merchantReference`, or for a report `pspReference`. Texts must be texts, and the amount an integer that a
  * JavaScript number holds with all its digits, since the contract reads numbers exactly.
- * @throws TypeError for a key that is no hex
+ * @param secrets HMAC keys in hex, the current one first @throws TypeError for a key that is no hex
  */
-export function createAdyenItemsScheme({ secrets }: AdyenItemsOptions): Scheme {
+export function createAdyenItemsScheme(secrets: readonly string[]): Scheme {
   const digesters = keysOf(secrets, "hex").map((key) => createDigester("sha256", key));
   return {
     challenge: 'Signature realm="callbacks", algorithm="hmac-sha256", in="body"',

@@ -4,16 +4,6 @@ import { decodeExactly } from "./encoding.ts";
 import { isSignedBy, namedPublicKey } from "./public-keys.ts";
 import { malformed, missingCredential, type Scheme } from "./scheme.ts";
 
-export interface FormSignatureOptions {
-  /** The platform's public keys, RSA of at least 2048 bits: PEM, or base64 as it shows them. The current one first. */
-  readonly keys: readonly string[];
-  /**
-   * The fields that hold neither `&` nor `=`. The signed text escapes neither, so that any other field could take in those
-   * that follow it: an id would be a new one with the same signature.
-   */
-  readonly plain?: readonly string[];
-}
-
 const SIGN = "sign";
 const SIGN_TYPE = "sign_type";
 /** RSA-SHA256. The form names its own algorithm, and RSA-SHA1 (`RSA`) must not be chosen by a stranger. */
@@ -24,9 +14,12 @@ const RSA2 = "RSA2";
  * joined by `&`, decoded. The form is taken apart before it is verified, which cannot be avoided: bounded as any body. A
  * field that stands twice is refused, since either of both could be the signed one. Values are not escaped, as in
  * alipay-sdk `notifyRSACheck`.
+ * @param keys the platform's, RSA of at least 2048 bits: PEM, or base64 as it shows them; the current one first
+ * @param plain the fields that hold neither `&` nor `=`. The signed text escapes neither, so that any other field could
+ * take in those that follow it: an id would be a new one with the same signature.
  * @throws TypeError for a key that cannot be read
  */
-export function createFormSignatureScheme({ keys, plain = [] }: FormSignatureOptions): Scheme {
+export function createFormSignatureScheme(keys: readonly string[], plain: readonly string[]): Scheme {
   const known = keys.map((text, place) =>
     namedPublicKey(`public key ${place + 1}`, text, "rsa-sha256", "base64"),
   );

@@ -100,23 +100,17 @@ const PARSERS: Readonly<Record<TimestampUnit, (text: string) => number | undefin
   iso: rfc3339Seconds,
 };
 
-const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+/** A leap second is the sixtieth (RFC 3339 §5.7). */
+const RFC_3339 =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:)([0-5]\d|60)((?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))$/;
 
 /** `Date.parse` takes many other forms, and the thirtieth of February. A fraction has up to nine digits (Twitch). */
 function rfc3339Seconds(text: string): number | undefined {
-  const match = RFC_3339.exec(text);
-  if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second] = match.map(Number) as [number, ...number[]];
-  const [fraction, sign, hours = "0", minutes = "0"] = match.slice(7);
-  if (hour === undefined || minute === undefined || second === undefined) return undefined;
-  // A leap second is the sixtieth (RFC 3339 §5.7), and counts as the one after it.
-  if (hour > 23 || minute > 59 || second > 60 || Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  const midnight = new Date(0);
-  midnight.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day);
-  if (midnight.getUTCMonth() + 1 !== month || midnight.getUTCDate() !== day) return undefined;
-  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === "-" ? -60 : 60);
-  const ofDay = (hour * 60 + minute) * 60 + second + Number(fraction ?? 0);
-  return midnight.getTime() / 1000 + ofDay - offset;
+  const [, day, before, second, after] = RFC_3339.exec(text) ?? [];
+  const midnight = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined;
+  const seconds = Date.parse(`${day}T${before}00${after}`) / 1000 + Number(second);
+  return Number.isNaN(seconds) ? undefined : seconds;
 }
 
 /** A time as the platform would send it. */

@@ -2,6 +2,7 @@ import { type Refused, refused } from "../../domain/index.ts";
 import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 import { assertSecret } from "./secret-keys.ts";
 import { tokenMatcher } from "./token-match.ts";
+import type { TokenPlace } from "./token-place.ts";
 
 export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
@@ -21,19 +22,17 @@ export function createTokenScheme({ tokens, header, prefix }: TokenOptions): Sch
   return createCredentialScheme(known, credentialHeader(header, prefix));
 }
 
-export interface BasicOptions {
-  /** The current pair first, then those that are being rotated out. */
-  readonly credentials: readonly BasicCredentials[];
-}
-
 export interface BasicCredentials {
   /** Without a colon, which ends it (RFC 7617 §2). */
   readonly user: string;
   readonly password: string;
 }
 
-/** Basic authentication, in UTF-8 (RFC 7617). @throws TypeError for a user or a password that cannot be sent, or none */
-export function createBasicScheme({ credentials }: BasicOptions): Scheme {
+/**
+ * Basic authentication, in UTF-8 (RFC 7617).
+ * @param credentials the current pair first @throws TypeError for a user or a password that cannot be sent, or none
+ */
+export function createBasicScheme(credentials: readonly BasicCredentials[]): Scheme {
   const known = credentials.map(({ user, password }) => {
     if (user.includes(":")) throw new TypeError("user: got a text with a colon, expected none");
     return `${user}:${assertSecret(password, "password")}`;
@@ -41,14 +40,7 @@ export function createBasicScheme({ credentials }: BasicOptions): Scheme {
   return createCredentialScheme(known, BASIC_HEADER);
 }
 
-interface CredentialHeader {
-  /** What a 401 says of it. */
-  readonly challenge: string;
-  /** The one credential in it; refused when it is missing or stands more than once. */
-  read(request: SignedRequest): string | Refused;
-}
-
-function createCredentialScheme(known: readonly string[], { challenge, read }: CredentialHeader): Scheme {
+function createCredentialScheme(known: readonly string[], { challenge, read }: TokenPlace): Scheme {
   const indexOf = tokenMatcher(known);
   return {
     challenge,
@@ -67,7 +59,7 @@ const BEARER = /^bearer ([^\s]+)$/i;
 const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
 
 /** A header that carries a credential: `Authorization` holds `Bearer <token>`, any other one the token itself. */
-export function credentialHeader(name: string, prefix?: string): CredentialHeader {
+export function credentialHeader(name: string, prefix?: string): TokenPlace {
   const key = name.toLowerCase();
   const isBearer = key === "authorization" && prefix === undefined;
   return {
@@ -76,7 +68,7 @@ export function credentialHeader(name: string, prefix?: string): CredentialHeade
   };
 }
 
-const BASIC_HEADER: CredentialHeader = {
+const BASIC_HEADER: TokenPlace = {
   challenge: 'Basic realm="callbacks", charset="UTF-8"',
   read: createReader("authorization", (value) => {
     const encoded = BASIC.exec(value)?.[1];
