@@ -7,7 +7,6 @@ import {
   type CopySource,
   type CopyTarget,
   type Fingerprint,
-  FingerprintSum,
   isWrongKey,
   MaintenanceError,
   type Migration,
@@ -15,7 +14,6 @@ import {
   NOT_COPIED,
   type SourceRow,
   type SourceTable,
-  toPostgresText,
   WRONG_KEY,
 } from "../store/index.ts";
 import { allMigrations } from "./handlers.ts";
@@ -93,7 +91,7 @@ async function copyTo({ url, schema }: PostgresDatabase, source: CopySource, req
     const { pairs, left } = planCopy(source, target, request.skip);
     const { from } = request;
     const { progress } = target;
-    const expected = (pair: CopyPair) => fingerprintOf(source, pair);
+    const rowsOf = (pair: CopyPair) => batches(source.rows(pair.from.name, pair.fromColumns, undefined));
     const report = (found: readonly Fingerprint[], wasComplete: boolean) => ({
       /** Whether an earlier run had copied a part; with `wasComplete` it had copied everything. */
       continued: progress !== undefined,
@@ -105,7 +103,7 @@ async function copyTo({ url, schema }: PostgresDatabase, source: CopySource, req
       ({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name),
     );
     if (progress === undefined && filled.length > 0) {
-      const found = await target.completed(pairs, expected);
+      const found = await target.completed(pairs, rowsOf);
       if (found !== undefined) return report(found, true);
       throw new MaintenanceError(
         `the target has rows of its own in ${filled.map(({ name }) => `"${name}"`).join(", ")}; ${NEEDS_EMPTY}`,
@@ -118,7 +116,7 @@ async function copyTo({ url, schema }: PostgresDatabase, source: CopySource, req
     let positions = progress?.positions ?? {};
     await target.begin({ from, positions });
     for (const pair of pairs) positions = await copyTable(source, target, pair, { ...request, positions });
-    return report(await target.finish(pairs, source.settings, expected), false);
+    return report(await target.finish(pairs, source.settings, rowsOf), false);
   } finally {
     await target.close();
   }
@@ -161,16 +159,6 @@ function* batches(rows: Iterable<SourceRow>): Generator<readonly SourceRow[]> {
     bytes = 0;
   }
   if (batch.length > 0) yield batch;
-}
-
-function fingerprintOf(source: CopySource, { from, fromColumns, toColumns }: CopyPair) {
-  const sum = new FingerprintSum();
-  for (const { values } of source.rows(from.name, fromColumns, undefined))
-    sum.add(
-      toColumns.map((column, index) => toPostgresText(values[index] ?? null, column)),
-      toColumns,
-    );
-  return sum.result();
 }
 
 /** Which table goes where, those that others point to first. @throws MaintenanceError where rows would be left behind unasked */

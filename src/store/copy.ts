@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { MaintenanceError } from "./store-errors.ts";
 
 /** A value as SQLite holds it; integers keep all their digits. */
@@ -30,10 +29,12 @@ export interface CopySource {
 
 export interface TargetColumn {
   readonly name: string;
-  /** PostgreSQL's name of the type, such as `timestamptz`; what a value is compared by. */
+  /** PostgreSQL's name of the type, such as `timestamptz`. */
   readonly kind: string;
   /** The type as a cast needs it, such as `numeric(10,2)`. */
   readonly type: string;
+  /** The same without its limits, such as `numeric`: a cast to it cuts nothing off. */
+  readonly unlimited: string;
   /** Computed by the database, which refuses any other value. */
   readonly isGenerated: boolean;
 }
@@ -64,8 +65,11 @@ export interface CopyProgress {
 /** What a table holds: equal for two tables with the same rows, whatever their order. */
 export interface Fingerprint {
   readonly rows: number;
-  readonly digest: string;
+  readonly digest: bigint;
 }
+
+/** All rows of a table of the source, some at a time. */
+export type SourceBatches = (pair: CopyPair) => Iterable<readonly SourceRow[]>;
 
 export interface CopyTarget {
   readonly migrations: readonly string[];
@@ -76,19 +80,16 @@ export interface CopyTarget {
   /** Stores a progress without rows. From here on no receiver starts on the target. */
   begin(progress: CopyProgress): Promise<void>;
   /**
-   * Compares every table with `expected`, inside a transaction that locks them, and then releases the target.
+   * Compares every table with the source, inside a transaction that locks them, and then releases the target.
    * @throws MaintenanceError that names the tables that differ; the target stays unreleased
    */
   finish(
     pairs: readonly CopyPair[],
     settings: ReadonlyMap<string, string>,
-    expected: (pair: CopyPair) => Fingerprint,
+    source: SourceBatches,
   ): Promise<readonly Fingerprint[]>;
   /** What each table holds where all of them hold what the source does, as after a copy that has finished. */
-  completed(
-    pairs: readonly CopyPair[],
-    expected: (pair: CopyPair) => Fingerprint,
-  ): Promise<readonly Fingerprint[] | undefined>;
+  completed(pairs: readonly CopyPair[], source: SourceBatches): Promise<readonly Fingerprint[] | undefined>;
   close(): Promise<void>;
 }
 
@@ -139,87 +140,4 @@ export function toPostgresText(value: SourceValue, { kind, name }: TargetColumn)
       `column "${name}" holds a NUL character, which no text of PostgreSQL can hold; remove it in the source`,
     );
   return String(value);
-}
-
-/** A form in which equal values of both databases are equal texts. */
-function canonical(text: string | null, kind: string): string | null {
-  if (text === null) return null;
-  return CANONICAL[kind]?.(text) ?? text;
-}
-
-const asNumber = (text: string) => String(Number(text));
-const CANONICAL: Readonly<Record<string, (text: string) => string>> = {
-  float8: asNumber,
-  float4: (text) => String(Math.fround(Number(text))),
-  numeric: plainDecimal,
-  bool: (text) => (/^(1|t|true|y|yes|on)$/i.test(text) ? "true" : "false"),
-  timestamptz: microseconds,
-  timestamp: microseconds,
-  json: sortedJson,
-  jsonb: sortedJson,
-  uuid: (text) => text.toLowerCase(),
-  bpchar: (text) => text.trimEnd(),
-};
-
-/** `1.50` and `1.5`, `1e3` and `1000` are the same number. */
-function plainDecimal(text: string): string {
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,4}))?$/i.exec(text.trim());
-  if (match === null) return text;
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
-  const places = fraction.length - Number(exponent);
-  const digits = `${whole}${fraction}${"0".repeat(Math.max(0, -places))}`.padStart(places + 1, "0");
-  const at = digits.length - Math.max(0, places);
-  const integer = digits.slice(0, at).replace(/^0+(?=\d)/, "");
-  const rest = withoutLastZeros(digits.slice(at));
-  const value = rest === "" ? integer : `${integer}.${rest}`;
-  return sign === "-" && value !== "0" ? `-${value}` : value;
-}
-
-function withoutLastZeros(digits: string): string {
-  let end = digits.length;
-  while (digits[end - 1] === "0") end -= 1;
-  return digits.slice(0, end);
-}
-
-/** Both databases' ways to write a time, as microseconds since the epoch; one without a zone is UTC. */
-function microseconds(text: string): string {
-  const match =
-    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
-  if (match === null) return text;
-  const [, day, time = "00:00:00", fraction = "", zone = "Z"] = match;
-  const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone;
-  const seconds = Date.parse(`${day}T${time}${offset.toUpperCase()}`) / 1_000;
-  return `${seconds}.${withoutLastZeros(fraction)}`;
-}
-
-function sortedJson(text: string): string {
-  const sorted = (_key: string, value: unknown): unknown =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : value;
-  try {
-    return JSON.stringify(JSON.parse(text), sorted);
-  } catch {
-    return text;
-  }
-}
-
-const DIGEST_WORDS = 4;
-
-/** Adds rows up to a fingerprint: the sum of their SHA-256 digests, so that a row that is there twice counts twice. */
-export class FingerprintSum {
-  #rows = 0;
-  readonly #sums = new BigUint64Array(DIGEST_WORDS);
-
-  add(texts: readonly (string | null)[], columns: readonly TargetColumn[]): void {
-    const row = columns.map(({ kind }, index) => canonical(texts[index] ?? null, kind));
-    const digest = createHash("sha256").update(JSON.stringify(row)).digest();
-    for (let word = 0; word < DIGEST_WORDS; word += 1)
-      this.#sums[word] = (this.#sums[word] as bigint) + digest.readBigUInt64BE(word * 8);
-    this.#rows += 1;
-  }
-
-  result(): Fingerprint {
-    return { rows: this.#rows, digest: [...this.#sums].map((sum) => sum.toString(16)).join("-") };
-  }
 }

@@ -9,7 +9,7 @@ export type { StoredCallback } from "./callback-columns.ts";
 export type * from "./callback-log.ts";
 export type * from "./captures.ts";
 export type * from "./copy.ts";
-export { FingerprintSum, NOT_COPIED, toPostgresText } from "./copy.ts";
+export { NOT_COPIED } from "./copy.ts";
 export type { DueState } from "./due-failures.ts";
 export type * from "./failure-leases.ts";
 export type * from "./failures.ts";

@@ -5,16 +5,17 @@ import {
   type CopyProgress,
   type CopyTarget,
   type Fingerprint,
-  FingerprintSum,
   ID_REFERENCES,
   migrationIdentity,
   quoted,
+  type SourceBatches,
   type SourceRow,
+  type TargetColumn,
   type TargetTable,
-  toPostgresText,
   UNFINISHED_COPY,
 } from "../copy.ts";
 import { MaintenanceError } from "../store-errors.ts";
+import { fingerprintOfSource, fingerprintOfTarget, tableOfTexts, textsOf } from "./copy-fingerprint.ts";
 import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { createPool } from "./pool.ts";
 
@@ -74,8 +75,8 @@ async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarge
     progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
     write: (pair, rows, progress) => write(client, pair, rows, progress),
     begin: (progress) => storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress)),
-    completed: (pairs, expected) => completedCopy(client, pairs, expected),
-    finish: (pairs, settings, expected) => finishCopy(client, pairs, settings, expected),
+    completed: (pairs, source) => completedCopy(client, pairs, source),
+    finish: (pairs, settings, source) => finishCopy(client, pairs, settings, source),
     async close() {
       client.release(true);
       await pool.end();
@@ -100,9 +101,9 @@ async function assertUnused(client: pg.ClientBase): Promise<void> {
 }
 
 async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
-  const { rows } = await client.query<Record<"table" | "name" | "kind" | "type", string> & { made: boolean }>(
+  const { rows } = await client.query<{ table: string } & TargetColumn>(
     `SELECT c.relname AS table, a.attname AS name, t.typname AS kind, format_type(a.atttypid, a.atttypmod) AS type,
-        a.attgenerated <> '' AS made
+        format_type(a.atttypid, -1) AS unlimited, a.attgenerated <> '' AS "isGenerated"
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
       WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
         AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
@@ -117,7 +118,7 @@ async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
     const found = await client.query(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
     tables.push({
       name,
-      columns: columns.map(({ name, kind, type, made }) => ({ name, kind, type, isGenerated: made })),
+      columns: columns.map(({ table: _, ...column }) => column),
       isEmpty: found.rowCount === 0,
       pointsTo: keys.filter(({ table }) => table === name).map(({ points_to }) => points_to),
     });
@@ -133,15 +134,9 @@ async function write(
 ): Promise<void> {
   const names = toColumns.map(({ name }) => quoted(name)).join(", ");
   const casts = toColumns.map(({ type }, index) => `c${index}::${type}`).join(", ");
-  const given = toColumns.map((_column, index) => `$${index + 1}::text[]`).join(", ");
-  const aliases = toColumns.map((_column, index) => `c${index}`).join(", ");
-  const text =
-    `INSERT INTO ${quoted(to)} (${names}) OVERRIDING SYSTEM VALUE ` +
-    `SELECT ${casts} FROM unnest(${given}) AS given (${aliases})`;
+  const text = `INSERT INTO ${quoted(to)} (${names}) OVERRIDING SYSTEM VALUE SELECT ${casts} FROM ${tableOfTexts(toColumns)}`;
   try {
-    const values = toColumns.map((column, index) =>
-      rows.map((row) => toPostgresText(row.values[index] ?? null, column)),
-    );
+    const values = textsOf(rows, toColumns);
     await inPlainTransaction(client, async () => {
       await client.query(text, values);
       await storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress));
@@ -193,12 +188,12 @@ async function finishCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
   settings: ReadonlyMap<string, string>,
-  expected: (pair: CopyPair) => Fingerprint,
+  source: SourceBatches,
 ): Promise<readonly Fingerprint[]> {
   const compareAndRelease = async () => {
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
-    const { found, different } = await compareTables(client, pairs, expected);
+    const { found, different } = await compareTables(client, pairs, source);
     if (different.length > 0)
       throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
     await setIds(client, pairs);
@@ -218,54 +213,28 @@ async function finishCopy(
 async function completedCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
-  expected: (pair: CopyPair) => Fingerprint,
+  source: SourceBatches,
 ): Promise<readonly Fingerprint[] | undefined> {
   for (const { from, to } of pairs) {
     const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);
     if (rows[0]?.rows !== String(from.rows)) return undefined;
   }
-  const { found, different } = await inPlainTransaction(client, () => compareTables(client, pairs, expected));
+  const { found, different } = await inPlainTransaction(client, () => compareTables(client, pairs, source));
   return different.length === 0 ? found : undefined;
 }
 
-async function compareTables(
-  client: pg.ClientBase,
-  pairs: readonly CopyPair[],
-  expected: (pair: CopyPair) => Fingerprint,
-) {
+async function compareTables(client: pg.ClientBase, pairs: readonly CopyPair[], source: SourceBatches) {
   const found: Fingerprint[] = [];
   const different: string[] = [];
   for (const pair of pairs) {
-    const source = expected(pair);
-    const target = await fingerprintOf(client, pair);
+    const expected = await fingerprintOfSource(client, pair, source(pair));
+    const target = await fingerprintOfTarget(client, pair);
     found.push(target);
     // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
-    if (source.digest !== target.digest || source.rows !== target.rows)
-      different.push(`"${pair.to}" (${source.rows} rows in the source, ${target.rows} in the target)`);
+    if (expected.digest !== target.digest || expected.rows !== target.rows)
+      different.push(`"${pair.to}" (${expected.rows} rows in the source, ${target.rows} in the target)`);
   }
   return { found, different };
-}
-
-const FETCH = { first: 50, most: 2_000, bytes: 8 * 1_024 * 1_024 };
-
-/** Reads a table through a cursor, as many rows at a time as their size allows. */
-async function fingerprintOf(client: pg.ClientBase, { to, toColumns }: CopyPair): Promise<Fingerprint> {
-  const texts = toColumns.map(({ name }) => `${quoted(name)}::text`).join(", ");
-  await client.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${texts} FROM ${quoted(to)}`);
-  const sum = new FingerprintSum();
-  for (let size = FETCH.first; ; ) {
-    const fetch = { text: `FETCH ${size} FROM copied`, rowMode: "array" } as const;
-    const { rows } = await client.query<(string | null)[]>(fetch);
-    let bytes = 0;
-    for (const row of rows) {
-      sum.add(row, toColumns);
-      for (const text of row) bytes += text?.length ?? 0;
-    }
-    if (rows.length < size) break;
-    size = Math.max(1, Math.min(FETCH.most, Math.floor((FETCH.bytes * rows.length) / Math.max(1, bytes))));
-  }
-  await client.query("CLOSE copied");
-  return sum.result();
 }
 
 /** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */
