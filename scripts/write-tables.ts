@@ -31,7 +31,7 @@ writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), n
 
 /** The last cell of each row, which is written by hand. */
 function meaningsIn(file: string): ReadonlyMap<string, string> {
-  const rows = readFileSync(file, "utf8").matchAll(/^\| `([a-z_0-9]+)` \|.*?\|.*?\| (.*) \|$/gm);
+  const rows = readFileSync(file, "utf8").matchAll(/^\| `(\w+)` \|.*?\|.*?\| (.*) \|$/gm);
   return new Map([...rows].map(([, code = "", meaning = ""]) => [code, meaning]));
 }
 
@@ -50,6 +50,7 @@ function writeSections(file: string, sections: string): void {
 }
 
 function configurationTables(): string {
+  const meanings = meaningsIn("docs/configuration.md");
   const sections = Map.groupBy(describeVariables(), ({ section }) => section);
   const tables = [...sections].map(([section, entries]) =>
     [
@@ -57,7 +58,9 @@ function configurationTables(): string {
       "",
       row("variable", "default", "expects", "meaning"),
       row("---", "---", "---", "---"),
-      ...entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
+      ...entries.map((entry) =>
+        row(`\`${entry.name}\``, entry.default, entry.expects, meanings.get(entry.name) ?? ""),
+      ),
     ].join("\n"),
   );
   return `${tables.join("\n\n")}\n`;

@@ -9,69 +9,39 @@ const claimValues = list("")
   .describe("values of the claim, separated by commas");
 
 export const ADMIN_VARIABLES = {
-  ADMIN_HOST: {
-    schema: text("an address to listen on"),
-    default: "127.0.0.1",
-    meaning: "Where the admin listener listens",
-  },
-  ADMIN_PORT: { schema: port, default: "8081", meaning: "The admin listener's port" },
-  ADMIN_ALLOW_PLAIN_HTTP: {
-    schema: flag,
-    default: "false",
-    meaning:
-      "true: in production ADMIN_HOST may be other than loopback, in a network that only your proxy and probes can reach",
-  },
+  ADMIN_HOST: { schema: text("an address to listen on"), default: "127.0.0.1" },
+  ADMIN_PORT: { schema: port, default: "8081" },
+  ADMIN_ALLOW_PLAIN_HTTP: { schema: flag, default: "false" },
   ADMIN_TOKEN: {
     schema: token,
     secret: "own",
     generated: true,
     neededInProduction: "at least 16 characters, such as from: openssl rand -hex 24",
-    meaning: "The bearer token of the admin API",
   },
-  ADMIN_VIEWER_TOKEN: { schema: token, secret: "own", meaning: "A second, read-only token" },
+  ADMIN_VIEWER_TOKEN: { schema: token, secret: "own" },
   ADMIN_BASE_URL: {
     schema: httpUrl
       .refine((url) => new URL(url).pathname === "/" && new URL(url).search === "")
       .describe("an http(s) address without a path; in production https, except for a loopback one"),
     defaultText: "the listener's own",
-    meaning: "The address at which operators reach the admin listener, through a proxy that ends TLS",
   },
-  ADMIN_SESSION_HOURS: { schema: wholeNumber(1, 720), default: "12", meaning: "How long a session lasts" },
+  ADMIN_SESSION_HOURS: { schema: wholeNumber(1, 720), default: "12" },
   ADMIN_OIDC_ISSUER: {
     schema: httpUrl,
     httpsInProduction: true,
-    meaning: "The OpenID provider that signs operators in; its endpoints are discovered",
     with: ["ADMIN_OIDC_CLIENT_ID", "ADMIN_OIDC_CLIENT_SECRET"],
   },
-  ADMIN_OIDC_CLIENT_ID: { schema: text("the client id"), meaning: "This receiver's, at the provider" },
-  ADMIN_OIDC_CLIENT_SECRET: {
-    schema: text("the client secret"),
-    secret: "issued",
-    meaning: "The client's secret",
-  },
+  ADMIN_OIDC_CLIENT_ID: { schema: text("the client id") },
+  ADMIN_OIDC_CLIENT_SECRET: { schema: text("the client secret"), secret: "issued" },
   ADMIN_OIDC_SCOPES: {
     schema: text("")
       .refine((scopes) => scopes.split(" ").includes("openid"))
       .describe("scopes with openid among them, separated by spaces"),
     default: "openid email",
-    meaning: "The scopes that a sign-in requests",
   },
-  ADMIN_OIDC_CLAIM: {
-    schema: matching(/^\S{1,200}$/, "a claim's name"),
-    default: "email",
-    meaning:
-      "The claim whose values the two lists name; a mail address counts only where the provider has verified it",
-  },
-  ADMIN_OIDC_OPERATORS: {
-    schema: claimValues,
-    defaultText: "none",
-    meaning: "Operators: may read and change",
-  },
-  ADMIN_OIDC_VIEWERS: {
-    schema: claimValues,
-    defaultText: "none",
-    meaning: "Viewers: may only read; a person on neither list has no access",
-  },
+  ADMIN_OIDC_CLAIM: { schema: matching(/^\S{1,200}$/, "a claim's name"), default: "email" },
+  ADMIN_OIDC_OPERATORS: { schema: claimValues, defaultText: "none" },
+  ADMIN_OIDC_VIEWERS: { schema: claimValues, defaultText: "none" },
 } satisfies VariableTable;
 
 type AdminReading = Reading<typeof ADMIN_VARIABLES>;

@@ -33,80 +33,40 @@ const claim = (name: string) =>
     .describe(`the claim ${name}, without white space around it`);
 
 export const AUTHENTICATION_VARIABLES = {
-  AUTH_METHOD: { schema: methods, default: "hmac", meaning: "How callbacks are authenticated" },
+  AUTH_METHOD: { schema: methods, default: "hmac" },
   SIGNING_SECRET: {
     schema: text("at least 16 bytes (32 in production) without white space around it"),
     secret: "own",
     generated: true,
-    meaning:
-      "hmac: the secret shared with the platform; in production without it, other sources are served alone",
   },
   SIGNING_SECRET_PREVIOUS: {
     schema: text("at least 16 bytes without white space around it"),
     secret: "previous",
-    meaning: "The secret before it: both verify while it is rotated",
   },
   SIGNATURE_TOLERANCE_SECONDS: {
     schema: orOff(wholeNumber(1, 86_400), "whole seconds, or off"),
     default: "off",
-    meaning: "How far X-Timestamp may lie from now; it is not signed, so this alone stops no replay",
   },
-  DIAGNOSE_SECRETS_FILE: {
-    schema: text("a file of name=secret lines, mode 0600 or 0640"),
-    meaning: "Secrets of other environments, never accepted: they explain why a callback was refused",
-  },
-  CALLBACK_TOKEN: {
-    schema: token,
-    secret: "own",
-    meaning:
-      "token: what the platform sends; it does not cover the body, so combine it with hmac where you can",
-  },
+  DIAGNOSE_SECRETS_FILE: { schema: text("a file of name=secret lines, mode 0600 or 0640") },
+  CALLBACK_TOKEN: { schema: token, secret: "own" },
   CALLBACK_TOKEN_PREVIOUS: {
     schema: list("tokens, separated by commas", (one) => token.safeParse(one).success),
     default: "",
     secret: "previous",
-    meaning: "Tokens before it, valid while they are rotated",
   },
-  CALLBACK_TOKEN_HEADER: {
-    schema: headerName,
-    default: "X-Callback-Token",
-    meaning: "The token's header; Authorization expects Bearer <token>",
-  },
-  JWT_ALGORITHM: {
-    schema: oneOf("HS256", "RS256", "PS256", "ES256", "EdDSA"),
-    meaning: "jwt: the one algorithm that is accepted",
-  },
-  JWT_SECRET: { schema: jwtSecret, secret: "own", meaning: "HS256: the secret shared with the platform" },
-  JWT_SECRET_PREVIOUS: {
-    schema: jwtSecret,
-    secret: "previous",
-    meaning: "The secret before it, valid while it is rotated",
-  },
-  JWT_PUBLIC_KEY_FILE: {
-    schema: text("a PEM file with public keys or certificates"),
-    meaning: "The other algorithms: the platform's keys, the current one first",
-  },
-  JWT_JWKS_URL: {
-    schema: httpUrl,
-    httpsInProduction: true,
-    meaning: "Or where the platform publishes them as a JWK Set",
-  },
-  JWT_ISSUER: { schema: claim("iss"), meaning: "The issuer whose tokens are accepted" },
-  JWT_AUDIENCE: { schema: claim("aud"), meaning: "The audience that tokens must name: this receiver" },
-  JWT_HEADER: {
-    schema: headerName,
-    default: "Authorization",
-    meaning: "The JWT's header; Authorization expects Bearer <token>",
-  },
-  JWT_CLOCK_TOLERANCE_SECONDS: {
-    schema: wholeNumber(0, 300),
-    default: "30",
-    meaning: "How far the platform's clock may be off for exp and nbf",
-  },
+  CALLBACK_TOKEN_HEADER: { schema: headerName, default: "X-Callback-Token" },
+  JWT_ALGORITHM: { schema: oneOf("HS256", "RS256", "PS256", "ES256", "EdDSA") },
+  JWT_SECRET: { schema: jwtSecret, secret: "own" },
+  JWT_SECRET_PREVIOUS: { schema: jwtSecret, secret: "previous" },
+  JWT_PUBLIC_KEY_FILE: { schema: text("a PEM file with public keys or certificates") },
+  JWT_JWKS_URL: { schema: httpUrl, httpsInProduction: true },
+  JWT_ISSUER: { schema: claim("iss") },
+  JWT_AUDIENCE: { schema: claim("aud") },
+  JWT_HEADER: { schema: headerName, default: "Authorization" },
+  JWT_CLOCK_TOLERANCE_SECONDS: { schema: wholeNumber(0, 300), default: "30" },
   JWT_BODY_CLAIM: {
     schema: orOff(matching(/^[\x21-\x7e]{1,128}$/, ""), "a claim's name, or off"),
     default: "off",
-    meaning: "The claim with the body's SHA-256 in hexadecimal; without it a token does not cover the body",
   },
 } satisfies VariableTable;
 

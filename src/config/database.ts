@@ -21,25 +21,14 @@ export const DATABASE_VARIABLES = {
     ),
     default: "sqlite:./data/oncehook.db",
     secret: "database",
-    meaning: "The store",
   },
-  DATABASE_TLS: {
-    schema: oneOf("verify-full", "off"),
-    default: "verify-full",
-    meaning:
-      "In production, a PostgreSQL over a network needs `sslmode=verify-full` in DATABASE_URL; off, on a private network: it does not",
-  },
+  DATABASE_TLS: { schema: oneOf("verify-full", "off"), default: "verify-full" },
   DATABASE_SCHEMA: {
     schema: text("")
       .refine((name) => Buffer.byteLength(name) <= 63 && !/^(?:pg_|information_schema$)|\0/i.test(name))
       .describe("the name of a schema, of at most 63 bytes, not beginning with pg_"),
-    meaning: "PostgreSQL: the schema of Oncehook's and the handlers' tables; created where it is missing",
   },
-  POOL_SIZE: {
-    schema: wholeNumber(2, 1_000),
-    default: "12",
-    meaning: "PostgreSQL connections of this process",
-  },
+  POOL_SIZE: { schema: wholeNumber(2, 1_000), default: "12" },
 } satisfies VariableTable;
 
 export const ENCRYPTION_VARIABLES = {
@@ -48,7 +37,6 @@ export const ENCRYPTION_VARIABLES = {
     secret: "own",
     generated: true,
     neededInProduction: "32 bytes as base64, such as from: openssl rand -base64 32",
-    meaning: "Encrypts tokens and stored bodies",
   },
   ENCRYPTION_KEY_PREVIOUS: {
     schema: list("", (key) => key32.safeParse(key).success)
@@ -56,7 +44,6 @@ export const ENCRYPTION_VARIABLES = {
       .describe("such keys, separated by commas"),
     default: "",
     secret: "previous",
-    meaning: "Keys before it: what they encrypted can still be read",
   },
 } satisfies VariableTable;
 

@@ -9,69 +9,27 @@ export const HANDLING_VARIABLES = {
     schema: someOf(BUILT_IN_TYPES, "none"),
     defaultText:
       "all three; none where oncehook.config.ts has handlers of its own, or the platform is not there",
-    meaning: "The built-in handlers that are on; empty means the default",
   },
-  HANDLER_TIMEOUT_MS: {
-    schema: wholeNumber(50, 600_000, ", below REQUEST_TIMEOUT_MS"),
-    default: "10000",
-    meaning: "A handler that takes longer is rolled back and answered 500",
-  },
-  EVENT_TYPE_FROM: {
-    schema: oneOf("header", "body", "either"),
-    default: "either",
-    meaning: "Where the event type is read; either: the header, or the body without one",
-  },
-  REJECT_TYPE_MISMATCH: {
-    schema: flag,
-    default: "false",
-    meaning: "Answer 400 when X-Event-Type and event_type differ",
-  },
-  RETRY_MAX: {
-    schema: wholeNumber(0, 100),
-    default: "3",
-    meaning: "Asynchronous retries of a failed event of `platform` (SPEC 8); sources have `retry`",
-  },
+  HANDLER_TIMEOUT_MS: { schema: wholeNumber(50, 600_000, ", below REQUEST_TIMEOUT_MS"), default: "10000" },
+  EVENT_TYPE_FROM: { schema: oneOf("header", "body", "either"), default: "either" },
+  REJECT_TYPE_MISMATCH: { schema: flag, default: "false" },
+  RETRY_MAX: { schema: wholeNumber(0, 100), default: "3" },
   RETRY_DELAY_SECONDS: {
     schema: matching(/^\d{1,5}(\.\d{1,3})?$/, "")
       .transform(Number)
       .refine((seconds) => seconds >= 0.05 && seconds <= 86_400)
       .describe("seconds from 0.05 to 86400"),
     default: "60",
-    meaning: "Time between them",
   },
 } satisfies VariableTable;
 
 export const LOG_VARIABLES = {
-  LOG_LEVEL: {
-    schema: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"),
-    default: "info",
-    meaning: "Of the log on standard output",
-  },
-  MASK_HEADERS: {
-    schema: list("header names, separated by commas"),
-    default: "",
-    meaning: "Masked in logs, in addition to the built-in list",
-  },
-  MASK_KEYS: {
-    schema: list("body keys, separated by commas"),
-    default: "",
-    meaning: "Masked in logs, in addition to the built-in list",
-  },
-  LOG_RETENTION_DAYS: {
-    schema: wholeNumber(1, 36_500),
-    default: "30",
-    meaning: "How long the callback log is kept; its newest entry stays until the next one",
-  },
-  REFUSED_LOG_BYTES: {
-    schema: wholeNumber(1_048_576, 1_099_511_627_776),
-    default: "67108864",
-    meaning: "Bytes of all refused requests in the callback log; beyond it the oldest of them are deleted",
-  },
-  RECORD_RETENTION_DAYS: {
-    schema: wholeNumber(1, 36_500),
-    defaultText: "for ever",
-    meaning: "How long records are kept; older events are then refused, as they could be duplicates",
-  },
+  LOG_LEVEL: { schema: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"), default: "info" },
+  MASK_HEADERS: { schema: list("header names, separated by commas"), default: "" },
+  MASK_KEYS: { schema: list("body keys, separated by commas"), default: "" },
+  LOG_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), default: "30" },
+  REFUSED_LOG_BYTES: { schema: wholeNumber(1_048_576, 1_099_511_627_776), default: "67108864" },
+  RECORD_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), defaultText: "for ever" },
 } satisfies VariableTable;
 
 type HandlingReading = Reading<typeof HANDLING_VARIABLES & typeof LOG_VARIABLES>;

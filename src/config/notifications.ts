@@ -42,67 +42,27 @@ export const NOTIFICATION_VARIABLES = {
     httpsInProduction: true,
     // Often the path is the secret that allows posting there.
     secret: "address",
-    meaning: "Notifications are posted there, signed as Standard Webhooks describes",
     with: ["NOTIFY_WEBHOOK_SECRET"],
   },
-  NOTIFY_WEBHOOK_SECRET: {
-    schema: webhookSecret,
-    secret: "own",
-    meaning: "With NOTIFY_WEBHOOK_URL: signs them",
-  },
+  NOTIFY_WEBHOOK_SECRET: { schema: webhookSecret, secret: "own" },
   NOTIFY_EMAIL_TO: {
     schema: list("", (item) => mailAddress.safeParse(item).success)
       .refine((all) => all.length > 0 && all.length <= 100)
       .describe("1 to 100 mail addresses, separated by commas"),
-    meaning: "Notifications are mailed there",
     with: ["SMTP_URL"],
   },
-  NOTIFY_EMAIL_FROM: {
-    schema: mailAddress,
-    defaultText: "oncehook@ the host of CALLBACK_BASE_URL",
-    meaning: "Sender address",
-  },
-  SMTP_URL: {
-    schema: smtpUrl,
-    secret: "address",
-    meaning: "With NOTIFY_EMAIL_TO: the mail server; always over TLS",
-  },
-  NOTIFY_ALLOW_ADDRESSES: {
-    schema: cidrs,
-    default: "",
-    defaultText: "public addresses only",
-    meaning: "Private networks that may hold the webhook's receiver or the mail server",
-  },
-  NOTIFY_CA_FILE: {
-    schema: text("a PEM file"),
-    defaultText: "the usual authorities",
-    meaning: "More certificate authorities for them",
-  },
-  NOTIFY_ATTEMPTS: {
-    schema: wholeNumber(1, 100),
-    default: "10",
-    meaning: "Attempts on each channel; after the last one a delivery is failed and can be replayed",
-  },
-  NOTIFY_RETRY_DELAY_SECONDS: {
-    schema: wholeNumber(1, 3_600),
-    default: "5",
-    meaning: "Before the second attempt; each further one comes four times later, up to 12 hours",
-  },
+  NOTIFY_EMAIL_FROM: { schema: mailAddress, defaultText: "oncehook@ the host of CALLBACK_BASE_URL" },
+  SMTP_URL: { schema: smtpUrl, secret: "address" },
+  NOTIFY_ALLOW_ADDRESSES: { schema: cidrs, default: "", defaultText: "public addresses only" },
+  NOTIFY_CA_FILE: { schema: text("a PEM file"), defaultText: "the usual authorities" },
+  NOTIFY_ATTEMPTS: { schema: wholeNumber(1, 100), default: "10" },
+  NOTIFY_RETRY_DELAY_SECONDS: { schema: wholeNumber(1, 3_600), default: "5" },
   ALERTS: {
     schema: someOf(ALERT_KINDS, "off"),
     defaultText: `${DEFAULT_ALERTS.join(",")} with a webhook or mail, otherwise off`,
-    meaning: "Alerts sent through the same channels: docs/alerts.md",
   },
-  ALERT_ACCEPTED_SECONDS: {
-    schema: wholeNumber(60, 86_400),
-    default: "300",
-    meaning: "How old an accepted event may become before the alert on it starts",
-  },
-  ALERT_SILENCE_FLOOR: {
-    schema: wholeNumber(10, 1_000_000),
-    default: "20",
-    meaning: "How many callbacks of a type in seven days the alert on its silence needs",
-  },
+  ALERT_ACCEPTED_SECONDS: { schema: wholeNumber(60, 86_400), default: "300" },
+  ALERT_SILENCE_FLOOR: { schema: wholeNumber(10, 1_000_000), default: "20" },
 } satisfies VariableTable;
 
 type NotificationReading = Reading<typeof NOTIFICATION_VARIABLES>;

@@ -9,90 +9,56 @@ const OF_FLOW = new Set(
 );
 
 export const OAUTH_VARIABLES = {
-  OAUTH_ISSUER: {
-    schema: httpUrl,
-    httpsInProduction: true,
-    meaning: "The authorization server: its endpoints are discovered, and it speaks OpenID Connect",
-  },
+  OAUTH_ISSUER: { schema: httpUrl, httpsInProduction: true },
   OAUTH_AUTHORIZATION_URL: {
     schema: httpUrl,
     httpsInProduction: true,
     defaultText: "outside production, the sandbox platform",
-    meaning: "Or, without discovery: where a flow starts",
   },
   OAUTH_TOKEN_URL: {
     schema: httpUrl,
     httpsInProduction: true,
     defaultText: "outside production, the sandbox platform",
-    meaning: "Where codes and refresh tokens are exchanged",
   },
-  OAUTH_REVOCATION_URL: { schema: httpUrl, httpsInProduction: true, meaning: "Where tokens are revoked" },
-  OAUTH_USERINFO_URL: {
-    schema: httpUrl,
-    httpsInProduction: true,
-    defaultText: "the discovered one",
-    meaning: "Returns the user of an access token, where the token endpoint names none",
-  },
+  OAUTH_REVOCATION_URL: { schema: httpUrl, httpsInProduction: true },
+  OAUTH_USERINFO_URL: { schema: httpUrl, httpsInProduction: true, defaultText: "the discovered one" },
   OAUTH_USERINFO_ID: {
     schema: matching(/^[^\s.]{1,64}(\.[^\s.]{1,64}){0,4}$/, "a field's name, or a path such as data.id"),
     defaultText: "sub, id, user_id or login",
-    meaning: "The field of its answer with the user's id, a text or an integer",
   },
   OAUTH_CLIENT_ID: {
     schema: text("the client id"),
-    meaning: "This receiver's, at the platform",
     with: ["OAUTH_CLIENT_SECRET"],
   },
-  OAUTH_CLIENT_SECRET: {
-    schema: text("the client secret"),
-    secret: "issued",
-    meaning: "Authenticates this receiver at the token endpoint",
-  },
+  OAUTH_CLIENT_SECRET: { schema: text("the client secret"), secret: "issued" },
   OAUTH_CLIENT_AUTH: {
     schema: oneOf("client_secret_basic", "client_secret_post"),
     defaultText: "the discovered one, else client_secret_basic",
-    meaning: "Where the secret is sent: in the Authorization header, or in the body",
   },
-  OAUTH_SCOPE: {
-    schema: text("scopes, separated by spaces"),
-    defaultText: "openid with OAUTH_ISSUER",
-    meaning: "The scopes that a flow requests",
-  },
+  OAUTH_SCOPE: { schema: text("scopes, separated by spaces"), defaultText: "openid with OAUTH_ISSUER" },
   OAUTH_AUTHORIZATION_PARAMETERS: {
     schema: text(
       "a query without parameters of the flow itself, such as access_type=offline&prompt=consent",
     ).refine((query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.has(name))),
-    meaning: "What an authorization request has beside, with OAUTH_ISSUER too",
   },
-  OAUTH_RESPONSE_MODE: {
-    schema: oneOf("query", "form_post"),
-    default: "query",
-    meaning: "How the platform sends the browser back",
-  },
+  OAUTH_RESPONSE_MODE: { schema: oneOf("query", "form_post"), default: "query" },
   OAUTH_REDIRECT_URI: {
     schema: httpUrl.describe("the registered redirect address"),
     defaultText: "for flows started here, the redirect's own",
-    meaning: "Sent with the exchange where the platform wants it",
   },
-  OAUTH_SUCCESS_URL: {
-    schema: httpUrl,
-    defaultText: "a page of our own",
-    meaning: "Where a browser goes after its flow",
-  },
+  OAUTH_SUCCESS_URL: { schema: httpUrl, defaultText: "a page of our own" },
   OAUTH_SUCCESS_SECRET: {
     schema: z
       .string()
       .refine((secret) => Buffer.byteLength(secret) >= 32)
       .describe("at least 32 bytes"),
     secret: "own",
-    meaning: "Signs who signed in, as the parameter sign_in of OAUTH_SUCCESS_URL; not set: it has none",
   },
   OAUTH_SCOPE_PATH: {
     schema: matching(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/, "")
       .refine((path) => !path.split("/").some((part) => part === "." || part === ".."))
       .describe("one or more path segments"),
     default: "platform",
-    meaning: "The <scope> in /api/<scope>/oauth-callback",
   },
 } satisfies VariableTable;
 

@@ -5,43 +5,28 @@ import { cidrs, httpUrl, oneOf, port, rateLimit, text, type VariableTable, whole
 const address = text("an address to listen on");
 
 export const SERVER_VARIABLES = {
-  APP_ENV: {
-    schema: oneOf("development", "test", "production"),
-    default: "development",
-    meaning: "The environment; environments share neither addresses nor secrets nor databases",
-  },
+  APP_ENV: { schema: oneOf("development", "test", "production"), default: "development" },
   CALLBACK_BASE_URL: {
     schema: httpUrl.describe(
       "an http(s) address without query or fragment; in production a public https one",
     ),
     defaultText: "outside production, the listener's own",
-    meaning: "The address registered with the platform, up to but not including /api",
     neededInProduction: "the https address that the platform has registered",
   },
-  HOST: {
-    schema: address,
-    defaultText: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0",
-    meaning: "Where the public listener listens",
-  },
-  PORT: { schema: port, default: "8080", meaning: "The public listener's port" },
+  HOST: { schema: address, defaultText: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0" },
+  PORT: { schema: port, default: "8080" },
   TLS_CERT_FILE: {
     schema: text("a PEM file with the certificate chain"),
-    meaning: "With TLS_KEY_FILE: HTTPS by the listener itself; reloaded when the files change",
     with: ["TLS_KEY_FILE"],
   },
-  TLS_KEY_FILE: { schema: text("a PEM file with the private key"), meaning: "The certificate's key" },
-  TRUST_PROXY: { schema: cidrs, meaning: "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted" },
-  IP_ALLOW_LIST: {
-    schema: cidrs,
-    defaultText: "every address",
-    meaning: "Allowed remote addresses; others get 403. A source's `addresses` take its place there",
-  },
+  TLS_KEY_FILE: { schema: text("a PEM file with the private key") },
+  TRUST_PROXY: { schema: cidrs },
+  IP_ALLOW_LIST: { schema: cidrs, defaultText: "every address" },
   CAPTURE: {
     schema: oneOf("on", "off")
       .transform((value) => value === "on")
       .describe("on or off; in production off"),
     default: "off",
-    meaning: "on: callbacks are kept unchanged for a day, for `oncehook listen` with ADMIN_TOKEN",
   },
 } satisfies VariableTable;
 
@@ -52,56 +37,18 @@ const rateHint = (raw: string) =>
     : undefined;
 
 export const LIMIT_VARIABLES = {
-  RATE_LIMIT_DEFAULT: {
-    schema: rateLimit,
-    hint: rateHint,
-    default: "100/hour",
-    meaning: "For each remote address, all routes of the public listener",
-  },
-  RATE_LIMIT_CALLBACK: {
-    schema: rateLimit,
-    hint: rateHint,
-    default: "10/minute",
-    meaning:
-      "For each remote address, the callback routes of `platform`, in addition. Other sources have a `rate`, by default " +
-      "6000/minute, in the place of both; off: only sources with a `rate` of their own have one",
-  },
-  RATE_LIMIT_STORE: {
-    schema: oneOf("memory", "database"),
-    default: "memory",
-    meaning: "database: all processes share one count",
-  },
-  REQUEST_TIMEOUT_MS: {
-    schema: wholeNumber(100, 600_000),
-    default: "30000",
-    meaning: "How long a request may take to arrive, and to wait for the database",
-  },
-  MAX_WAITING_CALLBACKS: {
-    schema: wholeNumber(1, 100_000),
-    default: "1000",
-    meaning:
-      "Callbacks in progress or waiting at a time; past it only sources with less than an equal share are admitted",
-  },
-  MAX_BODY_BYTES: {
-    schema: wholeNumber(1_024, 67_108_864),
-    default: "1048576",
-    meaning: "Longer bodies get 413; where a platform sends longer ones, its source has its own limit",
-  },
+  RATE_LIMIT_DEFAULT: { schema: rateLimit, hint: rateHint, default: "100/hour" },
+  RATE_LIMIT_CALLBACK: { schema: rateLimit, hint: rateHint, default: "10/minute" },
+  RATE_LIMIT_STORE: { schema: oneOf("memory", "database"), default: "memory" },
+  REQUEST_TIMEOUT_MS: { schema: wholeNumber(100, 600_000), default: "30000" },
+  MAX_WAITING_CALLBACKS: { schema: wholeNumber(1, 100_000), default: "1000" },
+  MAX_BODY_BYTES: { schema: wholeNumber(1_024, 67_108_864), default: "1048576" },
   MAX_UNVERIFIED_BYTES: {
     schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"),
     default: "67108864",
-    meaning: "Bytes of all bodies that are not verified yet; beyond it the oldest unfinished one gets 503",
   },
-  MAX_CONNECTIONS: {
-    schema: wholeNumber(8, 1_000_000),
-    default: "2048",
-    meaning: "Connections to the public listener; beyond it the one idle for longest is closed",
-  },
-  MAX_CONNECTIONS_PER_ADDRESS: {
-    schema: wholeNumber(1, 1_000_000),
-    default: "1024",
-    meaning: "The same for one address (IPv6: for a /64); proxies of TRUST_PROXY are exempt",
-  },
+  MAX_CONNECTIONS: { schema: wholeNumber(8, 1_000_000), default: "2048" },
+  MAX_CONNECTIONS_PER_ADDRESS: { schema: wholeNumber(1, 1_000_000), default: "1024" },
 } satisfies VariableTable;
 
 export interface Listen {

@@ -16,8 +16,6 @@ export const SOURCE_VARIABLES = {
   SOURCES: {
     schema: list("names of presets, separated by commas, such as stripe,github", (one) => one !== ""),
     default: "",
-    meaning:
-      "Platforms beside the specification's: each name is a preset, <NAME>_SECRET its secret, <NAME>_SECRET_PREVIOUS the one before",
   },
 } satisfies VariableTable;
 

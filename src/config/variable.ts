@@ -10,7 +10,10 @@ import { z } from "zod";
  */
 export type SecretKind = "own" | "previous" | "issued" | "address" | "database";
 
-/** One environment variable: a row of the table that the service, its errors and docs/configuration.md read. */
+/**
+ * One environment variable: a row of the table that the service, its errors and docs/configuration.md read. That page says
+ * what each of them means.
+ */
 export interface Variable<Value = unknown> {
   /** Reads the text. Its description says what is expected, in words that follow "expected". */
   readonly schema: z.ZodType<Value, string>;
@@ -18,7 +21,6 @@ export interface Variable<Value = unknown> {
   readonly default?: string;
   /** What applies where the variable is not set, if the text of `default` does not say it. */
   readonly defaultText?: string;
-  readonly meaning: string;
   /** What is expected instead, for a wrong value that needs its own words. */
   readonly hint?: (raw: string) => string | undefined;
   /** A secret is never shown, not even in the error that refuses it. */

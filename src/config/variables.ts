@@ -14,7 +14,7 @@ import {
   type VariableTable,
 } from "./variable.ts";
 
-/** Every variable that the service reads. `npm run tables` writes docs/configuration.md from it. */
+/** Every variable that the service reads. `npm run tables` writes all but the meanings in docs/configuration.md from it. */
 export const VARIABLES = {
   ...SERVER_VARIABLES,
   ...DATABASE_VARIABLES,
@@ -61,7 +61,6 @@ export function describeVariables() {
       name,
       expects: expectation(row),
       default: row.defaultText ?? (row.generated ? "outside production, generated" : (row.default ?? "")),
-      meaning: row.meaning,
       section,
     })),
   );

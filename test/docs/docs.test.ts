@@ -43,10 +43,12 @@ function missingTests(cell: string): string[] {
 describe("the documentation", () => {
   it("describes every variable in docs/configuration.md as the configuration reads it, and no other", () => {
     const rows = describeVariables().map(
-      (row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)} | ${cell(row.meaning)} |`,
+      (row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)}`,
     );
     const lines = readFileSync("docs/configuration.md", "utf8").split("\n");
-    expect(lines.filter((line) => /^\| `[A-Z_]+` \|/.test(line))).toEqual(rows);
+    const described = lines.filter((line) => /^\| `[A-Z_]+` \|/.test(line));
+    expect(described.map((line) => line.split(" | ", 3).join(" | "))).toEqual(rows);
+    expect(described.filter((line) => (line.split(" | ")[3] ?? "").length < 10)).toEqual([]);
     expect(lines.flatMap((line) => (line.startsWith("## ") ? [line.slice(3)] : []))).toEqual([
       ...new Set(describeVariables().map(({ section }) => section)),
     ]);
