@@ -49,9 +49,7 @@ export function providerPlatform(
   { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
   environment: Config["environment"],
 ): Platform {
-  const settings = { issuer, clientId, clientSecret, scope };
-  const addresses = { authorizationUrl: null, tokenUrl: null, revocationUrl: null };
-  return createPlatform({ ...settings, ...addresses }, environment === "production");
+  return createPlatform({ issuer, clientId, clientSecret, scope }, environment === "production");
 }
 
 function operatorProvider(

@@ -14,7 +14,6 @@ import type { Handler } from "../handlers/index.ts";
 import type { Mask } from "../observability/index.ts";
 import {
   earliestTime,
-  type ReconcileCounts,
   type ReconcileDependencies,
   type ReconciledEvent,
   type ReconciledSource,
@@ -114,21 +113,11 @@ export interface ReconcileRequest {
   readonly waitMs: number;
 }
 
+type ShownEvent = Omit<ReconciledEvent, "callback">;
 /** Where an accepted event is: handled, or in this state among the failures. */
 export type FollowedState = "handled" | FailureState;
 
-export interface ReconcileReport {
-  readonly source: string;
-  readonly from: string;
-  readonly to: string;
-  readonly counts: ReconcileCounts;
-  /** Those that never arrived, and those that could not be accepted. */
-  readonly events: readonly (Omit<ReconciledEvent, "callback"> & { readonly state?: FollowedState })[];
-  /** Whether the platform was asked for all of the window. */
-  readonly isComplete: boolean;
-  /** Why it was not. */
-  readonly stoppedBy?: string;
-}
+export type ReconcileReport = Awaited<ReturnType<typeof reconcileOnce>>;
 
 export interface Loaded {
   readonly config: Config;
@@ -140,10 +129,7 @@ export interface Loaded {
  * Reconciles a source once, beside a receiver or without one; it runs no handler.
  * @throws MaintenanceError for a source that cannot be asked, StartError for a database that cannot be opened
  */
-export async function reconcileOnce(
-  { config, handlers, migrations }: Loaded,
-  request: ReconcileRequest,
-): Promise<ReconcileReport> {
+export async function reconcileOnce({ config, handlers, migrations }: Loaded, request: ReconcileRequest) {
   const clock = systemClock;
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
@@ -153,10 +139,12 @@ export async function reconcileOnce(
   const window = windowOf(request, source, config, clock);
   const { store } = await connectStore(config, migrationsOf(registry, migrations), clock);
   try {
-    const events: ReconciledEvent[] = [];
+    const events: ShownEvent[] = [];
     const entries: CallbackLogEntry[] = [];
+    const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
     const mask = maskOf(config, { configured });
     const onEvent = (event: ReconciledEvent) => {
+      counts[event.outcome] += 1;
       if (!["missing", "accepted", "failed"].includes(event.outcome)) return;
       const { callback: _, ...shown } = event;
       events.push(shown);
@@ -168,14 +156,18 @@ export async function reconcileOnce(
       if (rows.length > 0) await store.appendCallbacks(rows);
     };
     const deps = { source, store, registry, encryptor, clock, onEvent };
-    const ended = await runOnce(request, window, deps, flush);
+    const stoppedBy = await stopReason(request, window, deps, flush);
     const followed = await follow(store, source.name, events, request.waitMs);
-    const { from, to } = window;
     return {
       source: source.name,
-      from: from.toISOString(),
-      to: to.toISOString(),
-      ...ended,
+      from: window.from.toISOString(),
+      to: window.to.toISOString(),
+      counts,
+      /** Whether the platform was asked for all of the window. */
+      isComplete: stoppedBy === undefined,
+      /** Why it was not. */
+      ...(stoppedBy !== undefined && { stoppedBy }),
+      /** Those that never arrived, and those that could not be accepted. */
       events: followed,
     };
   } finally {
@@ -213,32 +205,22 @@ function windowOf(
   return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };
 }
 
-/** What was accepted before the platform stopped answering stays, and is reported. */
-async function runOnce(
+/** Why not all of the window was read. What was accepted before the platform stopped answering stays, and is reported. */
+async function stopReason(
   { isDryRun, maxPages }: ReconcileRequest,
-  window: { readonly from: Date; readonly to: Date },
+  window: ReturnType<typeof windowOf>,
   deps: ReconcileDependencies,
   flush: () => Promise<void>,
-) {
-  const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
-  const onEvent = (event: ReconciledEvent) => {
-    counts[event.outcome] += 1;
-    deps.onEvent(event);
-  };
+): Promise<string | undefined> {
   const { signal } = new AbortController();
   const pause = async (ms: number) => void (await sleep(ms));
   try {
     const run = { window, isDryRun, maxPages, signal, pause, afterEvent: flush };
-    const { next } = await reconcileWindow(run, { ...deps, onEvent });
-    if (next === undefined) return { counts, isComplete: true };
-    return {
-      counts,
-      isComplete: false,
-      stoppedBy: `${maxPages} pages were read; older events were not checked`,
-    };
+    const { next } = await reconcileWindow(run, deps);
+    return next === undefined ? undefined : `${maxPages} pages were read; older events were not checked`;
   } catch (error) {
     await flush().catch(() => {});
-    return { counts, isComplete: false, stoppedBy: error instanceof Error ? error.message : String(error) };
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
@@ -246,12 +228,7 @@ const FOLLOW_EVERY_MS = 250;
 const LOOK_UP_MS = 5_000;
 
 /** Waits until each accepted event was run, or the time is over. */
-async function follow(
-  store: Store,
-  source: string,
-  events: readonly ReconciledEvent[],
-  waitMs: number,
-): Promise<ReconcileReport["events"]> {
+async function follow(store: Store, source: string, events: readonly ShownEvent[], waitMs: number) {
   const states = new Map<string, FollowedState>();
   const accepted = events.filter(({ outcome }) => outcome === "accepted");
   const endsAt = performance.now() + waitMs;
@@ -262,7 +239,7 @@ async function follow(
     if (isOver || performance.now() >= endsAt) break;
     await sleep(FOLLOW_EVERY_MS);
   }
-  return events.map((event) => {
+  return events.map((event): ShownEvent & { readonly state?: FollowedState } => {
     const state = event.outcome === "accepted" ? states.get(event.id) : undefined;
     return state === undefined ? event : { ...event, state };
   });

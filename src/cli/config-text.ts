@@ -6,13 +6,6 @@ export interface SourceCode {
   readonly variable: string;
 }
 
-export interface SourceEdit {
-  readonly state: "there" | "unclear" | "changed";
-  readonly text: string;
-  /** What was added, or is to be. */
-  readonly lines: string;
-}
-
 const OPENING = /^export default defineConfig\(\{/gm;
 const SOURCES = /^\s*sources: \{|^export default defineConfig\(\{ sources: \{/gm;
 const PRESET_IMPORT = /^import \{ ([\w, ]+?),? \} from "oncehook\/sources";$/gm;
@@ -22,13 +15,14 @@ const IMPORT = /^import [^;\n]*;$/gm;
 /**
  * The text of a configuration file with one more source: only where the file has the shape that `oncehook init` and
  * this function write, and where nothing has the preset's name. Everything else is for its owner to edit.
+ * @returns also the lines that were added, or are to be
  */
-export function withSource(text: string, { preset, source, variable }: SourceCode): SourceEdit {
+export function withSource(text: string, { preset, source, variable }: SourceCode) {
   const key = /^[a-z]\w*$/.test(source) ? source : `"${source}"`;
   const entry = `${key}: ${preset}({ secret: process.env.${variable} })`;
   const lines = `  import { ${preset} } from "oncehook/sources";\n  sources: { ${entry} },\n`;
   const code = text.replace(COMMENT, "");
-  if (new RegExp(`\\b${preset}\\(`).test(code)) return { state: "there", text, lines };
+  if (new RegExp(`\\b${preset}\\(`).test(code)) return { state: "there", text, lines } as const;
   const openings = [...text.matchAll(OPENING)];
   const places = [...text.matchAll(SOURCES)];
   const imports = [...text.matchAll(PRESET_IMPORT)];
@@ -46,7 +40,7 @@ export function withSource(text: string, { preset, source, variable }: SourceCod
     mentions === places.length + imports.length &&
     places.length <= 1 &&
     !new RegExp(`\\b${preset}\\b`).test(code);
-  if (!isUsual) return { state: "unclear", text, lines };
+  if (!isUsual) return { state: "unclear", text, lines } as const;
   const [place] = places;
   const [opening] = openings;
   const [imported] = imports;
@@ -59,5 +53,5 @@ export function withSource(text: string, { preset, source, variable }: SourceCod
     names === undefined
       ? withEntry.replace(last[0], () => `${last[0]}\nimport { ${preset} } from "oncehook/sources";`)
       : withEntry.replace(`{ ${names}`, () => `{ ${names}, ${preset}`);
-  return { state: "changed", text: withImport, lines };
+  return { state: "changed", text: withImport, lines } as const;
 }

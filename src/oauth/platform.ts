@@ -6,9 +6,9 @@ type Server = oauth.AuthorizationServer;
 export interface PlatformSettings {
   /** With it the addresses are discovered (OpenID Connect Discovery 1.0, RFC 8414); without it they stand here. */
   readonly issuer: string | null;
-  readonly authorizationUrl: string | null;
-  readonly tokenUrl: string | null;
-  readonly revocationUrl: string | null;
+  readonly authorizationUrl?: string | null;
+  readonly tokenUrl?: string | null;
+  readonly revocationUrl?: string | null;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | null;
@@ -83,9 +83,9 @@ function assertHttps(server: Server): void {
 
 function configured({ authorizationUrl, tokenUrl, revocationUrl }: PlatformSettings): Server {
   const endpoints = {
-    ...(authorizationUrl === null ? {} : { authorization_endpoint: authorizationUrl }),
-    ...(tokenUrl === null ? {} : { token_endpoint: tokenUrl }),
-    ...(revocationUrl === null ? {} : { revocation_endpoint: revocationUrl }),
+    ...(authorizationUrl != null && { authorization_endpoint: authorizationUrl }),
+    ...(tokenUrl != null && { token_endpoint: tokenUrl }),
+    ...(revocationUrl != null && { revocation_endpoint: revocationUrl }),
   };
   return { issuer: new URL(tokenUrl ?? authorizationUrl ?? "http://localhost").origin, ...endpoints };
 }

@@ -19,7 +19,6 @@ export function sandboxSettings(adminOrigin: string): PlatformSettings {
     issuer: null,
     authorizationUrl: `${adminOrigin}${SANDBOX_AUTHORIZE_PATH}`,
     tokenUrl: `${adminOrigin}${SANDBOX_TOKEN_PATH}`,
-    revocationUrl: null,
     scope: null,
     ...CLIENT,
   };

@@ -132,12 +132,9 @@ export class LiveFeed {
         const { outcomes } = this.#tally;
         this.#tally.callbacks += 1;
         outcomes[one.row.outcome] = (outcomes[one.row.outcome] ?? 0) + 1;
-        let text: string | undefined;
-        const event = () => {
-          text ??= callbackEvent(one);
-          return text;
-        };
-        for (const listener of this.#subscribers) listener.sendCallback(one, event);
+        const takers = [...this.#subscribers].filter((listener) => listener.takes(one));
+        const text = takers.length > 0 ? callbackEvent(one) : "";
+        for (const listener of takers) listener.send(text, one.row.id);
       }
       if (!isBehind || this.#subscribers.size === 0) return;
       await nextTurn();
@@ -157,7 +154,7 @@ export class LiveFeed {
     let isBehind = true;
     for (let looked = 0; isBehind && looked < MAX_CATCH_UP_ROWS; looked += BATCH_SIZE) {
       const next = await own.next(BATCH_SIZE);
-      for (const one of next.read) await listener.sendMissed(one, () => callbackEvent(one));
+      for (const one of next.read) await listener.sendMissed(one);
       if (listener.closed.aborted) return;
       isBehind = next.isBehind;
     }
@@ -233,19 +230,14 @@ export class LiveSubscriber {
     return this.#closed.signal;
   }
 
-  /** @param text the event, made once for all that listen */
-  sendCallback({ row }: ReadCallback, text: () => string): void {
-    if (matchesCallback(this.#filter, row)) this.#write(row.id, text());
-  }
-
-  send(text: string): void {
-    this.#write(undefined, text);
+  takes({ row }: ReadCallback): boolean {
+    return matchesCallback(this.#filter, row);
   }
 
   /** A callback that came before it listened; resolves when there is room for the next one, or it was cut for not reading. */
-  async sendMissed({ row }: ReadCallback, text: () => string): Promise<void> {
-    if (this.closed.aborted || !matchesCallback(this.#filter, row)) return;
-    if (this.#response.write(text())) return;
+  async sendMissed(one: ReadCallback): Promise<void> {
+    if (this.closed.aborted || !this.takes(one)) return;
+    if (this.#response.write(callbackEvent(one))) return;
     const stalled = setTimeout(() => this.disconnect(), MAX_UNREAD_MS);
     await once(this.#response, "drain", { signal: this.closed }).catch(() => {});
     clearTimeout(stalled);
@@ -259,7 +251,7 @@ export class LiveSubscriber {
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const { id, text } of held) this.#write(id, text);
+    for (const { id, text } of held) this.send(text, id);
   }
 
   end(): void {
@@ -272,7 +264,8 @@ export class LiveSubscriber {
     this.#response.destroy();
   }
 
-  #write(id: number | undefined, text: string): void {
+  /** @param id of a callback */
+  send(text: string, id?: number): void {
     if (this.closed.aborted || (id !== undefined && this.#isKnown(id))) return;
     if (this.#held !== undefined) {
       this.#held.push({ id, text });

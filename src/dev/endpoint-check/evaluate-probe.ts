@@ -4,12 +4,7 @@ import type { StoredCallback } from "../../store/index.ts";
 
 export type ProbeResult = { readonly answer: ReceivedResponse } | { readonly problem: ConnectionProblem };
 
-export interface CheckResult {
-  readonly reached: boolean;
-  readonly message: string;
-}
-
-export type LoggedRequest = Pick<StoredCallback, "outcome" | "responseStatus" | "remoteAddress">;
+type LoggedRequest = Pick<StoredCallback, "outcome" | "responseStatus" | "remoteAddress">;
 
 const LONGEST_TOLD = 200;
 const FILLED_LOG = "or the log has left it out, as it does past 600 refused callbacks in a minute";
@@ -116,8 +111,8 @@ function againAfter(retryAfter: string | undefined): string {
   return /^\d{1,6}$/.test(retryAfter ?? "") ? `Try again in ${retryAfter} s` : "Try again later";
 }
 
-const reached = (message: string): CheckResult => ({ reached: true, message });
-const notReached = (message: string): CheckResult => ({ reached: false, message });
+const reached = (message: string) => ({ reached: true, message });
+const notReached = (message: string) => ({ reached: false, message });
 
 interface ConnectionProblem {
   readonly message: string;

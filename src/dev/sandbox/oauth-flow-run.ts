@@ -1,3 +1,4 @@
+import type { ReceivedResponse } from "../../http-client/index.ts";
 import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
 export interface OAuthFlowOptions {
@@ -7,17 +8,6 @@ export interface OAuthFlowOptions {
   readonly startPath: string;
   readonly redirectUri: string;
   readonly platformOrigin: string;
-}
-
-interface OAuthFlowStep {
-  readonly method: "GET";
-  /** As the browser has it; it holds code and state. */
-  readonly url: string;
-  readonly status: number;
-  readonly message: string;
-  /** Empty for a redirect. */
-  readonly body: string;
-  readonly duration_ms: number;
 }
 
 type FlowStage = "start" | "platform" | "redirect" | "elsewhere";
@@ -32,22 +22,25 @@ const MAX_BYTES = 65_536;
  */
 export async function runOAuthFlow(places: OAuthFlowOptions) {
   const cookies = new Map<string, string>();
-  const steps: OAuthFlowStep[] = [];
+  const steps: ReturnType<typeof stepOf>[] = [];
   let next: URL | null = new URL(places.startPath, places.registeredOrigin);
   while (next !== null && steps.length < MAX_STEPS) {
     const place = stageOf(next, places);
     if (place === "elsewhere") break;
     const startedAt = performance.now();
     const answer = await visit(next, place, places, cookies);
-    const { status, body } = answer;
-    const message = stageMessage(place, status);
-    const duration_ms = performance.now() - startedAt;
-    steps.push({ method: "GET", url: next.href, status, message, body, duration_ms });
-    if (place === "redirect") return { steps, isSignedIn: status === 200 };
+    steps.push(stepOf(next, place, answer, performance.now() - startedAt));
+    if (place === "redirect") return { steps, isSignedIn: answer.status === 200 };
     const { location } = answer.headers;
     next = location === undefined ? null : URL.parse(location, next.href);
   }
   return { steps, isSignedIn: false };
+}
+
+/** Its address is as the browser has it, with code and state; the body of a redirect is empty. */
+function stepOf({ href }: URL, place: FlowStage, { status, body }: ReceivedResponse, duration_ms: number) {
+  const message = stageMessage(place, status);
+  return { method: "GET", url: href, status, message, body, duration_ms } as const;
 }
 
 function stageOf(url: URL, { registeredOrigin, startPath, redirectUri, platformOrigin }: OAuthFlowOptions) {
