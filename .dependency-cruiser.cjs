@@ -45,7 +45,19 @@ const FOLDERS = {
     "config",
   ],
   testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "app"],
-  cli: ["domain", "sources", "handlers", "observability", "config", "app", "store", "dev", "admin-client"],
+  // Of testing the demo alone, which is a test that prints.
+  cli: [
+    "domain",
+    "sources",
+    "handlers",
+    "observability",
+    "config",
+    "app",
+    "store",
+    "dev",
+    "admin-client",
+    "testing",
+  ],
 };
 
 const inward = Object.entries(FOLDERS).map(([folder, allowed]) => ({

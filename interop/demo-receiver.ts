@@ -1,11 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { start } from "../src/app/index.ts";
-import { demoSetup } from "../src/cli/demo-setup.ts";
+import { loadConfig } from "../src/config/index.ts";
 import type { JsonObject } from "../src/domain/index.ts";
 import { defineHandler, type Handler } from "../src/handlers/index.ts";
 import type { SourceDefinition } from "../src/sources/index.ts";
 import type { Migration } from "../src/store/index.ts";
+import { capturedLog } from "../src/testing/captured-log.ts";
+import { testEnvironment } from "../src/testing/start-test-receiver.ts";
 
 /** The one that the proofs' handshakes expect. */
 export const REGISTERED_ORIGIN = "https://callbacks.example";
@@ -57,13 +59,10 @@ export async function startDemoReceiver(
   sources: Readonly<Record<string, SourceDefinition>>,
 ): Promise<DemoReceiver> {
   const offline = Object.entries(sources).map(([name, definition]) => [name, withoutVisits(definition)]);
-  const { config, logger } = demoSetup(
-    databaseFile,
-    { CALLBACK_BASE_URL: REGISTERED_ORIGIN },
-    { sources: Object.fromEntries(offline) },
-  );
+  const store = { DATABASE_URL: `sqlite:${databaseFile}`, CALLBACK_BASE_URL: REGISTERED_ORIGIN };
+  const config = loadConfig({ ...testEnvironment(), ...store }, { sources: Object.fromEntries(offline) });
   const handlers = Object.keys(sources).map(countsEffects);
-  const running = await start(config, { handlers, logger });
+  const running = await start(config, { handlers, logger: capturedLog(config).logger });
   return {
     origin: running.publicOrigin,
     countEffects: () => countEffects(databaseFile),

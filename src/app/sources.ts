@@ -57,12 +57,13 @@ export function createSources(
       // The counts include the responses of this process up to now.
       await rollups.flush();
       const counts = await recentCounts(store, now);
-      const described = (name: string, [first]: readonly RegisteredAddress[]) =>
-        describeSource({ receiver, configured, limits }, name, first?.url ?? "", counts.get(name) ?? []);
+      const described = (name: string, own: readonly RegisteredAddress[]) => {
+        const url = own[0]?.url ?? "";
+        const facts = describeSource({ receiver, configured, limits }, name, url, counts.get(name) ?? []);
+        return { source: name, ...facts, addresses: addressViews(registry, name, own) };
+      };
       const platform: SourceView = {
-        source: source.name,
         ...described(source.name, addresses()),
-        addresses: addressViews(registry, source.name, addresses()),
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, { secrets, uses, now }),
         has_tenant_secrets: false,
@@ -70,11 +71,8 @@ export function createSources(
       };
       const others = configured.map(async (one): Promise<SourceView> => {
         const { name, definition } = one;
-        const own = addressesOf(one, config, baseUrl());
         return {
-          source: name,
-          ...described(name, own),
-          addresses: addressViews(registry, name, own),
+          ...described(name, addressesOf(one, config, baseUrl())),
           authenticated_by: definition.credential ?? definition.facts.title,
           authentication: sourceAuthentication(one, { secrets, uses, now }),
           has_tenant_secrets: definition.hasTenantSecrets ?? false,

@@ -43,7 +43,8 @@ export async function sendRequest(url: URL, sending: SendRequestOptions): Promis
   try {
     const response = await openRequest(url, options, body);
     const remoteAddress = response.socket.remoteAddress ?? "";
-    const text = await readUpTo(response, maxBytes);
+    const read = await readBeyond(response, maxBytes);
+    const text = read.subarray(0, maxBytes).toString("utf8");
     return { status: response.statusCode ?? 0, headers: response.headers, body: text, remoteAddress };
   } catch (error) {
     // Node words the end of the time as whatever broke by it.
@@ -66,16 +67,17 @@ export function openRequest(url: URL, options: RequestOptions, body: string | Ui
   return answered.promise;
 }
 
-async function readUpTo(response: IncomingMessage, maxBytes: number): Promise<string> {
+/** All of a body, or as much as shows that it is longer than this. */
+async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
     // To leave is to destroy: the rest is not received.
-    if (bytes >= maxBytes) break;
+    if (bytes > maxBytes) break;
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 const MAX_BYTES = 1_048_576;
@@ -86,17 +88,12 @@ export async function boundedFetch(url: string, init: object = {}): Promise<Resp
   const response = await fetch(url, { ...init, redirect: "manual" });
   const { status, headers } = response;
   if (response.body === null || WITHOUT_BODY.has(status)) return response;
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES)
-      throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
+  const read = await readBeyond(response.body, MAX_BYTES);
+  if (read.length > MAX_BYTES)
+    throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
   // The body is decoded already, so it is neither compressed nor of the length that was announced.
   const decoded = new Headers(headers);
   decoded.delete("content-encoding");
   decoded.delete("content-length");
-  return new Response(Buffer.concat(chunks), { status, headers: decoded });
+  return new Response(read, { status, headers: decoded });
 }

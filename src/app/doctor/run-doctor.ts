@@ -10,7 +10,7 @@ import { boundedFetch } from "../../http-client/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
 import { createAllowedAddresses } from "../../outbox/index.ts";
 import { providerPlatform } from "../admin-access.ts";
-import { configuredSources } from "../configured-sources.ts";
+import { type ConfiguredSource, configuredSources } from "../configured-sources.ts";
 import { addressesOf } from "../describe-source.ts";
 import { readDiagnosisSecrets } from "../diagnosis-secrets.ts";
 import { configuredChannelNames, trustedCertificates } from "../notification-channels.ts";
@@ -80,17 +80,11 @@ async function checkAddress(config: Config, registered: readonly string[], handl
   const about = "address";
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
-  const sources: { readonly name: string; readonly urls: readonly string[] }[] = [];
-  const problems = await problemsOf(
-    configuredSources(config).then((all) => {
-      for (const one of all)
-        sources.push({
-          name: one.name,
-          urls: addressesOf(one, config, config.baseUrl).map(({ url }) => url),
-        });
-    }),
-  );
-  if (problems.length > 0) return problems.map((problem) => failure("sources", problem));
+  // The check of the sources says why they cannot be made.
+  const configured = await configuredSources(config).catch((): ConfiguredSource[] => []);
+  const sources = configured.map((one) => {
+    return { name: one.name, urls: addressesOf(one, config, config.baseUrl).map(({ url }) => url) };
+  });
   const served = [...callbacks, ...sources.flatMap(({ urls }) => urls), ...redirects];
   const ofPlatform = `register one of these for callbacks with the platform: ${callbacks.join(" ")}`;
   if (registered.length === 0)

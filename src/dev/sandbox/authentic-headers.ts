@@ -4,20 +4,9 @@ import { signHmac } from "../../sources/index.ts";
 
 export type Authentication = Config["authentication"];
 
-export interface SignedCallback {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 /** Only the platform, which has the private key, can make what `AUTH_METHOD` asks for. */
 export class CannotSignError extends Error {
   override readonly name = "CannotSignError";
-}
-
-/** A callback as a platform would send it (SPEC 4.1): the signature covers exactly these bytes. */
-export function signedCallback(secret: string, event: object, type: string): SignedCallback {
-  const body = JSON.stringify(event);
-  return { body, headers: { ...unsignedHeaders(type), ...signature(secret, body) } };
 }
 
 /**

@@ -2,7 +2,6 @@ export {
   type Authentication,
   authenticHeaders,
   CannotSignError,
-  signedCallback,
 } from "./authentic-headers.ts";
 export { runOAuthFlow } from "./oauth-flow-run.ts";
 export { sampleData, samplesOf } from "./samples.ts";
