@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
+import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import {
   askAboutEvent,
   type FailureFilterOptions,
@@ -11,7 +11,7 @@ import {
   isEmpty,
   withFailureFilter,
 } from "./look-up-commands.ts";
-import { counted, escapeControls, printResult } from "./output.ts";
+import { counted, escapeControls } from "./output.ts";
 
 const MARGIN_MS = 5_000;
 const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--per-second", "--wait"];
@@ -41,13 +41,9 @@ export function discardCommand(): Command {
     .option("--source <source>", "where it came from (default: the one source that has it)")
     .action(async (eventId: string, options: AdminOptions & { readonly source?: string }) => {
       const wanted = { id: eventId, source: options.source, isFailure: true };
-      const key = await callAdmin(options, (client) =>
-        askAboutEvent(client, wanted, async (found) => {
-          await client.failures.discard(found);
-          return found;
-        }),
-      );
-      printResult(options, key, () => `the failure of ${escapeControls(eventId)} was discarded\n`);
+      const ask = (client: AdminClient) =>
+        askAboutEvent(client, wanted, (found) => client.failures.discard(found).then(() => found));
+      await printAnswer(options, ask, () => `the failure of ${escapeControls(eventId)} was discarded\n`);
     });
 }
 

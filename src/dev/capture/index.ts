@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock, Log } from "../../domain/index.ts";
+import { type Clock, createSparingLog, type Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
-import { createMinuteCounter, createRowBuffer } from "../../observability/index.ts";
+import { createRowBuffer } from "../../observability/index.ts";
 import type { CapturedRequest, Captures, NewCapturedRequest } from "../../store/index.ts";
 import type { CaptureLine } from "../listen/index.ts";
 
@@ -26,22 +26,15 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
   const ended: AbortSignal = ending.signal;
   const since = { rows: 0, bytes: 0 };
   let sweeping: Promise<void> | undefined;
-  let lastError: unknown;
-  const lost = createMinuteCounter((count) =>
-    log.warn({ left_out: count }, "callbacks are not kept for listeners: too many wait for the database"),
-  );
-  const failing = createMinuteCounter((attempts) =>
-    log.warn({ err: lastError, attempts }, "callbacks could not be kept for listeners; that is tried again"),
-  );
+  const sparing = createSparingLog(log, clock);
+  const warn = (message: string, fields: { readonly err?: unknown } = {}) =>
+    sparing("warn", { fields, message });
   const options = { store, encryptor, clock, log };
   const buffer = createRowBuffer<RawCallback>({
     append,
     maxRows: MAX_WAITING,
     lengthOf: ({ body, rawHeaders, url }) => body.length + url.length + rawHeaders.join("").length,
-    onError(error) {
-      lastError = error;
-      failing.add();
-    },
+    onError: (err) => warn("callbacks could not be kept for listeners; that is tried again", { err }),
   });
 
   async function append(requests: readonly RawCallback[]): Promise<void> {
@@ -71,7 +64,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
   return {
     /** Returns at once; it is stored with others shortly after. */
     keep(request: RawCallback): void {
-      if (!buffer.add(request)) lost.add();
+      if (!buffer.add(request)) warn("callbacks are not kept for listeners: too many wait for the database");
     },
     /** Undefined where the text is no place. */
     parsePosition(text: string): CapturePosition | undefined {
@@ -86,8 +79,6 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
       ending.abort();
       const rows = await buffer.close();
       await sweeping;
-      lost.close();
-      failing.close();
       if (rows > 0) log.error({ rows }, "callbacks are lost for listeners: the database did not take them");
     },
   };
