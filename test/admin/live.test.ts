@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { LiveFeed, LiveSubscriber } from "../../src/admin/live/live-feed.ts";
+import { LiveFeed, LiveStream } from "../../src/admin/live/live-feed.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
@@ -263,13 +263,13 @@ describe("the feed of live streams", () => {
       const callbacks = overriding(store.callbacks, { after });
       const feed = new LiveFeed({ store: { ...store, callbacks }, clock: systemClock, log: recordedLog() });
       const [present, returning] = [client(), client()];
-      await feed.add(present.subscriber);
-      const caughtUp = feed.add(returning.subscriber, { newest: 1, missing: [] });
+      feed.add(present.stream);
+      feed.add(returning.stream, { newest: 1, missing: [] });
       await catchingUp.promise;
       await insert(2);
       await until(() => present.ids().includes(2), LIMIT_MS);
       released.resolve();
-      await caughtUp;
+      await until(() => returning.ids().includes(2), LIMIT_MS);
       await insert(4);
       await until(() => present.ids().includes(4) && returning.ids().includes(4), LIMIT_MS);
       expect([present.ids(), returning.ids()]).toEqual([
@@ -292,9 +292,9 @@ function client() {
   response.on("data", (chunk) => {
     text += chunk;
   });
-  const subscriber = new LiveSubscriber({}, response as unknown as ServerResponse, null);
+  const stream = new LiveStream({}, response as unknown as ServerResponse, null);
   const ids = () => [...text.matchAll(/^event: callback\ndata: \{"id":(\d+),/gm)].map(([, id]) => Number(id));
-  return { subscriber, ids };
+  return { stream, ids };
 }
 
 /** Opens the stream and never reads a byte of it. */

@@ -4,7 +4,7 @@ import { requireCaller } from "../access/guard.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { CALLBACK_FILTER, callbackFilter } from "../callback-routes.ts";
 import { HttpError, operation } from "../operation.ts";
-import { LiveFeed, LiveSubscriber } from "./live-feed.ts";
+import { LiveFeed, LiveStream } from "./live-feed.ts";
 import { parsePosition } from "./log-reader.ts";
 
 const LIVE = operation({
@@ -24,26 +24,19 @@ export function registerLive(
   deps: AdminDependencies,
   authenticator: Authenticator,
 ): void {
-  const { log } = deps;
-  let feed: LiveFeed | undefined;
-  app.addHook("preClose", async () => feed?.close());
+  const feed = new LiveFeed(deps);
+  authenticator.onSessionEnd((idSha256) => feed.endSession(idSha256));
+  app.addHook("preClose", () => feed.close());
   app.get("/api/v1/live", LIVE, async (request, reply) => {
     const filter = callbackFilter(request.query);
-    if (feed === undefined) {
-      const made = new LiveFeed(deps);
-      authenticator.onSessionEnd((idSha256) => made.endSession(idSha256));
-      feed = made;
-    }
     if (!feed.hasRoom) {
       const error = "this process has the maximum of live streams; close another one";
       throw new HttpError(503, error, { "retry-after": "10" });
     }
-    const subscriber = new LiveSubscriber(filter, openStream(reply), requireCaller(request).session);
+    const stream = new LiveStream(filter, openStream(reply), requireCaller(request).session);
     const { "last-event-id": position = "" } = request.headers;
     // An unreadable header is ignored: a browser would send it forever.
-    await feed.add(subscriber, parsePosition(String(position))).catch((error: unknown) => {
-      log.warn({ err: error }, "a live stream was ended: the callback log could not be read");
-    });
+    feed.add(stream, parsePosition(String(position)));
     return reply;
   });
 }

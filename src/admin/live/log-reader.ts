@@ -7,7 +7,7 @@ export interface ReadCallback {
 }
 
 /** So long a row may become visible after those with higher ids: no transaction that writes one takes longer. */
-export const MAX_COMMIT_DELAY_MS = 60_000;
+const MAX_COMMIT_DELAY_MS = 60_000;
 /** PostgreSQL skips a few ids when it is restarted; what lies between two ids further apart was deleted, or never was. */
 const MAX_SKIPPED_IDS = 1_000;
 const MAX_MISSING = 5_000;
@@ -43,10 +43,6 @@ export class LogReader {
 
   get position(): LogPosition {
     return { newest: this.#newest, missing: [...this.#missing.keys()] };
-  }
-
-  expect(ids: readonly number[]): void {
-    for (const id of ids) if (!this.#missing.has(id)) this.#missing.set(id, performance.now());
   }
 
   /** The next rows, those that came late first; fewer than `most` new ones where there are no more. */
