@@ -118,7 +118,9 @@ interface SourceDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly origin: () => string;
-  readonly learntSecrets: { learning(source: string): NonNullable<SourceEnvironment["learning"]> };
+  readonly learntSecrets:
+    | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
+    | undefined;
   /** Which tenant of a source has a secret, for all processes. */
   readonly claimSecret: (source: string, claim: SecretClaim) => Promise<string>;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
@@ -144,7 +146,7 @@ export function createSourceMap(
     appEnvironment
   ];
   const others = configured.map(({ name, definition }): [string, Source] => {
-    const learning = definition.learns ? learntSecrets.learning(name) : undefined;
+    const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
     const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
     const own = { name, clock, origin, warn, claimSecret: claimOfSource, weakSecrets };
     const environment = { ...own, ...(learning !== undefined && { learning }) };

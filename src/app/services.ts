@@ -46,13 +46,15 @@ interface Dependencies {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly scheme: Scheme;
-  readonly configured: readonly ConfiguredSource[];
+  /** None beside the platform when left out. */
+  readonly configuredSources?: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
-  readonly origin: () => string;
-  readonly learntSecrets: LearntSecrets;
+  readonly origin?: () => string;
+  /** None is learnt when left out. */
+  readonly learntSecrets?: LearntSecrets;
   readonly noteCredential: NoteCredential;
-  /** Used to diagnose refused callbacks, and never accepted. */
-  readonly namedSecrets: readonly NamedSecret[];
+  /** Used to diagnose refused callbacks, and never accepted; none when left out. */
+  readonly namedSecrets?: readonly NamedSecret[];
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -63,8 +65,8 @@ export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer } = dependencies;
-  const { namedSecrets, learntSecrets, configured, origin } = dependencies;
-  const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...learntSecrets.all()];
+  const { namedSecrets = [], learntSecrets, configuredSources: configured = [] } = dependencies;
+  const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
   const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = metricsOf(dependencies, concurrency);
@@ -78,6 +80,7 @@ export function createServices(dependencies: Dependencies) {
   });
   const describe = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
+  const { origin = () => config.baseUrl } = dependencies;
   const { noteAccepted, ...counters } = createCounters(metrics, dependencies);
   const { typeMismatch, ...observer } = createObserver(metrics, noteAccepted, dependencies);
   const sources = createSourceMap(config, {
@@ -121,21 +124,23 @@ export function createServices(dependencies: Dependencies) {
     metrics,
     callbackLog,
     diagnosisSecrets: namedSecrets,
-    diagnoses: diagnosesOf(dependencies),
+    diagnoses: diagnosesOf(dependencies, origin),
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
     ...counters,
   };
 }
 
 /** How the refusals of each source beside the platform are explained. */
-function diagnosesOf(dependencies: Dependencies): ReadonlyMap<string, DiagnoseSource> {
-  const { config, configured: sources, learntSecrets, namedSecrets: named, origin } = dependencies;
-  const diagnoses = sources.map((source): [string, DiagnoseSource] => {
+function diagnosesOf(
+  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: Dependencies,
+  origin: () => string,
+): ReadonlyMap<string, DiagnoseSource> {
+  const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
     const { hmac, facts, secrets: configured, preset, settings } = definition;
-    const secrets = () => [...configured, ...learntSecrets.of(name)];
+    const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
     const secretName = (index: number) => sourceSecretPhrase(source, index, config);
-    const others = sources
+    const others = configuredSources
       .filter((other) => other !== source && other.definition.preset === preset)
       .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
     const isOwn = facts.proof === "own";
@@ -146,13 +151,13 @@ function diagnosesOf(dependencies: Dependencies): ReadonlyMap<string, DiagnoseSo
 }
 
 function metricsOf(
-  { config, store, registry, clock, configured }: Dependencies,
+  { config, store, registry, clock, configuredSources = [] }: Dependencies,
   concurrency: ConcurrencyLimit,
 ): Metrics {
   return createMetrics({
     knownTypes: registry.types,
     patternOf: registry.patternOf,
-    sources: [PLATFORM, ...configured.map(({ name }) => name)],
+    sources: [PLATFORM, ...configuredSources.map(({ name }) => name)],
     failureCounts: () => store.failures.counts(),
     acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
     deliveryCounts: () => store.outbox.counts(),

@@ -94,7 +94,7 @@ export function createSources(
     async relearn(name, request) {
       const found = configured.find((one) => one.name === name);
       if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
-      return found.definition.learns ? learntSecrets.relearn(name, request) : "fixed";
+      return (found.definition.learns && learntSecrets?.relearn(name, request)) || "fixed";
     },
     check: createChecks(addressesOfSource, {
       log,

@@ -202,7 +202,7 @@ async function openSources(
     noteSecret(source, credential);
     noteTenant(source, credential, tenant);
   };
-  return { configured, learntSecrets, secrets, noteCredential, origin };
+  return { configuredSources: configured, learntSecrets, secrets, noteCredential, origin };
 }
 
 /** What runs beside the listeners: the pollers, retention, re-encryption, renewed certificates. */
@@ -221,7 +221,8 @@ function startUpkeep(
   const { logger, server, tls, captureBuffer, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   stops.push(startRetentionJob(store, config.retention, receiver, captureBuffer));
   const learns = configured.some(({ definition }) => definition.learns);
-  if (learns) stops.push(learntSecrets.start(options.secretPollMs ?? POLL_INTERVALS.secretPollMs));
+  if (learns && learntSecrets !== undefined)
+    stops.push(learntSecrets.start(options.secretPollMs ?? POLL_INTERVALS.secretPollMs));
   if (config.previousEncryptionKeys.length > 0)
     stops.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (tls !== null) stops.push(reloadOnChange(tls, server, logger));

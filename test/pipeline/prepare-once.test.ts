@@ -22,7 +22,6 @@ import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
 import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
-import { noSources } from "../support/retry-rooms.ts";
 import { until } from "../support/until.ts";
 
 const KEY = { source: "platform", eventId: "e1" };
@@ -48,18 +47,16 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     },
   });
   const mask = createMask({ headers: [], keys: [], secretValues: [] });
-  const logger = createLogger({ level: "silent", mask });
-  const encryptor = createEncryptor(Buffer.alloc(32, 7));
   const { receiver } = createServices({
-    ...noSources({ store, encryptor, clock: systemClock, log: logger }),
     config,
     store,
     registry: createRegistry([], [handler]),
-    encryptor,
+    encryptor: createEncryptor(Buffer.alloc(32, 7)),
     scheme: createHmacScheme(platformHmac(null), { secrets: ["unused"], clock: systemClock }),
+    noteCredential: () => undefined,
     tokens: { for: () => Promise.reject(new Error("no user has authorized us")) },
     clock: systemClock,
-    logger,
+    logger: createLogger({ level: "silent", mask }),
     tracer: undefined,
   });
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };

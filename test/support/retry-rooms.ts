@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { LearntSecrets } from "../../src/app/learnt-secrets.ts";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { createEncryptor } from "../../src/encryption/index.ts";
@@ -52,12 +51,12 @@ export function rooms(
   const scheme = createHmacScheme(platformHmac(null), { secrets: ["unused"], clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
   const { receiver: configured } = createServices({
-    ...noSources({ store, encryptor, clock, log: logger }),
     config,
     store,
     registry,
     encryptor,
     scheme,
+    noteCredential: () => undefined,
     tokens,
     clock,
     logger,
@@ -65,13 +64,6 @@ export function rooms(
   });
   const receiver = withTiming(configured, TIMING);
   return { time, lines, receiver, loop: () => createRetryPoller(receiver) };
-}
-
-/** What `createServices` needs of sources, where there is none beside the platform. */
-export function noSources(parts: Omit<ConstructorParameters<typeof LearntSecrets>[0], "fingerprint">) {
-  const learntSecrets = new LearntSecrets({ ...parts, fingerprint: () => "" });
-  const origin = () => "https://example.com";
-  return { configured: [], namedSecrets: [], learntSecrets, origin, noteCredential: () => undefined };
 }
 
 /** The same receiver with other times for retries. */
