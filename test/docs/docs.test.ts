@@ -55,6 +55,21 @@ describe("the documentation", () => {
     expect(rows.length).toBeGreaterThan(80);
   });
 
+  it("docs/errors.md says of each code of a rejected event that it is kept, and of no other", () => {
+    const kept = [...errors.matchAll(/^\| `(\w+)` \|.*(?:[Kk]ept as `rejected`)/gm)].map(([, code]) => code);
+    const OF_THE_BODY = Object.keys(FAULTS).filter(
+      (code) => code.startsWith("body_") && code !== "body_too_large",
+    );
+    const OF_THE_EVENT = [
+      "event_id_invalid",
+      "event_type_missing",
+      "event_type_mismatch",
+      "event_invalid",
+      "event_too_old",
+    ];
+    expect(kept).toEqual([...OF_THE_BODY, ...OF_THE_EVENT, "rejected"]);
+  });
+
   it("describes every fault in docs/errors.md as the catalogue has it, and no other", () => {
     const rows = Object.entries(FAULTS).map(
       ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
