@@ -29,7 +29,7 @@ const NOT_DEAD: readonly (readonly [string, History])[] = [
 ];
 
 it.each(DIALECTS)(
-  "a source of which all callbacks are refused for an hour is told within a minute: %s",
+  "a source of which all callbacks are refused for an hour is named within a minute: %s",
   (dialect) =>
     withDatabase(dialect, async (target) => {
       const config = testConfig(target);
