@@ -1,14 +1,7 @@
 import { createFormSignatureScheme } from "../schemes/form-signature.ts";
-import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
-import type { SourceSettings } from "../source-definition.ts";
-import type { SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
-import { secretParts } from "./preset.ts";
-
-export interface AlipayOptions extends SourceSettings {
-  /** Alipay's public key (支付宝公钥) of the application: base64 as its page shows it, PEM, or a certificate in PEM. */
-  readonly publicKey: SecretOption | TenantSecrets;
-}
+import type { PublicKeyOptions } from "./public-key-preset.ts";
+import { secretParts } from "./secret-parts.ts";
 
 const SUCCESS = { body: "success" };
 const FAILURE = { body: "fail" };
@@ -43,7 +36,7 @@ const PLAIN = [
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws TypeError that names the option that is wrong
  */
-export const alipay = optionsPreset<AlipayOptions>({
+export const alipay = optionsPreset<PublicKeyOptions>({
   preset: "alipay",
   facts: {
     title: "Alipay",

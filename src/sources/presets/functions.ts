@@ -6,7 +6,7 @@ export { adyen } from "./adyen.ts";
 export { adyenPlatform } from "./adyen-platform.ts";
 export { airtable } from "./airtable.ts";
 export { airwallex } from "./airwallex.ts";
-export { type AlipayOptions, alipay } from "./alipay.ts";
+export { alipay } from "./alipay.ts";
 export { anthropic } from "./anthropic.ts";
 export { antom } from "./antom.ts";
 export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store.ts";
@@ -70,7 +70,7 @@ export { notion } from "./notion.ts";
 export { nylas } from "./nylas.ts";
 export { okta } from "./okta.ts";
 export { openai } from "./openai.ts";
-export { type PaddleOptions, paddle } from "./paddle.ts";
+export { paddle } from "./paddle.ts";
 export { pagerduty } from "./pagerduty.ts";
 export { type PayPalOptions, paypal } from "./paypal.ts";
 export { paystack } from "./paystack.ts";
@@ -78,9 +78,20 @@ export { pipedrive } from "./pipedrive.ts";
 export { type PlaidOptions, plaid } from "./plaid.ts";
 export { polar } from "./polar.ts";
 export { postmark } from "./postmark.ts";
-export type { FixedSecretOptions, LearningOptions, PresetOptions } from "./preset.ts";
+export type {
+  FixedSecretOptions,
+  LearningOptions,
+  PresetOptions,
+  ReconcilingOptions as PaddleOptions,
+  ReconcilingOptions as SquareOptions,
+  ReconcilingOptions as StripeOptions,
+} from "./preset.ts";
 export { type PublicKeySourceOptions, publicKey } from "./public-key.ts";
-export type { PublicKeyOptions, PublicKeyOptions as AntomOptions } from "./public-key-preset.ts";
+export type {
+  PublicKeyOptions,
+  PublicKeyOptions as AlipayOptions,
+  PublicKeyOptions as AntomOptions,
+} from "./public-key-preset.ts";
 export { razorpay } from "./razorpay.ts";
 export { recall } from "./recall.ts";
 export { recharge } from "./recharge.ts";
@@ -100,10 +111,10 @@ export { shopify } from "./shopify.ts";
 export { slack } from "./slack.ts";
 export { smartcar } from "./smartcar.ts";
 export { solidgate } from "./solidgate.ts";
-export { type SquareOptions, square } from "./square.ts";
+export { square } from "./square.ts";
 export type { StandardOptions } from "./standard.ts";
 export { standardWebhooks } from "./standard-webhooks.ts";
-export { type StripeOptions, stripe } from "./stripe.ts";
+export { stripe } from "./stripe.ts";
 export { svix } from "./svix.ts";
 export { telegram } from "./telegram.ts";
 export { telnyx } from "./telnyx.ts";

@@ -7,7 +7,8 @@ import type { Scheme } from "../schemes/scheme.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type SecretParts, tenantParts } from "./preset.ts";
+import { defineSource } from "./preset.ts";
+import { type SecretParts, tenantParts } from "./secret-parts.ts";
 
 /** A sender that signs by RFC 9421, HTTP Message Signatures. */
 export interface MessageSignatureSourceOptions extends SourceSettings, OwnContract {

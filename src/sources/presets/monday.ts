@@ -1,7 +1,8 @@
 import { credentialHeader } from "../schemes/token.ts";
 import { createAddressedScheme, requireText, sharedSecretKeys } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
-import { type PresetOptions, secretParts } from "./preset.ts";
+import type { PresetOptions } from "./preset.ts";
+import { secretParts } from "./secret-parts.ts";
 
 export interface MondayOptions extends PresetOptions {
   /** The audience of its tokens. Default: the registered address. */

@@ -1,11 +1,5 @@
 import { paddleEvents } from "../reconcile/paddle-events.ts";
-import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
-import { hmacPreset, type PresetOptions } from "./preset.ts";
-
-export interface PaddleOptions extends PresetOptions {
-  /** Finds the events that never arrived: docs/reconcile.md. */
-  readonly reconcile?: ReconcileOptions;
-}
+import { hmacPreset, type ReconcilingOptions } from "./preset.ts";
 
 /**
  * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are
@@ -14,7 +8,7 @@ export interface PaddleOptions extends PresetOptions {
  * old, so each try is signed with a new time. This preset takes 300 s, which a slow network and a clock that is off do not
  * exceed: records keep out replays.
  */
-export const paddle = hmacPreset<PaddleOptions>({
+export const paddle = hmacPreset<ReconcilingOptions>({
   preset: "paddle",
   facts: {
     title: "Paddle",

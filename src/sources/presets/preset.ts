@@ -7,15 +7,10 @@ import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliati
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { isUsable, learningScheme, type SecretLookup } from "../schemes/learnt-secrets.ts";
-import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
+import type { CredentialPlaces } from "../schemes/scheme.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
-import {
-  createTenantScheme,
-  type SecretMismatch,
-  type TenantSchemeOptions,
-  type TenantSecrets,
-} from "../schemes/tenant-scheme.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type {
   PlatformFacts,
   SourceDefinition,
@@ -24,16 +19,11 @@ import type {
 } from "../source-definition.ts";
 import { credentialPhrase, withHandshakes } from "./credential-places.ts";
 import type { Preset } from "./describe.ts";
-import { assertNoFault, givenTexts, requiredTexts, type SecretOption } from "./given-secrets.ts";
+import { assertNoFault, givenTexts, type SecretOption } from "./given-secrets.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
+import { type MakeScheme, type SecretParts, secretParts } from "./secret-parts.ts";
 import { assertKnown, assertReconcilable, SETTING_NAMES, settingsOf } from "./source-settings.ts";
-import {
-  assertTenantsApart,
-  refuseFunction,
-  refuseTenants,
-  type TenantProof,
-  tenantSecrets,
-} from "./tenants.ts";
+import { assertTenantsApart, refuseFunction, refuseTenants } from "./tenants.ts";
 
 export interface PresetOptions extends SourceSettings {
   /**
@@ -49,6 +39,12 @@ export interface FixedSecretOptions extends SourceSettings {
   readonly secret: SecretOption;
 }
 
+/** Options of a platform whose API lists the events. */
+export interface ReconcilingOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: ReconcileOptions;
+}
+
 /** Options of a platform that chooses its secret itself, and sends it when the address is registered. */
 export interface LearningOptions extends SourceSettings {
   /** One that is known already. */
@@ -56,15 +52,11 @@ export interface LearningOptions extends SourceSettings {
 }
 
 export interface SourceParts
-  extends TenantProof,
-    Pick<SourceDefinition, "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
+  extends SecretParts,
+    Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
   readonly settings: SourceSettings;
   /** Where the scheme reads what proves a callback. */
   readonly credential: CredentialPlaces;
-  /** The texts that no log may show; those that verify come first, the current one at the head. */
-  readonly secrets: readonly string[];
-  /** @throws TypeError for a secret or a key that cannot be used */
-  readonly scheme: (environment: SourceEnvironment) => Scheme;
   readonly contract: ContractData;
   /** Whether a scheme can be made with a secret that the platform sends; every one when left out. */
   readonly isUsable?: (secret: string) => boolean;
@@ -236,64 +228,8 @@ function learningParts(
   };
 }
 
-type MakeScheme = (secrets: readonly string[], environment: SourceEnvironment) => Scheme;
-
 export function isJson({ body = "json" }: ContractData): boolean {
   return body === "json";
-}
-
-interface SecretUse {
-  readonly settings: SourceSettings;
-  /** The option that holds them. Default: `secret`. */
-  readonly option?: string;
-  /** How the scheme refuses what none of them has made. Default: `signature_mismatch`. */
-  readonly mismatch?: SecretMismatch | undefined;
-  /** Whether the signature covers the path. Default: false. */
-  readonly signsPath?: boolean | undefined;
-}
-
-/** What a source has of its secrets. */
-export type SecretParts = Pick<
-  SourceParts,
-  "secrets" | "scheme" | "hasTenantSecrets" | "signsPath" | "tenantOption"
->;
-
-/**
- * The secrets of a source, or those of its tenants, with a scheme that is made of nothing else.
- * @throws TypeError where none is set, or no path distinguishes the tenants
- */
-export function secretParts(
-  preset: string,
-  given: SecretOption | TenantSecrets,
-  { settings, option = "secret", mismatch, signsPath = false }: SecretUse,
-  make: MakeScheme,
-): SecretParts {
-  const common = { signsPath, tenantOption: option };
-  if (typeof given !== "function") {
-    const secrets = requiredTexts(preset, given, option);
-    return { ...common, secrets, scheme: (environment) => make(secrets, environment) };
-  }
-  return tenantParts(preset, given, { settings, option, mismatch, signsPath }, make);
-}
-
-/** The same for the tenants' secrets, or keys of another kind. @throws TypeError where no path distinguishes the tenants */
-export function tenantParts<Secret>(
-  preset: string,
-  given: TenantSecrets<Secret>,
-  use: SecretUse & Pick<TenantSchemeOptions<Secret>, "materialOf">,
-  make: (secrets: readonly Secret[], environment: SourceEnvironment) => Scheme,
-): SecretParts {
-  const { settings, option = "secret", mismatch, signsPath = false, materialOf } = use;
-  const secretsOf = tenantSecrets(preset, given, settings, option);
-  return {
-    ...{ signsPath, tenantOption: option, secrets: [], hasTenantSecrets: true },
-    scheme: (environment) =>
-      createTenantScheme<Secret>({
-        ...{ ...environment, secretsOf, option, mismatch, signsPath },
-        ...(materialOf !== undefined && { materialOf }),
-        make: (secrets) => make(secrets, environment),
-      }),
-  };
 }
 
 const EXAMPLE_SECRET = "of no source";

@@ -5,7 +5,7 @@ import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
 import type { SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
-import { secretParts } from "./preset.ts";
+import { secretParts } from "./secret-parts.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /**

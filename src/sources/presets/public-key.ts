@@ -11,7 +11,8 @@ import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, isJson, type SecretParts, secretParts } from "./preset.ts";
+import { defineSource, isJson } from "./preset.ts";
+import { type SecretParts, secretParts } from "./secret-parts.ts";
 
 /** A sender that signs with a private key, whose public one it shows. */
 export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {

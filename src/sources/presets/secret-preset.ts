@@ -8,7 +8,8 @@ import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment } from "../source-definition.ts";
 import type { Preset, PresetData } from "./describe.ts";
 import { optionsPreset } from "./options-preset.ts";
-import { type PresetOptions, secretParts } from "./preset.ts";
+import type { PresetOptions } from "./preset.ts";
+import { secretParts } from "./secret-parts.ts";
 import type { OwnOptions } from "./source-settings.ts";
 
 /** What a preset is made of whose scheme follows from its secrets, and is not data. */

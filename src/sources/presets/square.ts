@@ -1,18 +1,12 @@
-import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
 import { squareEvents } from "../reconcile/square-events.ts";
-import { hmacPreset, type PresetOptions } from "./preset.ts";
-
-export interface SquareOptions extends PresetOptions {
-  /** Finds the events that never arrived: docs/reconcile.md. */
-  readonly reconcile?: ReconcileOptions;
-}
+import { hmacPreset, type ReconcilingOptions } from "./preset.ts";
 
 /**
  * Square: `x-square-hmacsha256-signature`, HMAC-SHA256 in base64 over the notification URL and the body. The URL is the
  * one that is registered at Square: `CALLBACK_BASE_URL` must have the same protocol and host.
  * Source: square `wrapper/WebhooksHelper.ts`; Square, "Verify and validate an event notification".
  */
-export const square = hmacPreset<SquareOptions>({
+export const square = hmacPreset<ReconcilingOptions>({
   preset: "square",
   facts: {
     title: "Square",

@@ -1,14 +1,8 @@
 import { type JsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
-import type { ReconcileOptions } from "../reconcile/reconciliation.ts";
 import { stripeEvents } from "../reconcile/stripe-events.ts";
-import { hmacPreset, type PresetOptions } from "./preset.ts";
+import { hmacPreset, type ReconcilingOptions } from "./preset.ts";
 import { timedFields } from "./standard.ts";
-
-export interface StripeOptions extends PresetOptions {
-  /** Finds the events that never arrived: docs/reconcile.md. */
-  readonly reconcile?: ReconcileOptions;
-}
 
 const COMMON = {
   livemode: false,
@@ -71,7 +65,7 @@ const SAMPLES: Readonly<Record<string, JsonObject>> = {
  * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each. Test events of its dashboard share
  * one id, which gets the signed time behind it.
  */
-export const stripe = hmacPreset<StripeOptions>({
+export const stripe = hmacPreset<ReconcilingOptions>({
   preset: "stripe",
   facts: {
     title: "Stripe",

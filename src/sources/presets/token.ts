@@ -1,7 +1,8 @@
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 import { assertOptions, assertText, contractOf, type OwnContract } from "./own-source.ts";
-import { defineSource, type PresetOptions, secretParts } from "./preset.ts";
+import { defineSource, type PresetOptions } from "./preset.ts";
+import { secretParts } from "./secret-parts.ts";
 
 /** A sender that shows a fixed text and signs nothing: a stranger who reads one callback can make others. */
 export interface TokenSourceOptions extends PresetOptions, OwnContract {

@@ -1,4 +1,4 @@
-import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
 import type { CryptoKey } from "jose";
 import {
   type Clock,
@@ -9,7 +9,7 @@ import {
   refused,
 } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
-import { expectedKey, type KeyKind, keyMismatch } from "./public-keys.ts";
+import { expectedKey, type KeyKind, keyMismatch, PRIVATE_PEM, readPem } from "./public-keys.ts";
 import type { HeldBody } from "./scheme.ts";
 import { type ChainTrust, verifyChain } from "./x5c-chain.ts";
 
@@ -116,7 +116,6 @@ function readX5c(text: unknown): X509Certificate | undefined {
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
 const BOUNDARY = /-----(BEGIN|END)/g;
-const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
@@ -126,7 +125,7 @@ const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string = algorithm): KeyObject[] {
   const kind = KINDS[algorithm];
   if (kind === undefined) throw new TypeError(`${algorithm} has no public keys`);
-  if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
+  if (PRIVATE_PEM.test(text)) throw new Error("holds a private key; expected the public one alone");
   const blocks = [...text.matchAll(BLOCK)];
   // A key that was cut off would be left out in silence, and what it signed be refused.
   if ((text.match(BOUNDARY)?.length ?? 0) !== 2 * blocks.length) {
@@ -134,20 +133,11 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string =
   }
   if (blocks.length === 0) throw new Error("holds no PEM block; expected a public key or a certificate");
   return blocks.map(([block, label = ""], index) => {
-    const key = read(block, label, index);
+    const key = readPem(block, `block ${index + 1} (${label})`);
     const got = keyMismatch(key, kind);
     if (got === undefined) return key;
     throw new Error(`block ${index + 1}: got ${got}, expected ${expectedKey(kind)} for ${setting}`);
   });
-}
-
-function read(block: string, label: string, index: number): KeyObject {
-  try {
-    return label === "CERTIFICATE" ? new X509Certificate(block).publicKey : createPublicKey(block);
-  } catch (cause) {
-    const message = `block ${index + 1} (${label}) cannot be read as a public key or a certificate`;
-    throw new Error(message, { cause });
-  }
 }
 
 const KINDS: Readonly<Record<JwtAlgorithm, KeyKind | undefined>> = {

@@ -49,7 +49,7 @@ export function keyKind(algorithm: SignatureAlgorithm): KeyKind {
 const ED25519_SPKI = Buffer.from("302a300506032b6570032100", "hex");
 const ED25519_BYTES = 32;
 const PEM = /^\s*-----BEGIN /;
-const PRIVATE = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
+export const PRIVATE_PEM = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
 
 /**
@@ -63,7 +63,7 @@ export function importPublicKey(
   encoding: "hex" | "base64",
 ): KeyObject {
   const kind = keyKind(algorithm);
-  if (PRIVATE.test(text)) throw new Error("is a private key; expected the public one alone");
+  if (PRIVATE_PEM.test(text)) throw new Error("is a private key; expected the public one alone");
   const key = PEM.test(text) ? readPem(text) : readBytes(text.trim(), kind, encoding);
   const got = keyMismatch(key, kind);
   if (got !== undefined) throw new Error(`got ${got}, expected ${expectedKey(kind)}`);
@@ -79,11 +79,13 @@ export function namedPublicKey(name: string, ...key: Parameters<typeof importPub
   }
 }
 
-function readPem(text: string): KeyObject {
+/** A key, or that of a certificate. @param name before the message @throws Error */
+export function readPem(text: string, name?: string): KeyObject {
   try {
     return CERTIFICATE.test(text) ? new X509Certificate(text).publicKey : createPublicKey(text);
   } catch (cause) {
-    throw new Error("cannot be read as a public key or a certificate in PEM", { cause });
+    const before = name === undefined ? "" : `${name} `;
+    throw new Error(`${before}cannot be read as a public key or a certificate in PEM`, { cause });
   }
 }
 

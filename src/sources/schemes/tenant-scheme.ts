@@ -58,7 +58,7 @@ export interface TenantSchemeOptions<Secret> extends TenantEnvironment {
   /** Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch | undefined;
   /** The bytes by which two secrets are compared; undefined for what is no secret. Default: the text. */
-  readonly materialOf?: (given: unknown) => string | Uint8Array | undefined;
+  readonly materialOf?: ((given: unknown) => string | Uint8Array | undefined) | undefined;
 }
 
 /**
