@@ -1,11 +1,11 @@
 /** Writes the parts of the documentation that tests compare with the code. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
-import { describeVariables } from "../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 import { platformTables } from "./platform-rows.ts";
 import { row } from "./row.ts";
 import { scalingFigures } from "./scaling-figures.ts";
+import { describeVariables } from "./variable-rows.ts";
 
 writeSections("docs/configuration.md", configurationTables());
 writeSections("docs/platforms.md", platformTables());

@@ -10,4 +10,3 @@ export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
 export type { NamedSource } from "./sources.ts";
 export { type SourceLimits, secretVariables } from "./sources.ts";
 export type { RateLimit } from "./variable.ts";
-export { describeVariables } from "./variables.ts";

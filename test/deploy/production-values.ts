@@ -1,4 +1,5 @@
-import { describeVariables, loadConfig, secretVariables } from "../../src/config/index.ts";
+import { describeVariables } from "../../scripts/variable-rows.ts";
+import { loadConfig, secretVariables } from "../../src/config/index.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 
 const NAMES = new Set(describeVariables().map(({ name }) => name));
