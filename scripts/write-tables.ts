@@ -1,7 +1,7 @@
 /** Writes the parts of the documentation that tests compare with the code. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
-import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
+import { FAULTS, REMEDIES } from "../src/domain/index.ts";
 import { platformTables } from "./platform-rows.ts";
 import { row } from "./row.ts";
 import { scalingFigures } from "./scaling-figures.ts";
@@ -10,6 +10,7 @@ import { describeVariables } from "./variable-rows.ts";
 writeSections("docs/configuration.md", configurationTables());
 writeSections("docs/platforms.md", platformTables());
 const meanings = meaningsIn("docs/errors.md");
+const causes = meaningsIn("docs/refused.md", 1);
 writeTable(
   "docs/errors.md",
   /^\| `[a-z_0-9]+` \|/,
@@ -20,19 +21,20 @@ writeTable(
 writeTable(
   "docs/refused.md",
   /^\| `[a-z_0-9]+` \|/,
-  Object.entries(DIAGNOSES).map(([code, diagnosis]) =>
-    row(`\`${code}\``, diagnosis.meaning, diagnosis.remedy),
-  ),
+  Object.entries(REMEDIES).map(([code, remedy]) => row(`\`${code}\``, causes.get(code) ?? "", remedy)),
 );
 
 writeBetween("docs/scaling.md", scalingFigures(readFileSync("docs/performance.md", "utf8")));
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
 
-/** The last cell of each row, which is written by hand. */
-function meaningsIn(file: string): ReadonlyMap<string, string> {
-  const rows = readFileSync(file, "utf8").matchAll(/^\| `(\w+)` \|.*?\|.*?\| (.*) \|$/gm);
-  return new Map([...rows].map(([, code = "", meaning = ""]) => [code, meaning]));
+/** The cell of each row that is written by hand, by its first one. @param column the last one unless given */
+function meaningsIn(file: string, column = -1): ReadonlyMap<string, string> {
+  const lines = readFileSync(file, "utf8").split("\n");
+  const rows = lines
+    .filter((line) => /^\| `\w+` \|/.test(line))
+    .map((line) => line.slice(2, -2).split(" | "));
+  return new Map(rows.map((cells) => [(cells[0] ?? "").slice(1, -1), cells.at(column) ?? ""]));
 }
 
 /** Keeps the page outside of its two marks. */

@@ -7,12 +7,12 @@ import {
   Registry,
 } from "prom-client";
 import {
-  DIAGNOSES,
   type DiagnosisCode,
   type DropReason,
   type FailureState,
   type Outcome,
   outcomeName,
+  REMEDIES,
   withTimeout,
 } from "../domain/index.ts";
 
@@ -103,7 +103,7 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
   return { name, help: HELP[name], registers: [registry], labelNames };
 }
 
-const CODES = Object.keys(DIAGNOSES) as DiagnosisCode[];
+const CODES = Object.keys(REMEDIES) as DiagnosisCode[];
 const BY_OUTCOME = ["source", "outcome"];
 const BY_KIND = ["source", "kind", "outcome"];
 

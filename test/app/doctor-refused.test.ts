@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
-import { DIAGNOSES } from "../../src/domain/index.ts";
+import { REMEDIES } from "../../src/domain/index.ts";
 import { signHmac } from "../../src/sources/index.ts";
 import { hmac } from "../../src/sources/presets/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
@@ -38,12 +38,12 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
         {
           level: "warning",
           check: "refused",
-          message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal, expected lower case. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
+          message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal, expected lower case. The digest itself is correct. ${REMEDIES.encoding}`,
         },
         {
           level: "warning",
           check: "refused",
-          message: `2 refused callbacks of source platform among the newest 1000 in the log, the last one at ${NOON} (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${DIAGNOSES.prefix.remedy}`,
+          message: `2 refused callbacks of source platform among the newest 1000 in the log, the last one at ${NOON} (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${REMEDIES.prefix}`,
         },
       ]);
     }));

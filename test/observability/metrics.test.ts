@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DIAGNOSES, failed, refused, success } from "../../src/domain/index.ts";
+import { failed, REMEDIES, refused, success } from "../../src/domain/index.ts";
 import { createMetrics, type MetricsOptions } from "../../src/observability/index.ts";
 
 const none = { accepted: 0, waiting: 0, exhausted: 0, rejected: 0 };
@@ -80,7 +80,7 @@ describe("the metrics", () => {
     const found = await samples(metrics, "oncehook_signature_diagnoses_total");
     expect(found).toContain('oncehook_signature_diagnoses_total{source="stripe",code="unknown"} 1');
     expect(found).toContain('oncehook_signature_diagnoses_total{source="platform",code="unknown"} 0');
-    expect(found).toHaveLength(2 * Object.keys(DIAGNOSES).length);
+    expect(found).toHaveLength(2 * Object.keys(REMEDIES).length);
   });
 
   it("measure the processing time in a histogram without labels of its own", async () => {

@@ -1,11 +1,4 @@
-import {
-  type Clock,
-  DIAGNOSES,
-  type Diagnosis,
-  diagnosisOf,
-  type FaultCode,
-  type Refused,
-} from "../../domain/index.ts";
+import { type Clock, type Diagnosis, diagnosisOf, type FaultCode, type Refused } from "../../domain/index.ts";
 import { platformHmac } from "../schemes/hmac-data.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { tokenMatcher } from "../schemes/token-match.ts";
@@ -24,10 +17,14 @@ interface Expected {
   readonly clock: Clock;
 }
 
-/** Where the diagnosis alone would say too little. */
+/** Of the refusals without a detail. */
 const MEANINGS: Partial<Record<FaultCode, string>> = {
   token_missing:
     "The header that carries the token (`CALLBACK_TOKEN_HEADER`, `JWT_HEADER`) is missing, or not `Bearer <token>` in `Authorization`.",
+  token_repeated: "The header of the signature or token is repeated, or holds several signatures.",
+  jwt_malformed: "The token is not a compact JWT, or names another algorithm than `JWT_ALGORITHM`.",
+  jwt_signature: "No configured key made the JWT's signature, or its `kid` names none of them.",
+  jwt_claims: "The JWT's key is known, but a claim is missing, expired, not valid yet or unexpected.",
   jwt_body_mismatch:
     "The hash in `JWT_BODY_CLAIM` is not the body's: the body was changed, or the token belongs to another one.",
 };
@@ -51,7 +48,7 @@ export function createPlatformDiagnosis(expected: Expected): DiagnoseSource {
     if (code.startsWith("signature_")) return bySignature(request, {});
     if (found === "timestamp") return diagnoseTimestamp(request, expected);
     if (code === "token_mismatch") return diagnoseToken(request, expected);
-    const message = detail ? `The JWT was refused: ${detail}.` : (MEANINGS[code] ?? DIAGNOSES[found].meaning);
+    const message = detail ? `The JWT was refused: ${detail}.` : (MEANINGS[code] ?? refusal.message);
     // A JWT's claims are read once a key has verified its signature.
     return diagnosisOf([{ code: found, message }], code === "jwt_claims" || code === "jwt_body_mismatch");
   };
