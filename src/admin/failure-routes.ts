@@ -22,7 +22,7 @@ const REPLAY = operation({
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
   params: input.EVENT_PARAMS,
-  querystring: { dry_run: input.flag() },
+  querystring: { dry_run: input.flag },
   responses: {
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
     404: "There is no such failure; it may have been retried since.",

@@ -10,9 +10,9 @@ const REVOKE = operation({
   summary: "End a user's authorization",
   action: "user_tokens.revoke",
   description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
-  params: { user_id: anyText() },
+  params: { user_id: anyText },
   querystring: {
-    local_only: flag(
+    local_only: flag.describe(
       "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
     ),
   },

@@ -9,11 +9,7 @@ export const view = <Shape extends z.core.$ZodLooseShape>(description: string, s
 /** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
 export const NO_NUL = "^[^\\u0000]*$";
 /** Whatever is stored may be asked for, in a path too. */
-export const anyText = (description?: string) =>
-  z
-    .string()
-    .regex(new RegExp(NO_NUL))
-    .meta(description === undefined ? {} : { description });
+export const anyText = z.string().regex(new RegExp(NO_NUL));
 
 const ADDRESS = z.strictObject({
   url: z.string().describe("Register it with the platform exactly as it is."),
@@ -219,7 +215,7 @@ export const SANDBOX_REQUEST = z.strictObject({
   version: z.enum(VERSIONS).describe("Sent as X-API-Version.").optional(),
 });
 export const SANDBOX_SOURCE_REQUEST = z.strictObject({
-  type: anyText("Headers may depend on it.").max(256),
+  type: anyText.max(256).describe("Headers may depend on it."),
   ...SENT,
 });
 

@@ -11,7 +11,7 @@ export const BOUNDED_SEARCH =
   "a `next_cursor`, which goes on looking.";
 
 export function text(description: string, maxLength = 255) {
-  return anyText(description).min(1).max(maxLength);
+  return anyText.min(1).max(maxLength).describe(description);
 }
 
 /** Of a filter, which may be left out. */
@@ -19,12 +19,11 @@ export function filterText(description: string, maxLength?: number) {
   return text(description, maxLength).optional();
 }
 
-/** A query has it as text. */
-export function flag(description?: string) {
-  const read = (given: unknown) => (given === "true" || given === "false" ? given === "true" : given);
-  const said = { default: false, ...(description !== undefined && { description }) };
-  return z.preprocess(read, z.boolean()).default(false).meta(said);
-}
+/** False where it is left out; a query has it as text. */
+export const flag = z
+  .preprocess((given) => (given === "true" || given === "false" ? given === "true" : given), z.boolean())
+  .default(false)
+  .meta({ default: false });
 
 export function wholeNumber(least: number, most: number) {
   return z.coerce.number().int().min(least).max(most);
@@ -56,7 +55,7 @@ export type PageQuery = z.output<z.ZodObject<typeof PAGE_QUERY>>;
 /** Of a row. Beyond it a number is no longer the one that was written; PostgreSQL's bigint ends later. */
 export const ID_PARAMS = { id: wholeNumber(1, Number.MAX_SAFE_INTEGER) };
 
-export const EVENT_PARAMS = { source: anyText(), event_id: anyText() };
+export const EVENT_PARAMS = { source: anyText, event_id: anyText };
 export const EVENT_QUERY = { event_id: filterText("Only rows of this event.") };
 export const SOURCE_QUERY = {
   source: filterText("Exactly this, such as `stripe`, `stripe#audit` or `platform`."),

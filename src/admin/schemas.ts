@@ -104,12 +104,14 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
     .describe("When the last retry comes, if all of them fail; null where none is left."),
 });
 
+const OUTCOME = z
+  .string()
+  .describe(
+    "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
+  );
+
 export const REPLAY = z.strictObject({
-  outcome: z
-    .string()
-    .describe(
-      "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
-    ),
+  outcome: OUTCOME,
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
@@ -165,11 +167,7 @@ export const NOTIFICATION = z.strictObject({
 });
 
 const runFields = {
-  outcome: z
-    .string()
-    .describe(
-      "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
-    ),
+  outcome: OUTCOME,
   error: z.string().nullable().describe("With its stack, secrets masked."),
   duration_ms: z.number(),
 };

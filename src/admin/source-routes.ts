@@ -23,7 +23,7 @@ const CHECK = operation({
   action: "source.check",
   description:
     "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
-  params: { source: anyText("One of the items of the list, or `oauth` for its redirect address.") },
+  params: { source: anyText.describe("One of the items of the list, or `oauth` for its redirect address.") },
   responses: {
     200: ["Checked; `reached` holds the result.", "EndpointCheck"],
     404: "There is no such source.",
@@ -36,7 +36,7 @@ const TENANTS = operation({
   summary: "When the secrets of each tenant were used",
   description:
     "Of a source whose tenants have secrets of their own, the tenant that was first seen last at the head. Only authentic callbacks count; a tenant that sends none for 90 days is left out.",
-  params: { source: anyText("A name of `sources`.") },
+  params: { source: anyText.describe("A name of `sources`.") },
   querystring: { ...PAGE_QUERY, tenant: filterText("This tenant alone.", 512) },
   responses: {
     200: ["A page of them.", { pageOf: "Tenant" }],
@@ -50,15 +50,17 @@ const RELEARN = operation({
   auditedFields: ["forget", "from", "choose", "fingerprint"],
   description:
     "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log and the list of sources have the fingerprint and the address of each secret that is sent.",
-  params: { source: anyText("A name of `sources`.") },
+  params: { source: anyText.describe("A name of `sources`.") },
   body: z.strictObject({
-    forget: flag("Delete the secrets that were learnt, because one has leaked."),
+    forget: flag.describe("Delete the secrets that were learnt, because one has leaked."),
     from: z
       .string()
       .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
       .describe("The only address or network that the secret may come from; any where it is left out.")
       .optional(),
-    choose: flag("Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards."),
+    choose: flag.describe(
+      "Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards.",
+    ),
     fingerprint: z
       .string()
       .regex(/^[\w-]{12,64}$/)
@@ -141,7 +143,7 @@ const SEND = operation({
     ...UNAVAILABLE,
   },
 });
-const SOURCE = { source: anyText("One of `sources`.") };
+const SOURCE = { source: anyText.describe("One of `sources`.") };
 const SOURCE_SAMPLE = operation({
   summary: "Outside production: a callback of a source, to begin with",
   params: { ...SOURCE, type: text("The event's type.", 256) },

@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { type AuthMethod, type Config, type JwtConfig, secretVariables } from "../config/index.ts";
 import { type Clock, type Log, PLATFORM } from "../domain/index.ts";
+import { createRowBuffer } from "../observability/index.ts";
 import type { Credential, SecretClaim } from "../sources/index.ts";
 import type { Store, TenantSecretUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
@@ -58,10 +59,9 @@ export async function createCredentialUseRecorder(
 const TENANT_EVERY_MS = 600_000;
 /** The current and the previous secret of as many tenants as the schemes keep. */
 const MOST_RECORDED = 20_000;
-const TENANTS_PER_STATEMENT = 500;
 
 /**
- * Notes which secrets of tenants were accepted, one statement at a time: after a start, thousands of tenants come at once.
+ * Notes which secrets of tenants were accepted, many in a statement: after a start, thousands of tenants come at once.
  * @param sources those whose tenants have secrets of their own; where tenants share one secret, anybody who has recorded a
  *   callback could send it to the path of a made-up tenant
  */
@@ -73,20 +73,12 @@ export function createTenantUseRecorder(
 ): NoteCredential {
   /** When each was noted; the one noted first makes room. */
   const recordedAt = new Map<string, number>();
-  const due: TenantSecretUse[] = [];
-  let isWriting = false;
-
-  async function write(): Promise<void> {
-    isWriting = true;
-    try {
-      while (due.length > 0) await tenantSecretUses.note(due.splice(0, TENANTS_PER_STATEMENT), clock.now());
-    } catch (err) {
-      // The next use notes it.
-      log.debug({ err }, "recording the uses of tenants' secrets failed");
-      due.length = 0;
-    }
-    isWriting = false;
-  }
+  const due = createRowBuffer<TenantSecretUse>({
+    append: (uses) => tenantSecretUses.note(uses, clock.now()),
+    maxRows: MOST_RECORDED,
+    lengthOf: ({ source, tenant }) => source.length + tenant.length,
+    onError: (err) => log.debug({ err }, "recording the uses of tenants' secrets failed"),
+  });
 
   return (source, { index }, tenant) => {
     if (tenant === undefined || !sources.has(source)) return;
@@ -98,8 +90,7 @@ export function createTenantUseRecorder(
     const [oldest] = recordedAt.size >= MOST_RECORDED ? recordedAt.keys() : [];
     if (oldest !== undefined) recordedAt.delete(oldest);
     recordedAt.set(key, now);
-    due.push({ source, tenant, isPrevious });
-    if (!isWriting) void write();
+    due.add({ source, tenant, isPrevious });
   };
 }
 
