@@ -35,26 +35,18 @@ export function sourcesCommand(): Command {
     .option("--forget", "delete the secrets that were learnt before, at once")
     .option("--from <address>", "take it from this address or network alone")
     .option("--choose", "answer each one that is sent, and take none until you choose it by its fingerprint")
-    .option(
-      "--fingerprint <fingerprint>",
-      "take this one of the secrets that were sent, which oncehook sources lists",
-    )
+    .option("--fingerprint <fingerprint>", "take this one of those that oncehook sources lists")
     .action(async (source: string, options: RelearnOptions) => {
       const { forget = false, from, choose, fingerprint } = options;
-      const ask = ({ sources }: AdminClient) =>
-        sources.relearn(source, { forget, from, choose, fingerprint });
-      await printAnswer(options, ask, ({ until, offered_secrets }) => {
+      const request = { forget, from, choose, fingerprint };
+      const ask = ({ sources }: AdminClient) => sources.relearn(source, request);
+      await printAnswer(options, ask, ({ until, offered_secrets: { length } }) => {
         const before = forget ? "no earlier one verifies any more" : "earlier ones verify as well";
         if (until === null) return `${source}: the secret ${fingerprint} verifies; ${before}.\n`;
         const sender = from === undefined ? "" : ` from ${from}`;
         const takes = choose === true ? "answers each secret, and takes none," : `takes one secret${sender}`;
-        const { length } = offered_secrets;
-        const several =
-          length < 2
-            ? ""
-            : `Warning: ${length} secrets were sent to it in the last day; oncehook sources lists them. Take the right one ` +
-              "with --fingerprint.\n";
-        return `${source} ${takes} until ${until}; ${before}. Have the platform send it: register the address again.\n${several}`;
+        const warning = `Warning: ${length} secrets were sent to it in the last day; see oncehook sources, and --fingerprint.\n`;
+        return `${source} ${takes} until ${until}; ${before}. Have the platform send it: register the address again.\n${length < 2 ? "" : warning}`;
       });
     });
   return adminCommand("sources")

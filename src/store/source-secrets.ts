@@ -55,9 +55,7 @@ export class SourceSecrets extends Area {
 
   /** Opens the window of a source that has no secret, until it has one. */
   async openUntilKnown(source: string): Promise<void> {
-    const window = { name: windowSetting(source), value: UNTIL_ONE_IS_KNOWN };
-    await this
-      .write`${insert("oncehook_settings", window)} ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+    await writeSetting(this.database.write, windowSetting(source), UNTIL_ONE_IS_KNOWN);
   }
 
   /** Closes that window: the source's configuration has a secret. */
@@ -70,9 +68,7 @@ export class SourceSecrets extends Area {
   async open(source: string, until: Date, { forget, from, choose }: WindowOptions = {}): Promise<void> {
     await this.database.transact(async (query) => {
       if (forget) await run(query, sql`DELETE FROM oncehook_source_secrets WHERE source = ${source}`);
-      const value = [until.toISOString(), choose ? CHOOSE : from]
-        .filter((part) => part !== undefined)
-        .join(" ");
+      const value = [until.toISOString(), choose ? CHOOSE : (from ?? [])].flat().join(" ");
       await writeSetting(query, windowSetting(source), value);
     });
   }
@@ -86,7 +82,7 @@ export class SourceSecrets extends Area {
     now: Date,
     isFrom: (network: string) => boolean = () => true,
   ): Promise<boolean | "choose"> {
-    // A stranger's costs no transaction.
+    // An unexpected one costs no transaction here.
     const [open] = await this.read<{ value: string }>`SELECT value FROM oncehook_settings
       WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}`;
     const network = open?.value.split(" ")[1];
@@ -123,13 +119,16 @@ export class SourceSecrets extends Area {
     return this.database.transact(async (query) => {
       const offers = await lockOffers(query, source, now);
       const last_at = now.toISOString();
-      const [before] = offers.filter(({ fingerprint }) => fingerprint === sent.fingerprint);
+      const before = offers.find(({ fingerprint }) => fingerprint === sent.fingerprint);
       const { count = 0, first_at = last_at } = before ?? {};
       const others = offers.filter((one) => one !== before);
-      if (others.length >= MAX_OFFERED) others.splice(indexOfMostFrequent(others), 1);
-      others.push({ ...sent, count: count + 1, first_at, last_at });
-      await writeSetting(query, offeredSetting(source), JSON.stringify(others));
-      return others;
+      const dropped = others.length < MAX_OFFERED ? undefined : oldestOfMostFrequent(others);
+      const all = [
+        ...others.filter((one) => one !== dropped),
+        { ...sent, count: count + 1, first_at, last_at },
+      ];
+      await writeSetting(query, offeredSetting(source), JSON.stringify(all));
+      return all;
     });
   }
 
@@ -156,10 +155,9 @@ function currentOffers(text = "[]", now: Date): readonly OfferedSecret[] {
   return (JSON.parse(text) as OfferedSecret[]).filter(({ last_at }) => last_at > since);
 }
 
-function indexOfMostFrequent(offers: readonly OfferedSecret[]): number {
-  const counts = Map.groupBy(offers, ({ address }) => address);
-  const most = Math.max(...[...counts.values()].map(({ length }) => length));
-  return offers.findIndex(({ address }) => counts.get(address)?.length === most);
+function oldestOfMostFrequent(offers: readonly OfferedSecret[]): OfferedSecret | undefined {
+  const addresses = [...Map.groupBy(offers, ({ address }) => address).values()];
+  return addresses.sort((one, other) => other.length - one.length)[0]?.[0];
 }
 
 const fingerprintsOf = (source: string) =>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { hmac, stripe } from "../../src/sources/presets/index.ts";
+import { asana, hmac, stripe } from "../../src/sources/presets/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
@@ -22,6 +22,27 @@ it("the page states whether the registered OAuth redirect leads here", { timeout
     { env: { PORT: port, CALLBACK_BASE_URL: `http://127.0.0.1:${port}` } },
   );
 });
+
+it("the page lists the secrets that were sent to a source, and shows none", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      for (const secret of ["the-genuine-one", "the-forged-one"])
+        await fetch(`${receiver.publicOrigin}/api/tasks/callback`, {
+          method: "POST",
+          headers: { "X-Hook-Secret": secret },
+        });
+      await page.goto("/sources");
+      await signIn(page);
+      const rows = page.getByRole("table", { name: "Secrets that were sent to tasks" }).locator("tbody tr");
+      await expect.poll(() => rows.count(), { timeout: LIMIT_MS / 2 }).toBe(2);
+      const [first, second] = await rows.allTextContents();
+      expect([first, second]).toEqual([expect.stringMatching(/yes$/), expect.stringMatching(/no$/)]);
+      expect(await page.content()).not.toMatch(/the-(genuine|forged)-one/);
+      expect(problems).toEqual([]);
+    },
+    { sources: { tasks: asana({}) } },
+  ),
+);
 
 it("text that the page may not copy is selected, and the page states it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
