@@ -25,6 +25,8 @@ type FixedError = Omit<FixedResponse, "status">;
 
 /** What a platform wants to read, by outcome. One without an entry has the common JSON. */
 export interface Responses {
+  /** A callback that is accepted, a duplicate or ignored, where these have no entry of their own. */
+  readonly received?: FixedResponse | ResponseMaker;
   readonly success?: FixedResponse | ResponseMaker;
   /** The event has a record already. */
   readonly duplicate?: FixedResponse | ResponseMaker;
@@ -59,7 +61,8 @@ export function createResponder({ statuses = {}, ...entries }: Responses) {
   return (outcome: ResponseOutcome): PlatformResponse | undefined => {
     const ownStatus = statusOf(outcome);
     const busy = BUSY.includes(ownStatus) ? entries.busy : undefined;
-    const entry = busy ?? entries[ENTRIES[outcome.kind]];
+    const entry =
+      busy ?? entries[ENTRIES[outcome.kind]] ?? ("code" in outcome ? undefined : entries.received);
     if (typeof entry === "function") return entry(outcome);
     const other = "code" in outcome ? statuses[ownStatus] : undefined;
     if (entry !== undefined) return fixedResponse({ status: other ?? ownStatus, ...entry });

@@ -2,8 +2,6 @@ import type { OwnSample } from "../contract/sample-draft.ts";
 import { createAdyenItemsScheme, signAdyenItems } from "../schemes/adyen.ts";
 import { secretPreset } from "./secret-preset.ts";
 
-const ACCEPTED = { body: "[accepted]" };
-
 const sample: OwnSample = (type, id, now) => ({
   body: {
     live: "false",
@@ -50,7 +48,7 @@ export const adyen = secretPreset({
     id: "{item.pspReference}.{item.eventCode}.{item.success}",
     type: "item.eventCode",
     eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
-    responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+    responses: { received: { body: "[accepted]" } },
   },
   sample,
   credential: { fields: ["hmacSignature"] },

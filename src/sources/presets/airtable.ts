@@ -1,7 +1,5 @@
 import { hmacPreset } from "./preset.ts";
 
-const EMPTY = { body: "" } as const;
-
 /**
  * Airtable: `X-Airtable-Content-MAC: hmac-sha256=…`, HMAC-SHA256 over the body; the key is `macSecretBase64`, decoded.
  * A callback says that a base has changes: read them by the webhook's cursor. It wants 200 or 204 without a body.
@@ -26,6 +24,6 @@ export const airtable = hmacPreset({
     id: "{body.webhook.id}.{body.timestamp}",
     type: "=notification",
     eventTime: { at: "body.timestamp", unit: "iso" },
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+    responses: { received: { body: "" } },
   },
 });

@@ -49,13 +49,7 @@ export const alipay = optionsPreset<PublicKeyOptions>({
     body: "form",
     id: "body.notify_id",
     type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
-    responses: {
-      success: SUCCESS,
-      duplicate: SUCCESS,
-      ignored: SUCCESS,
-      refused: FAILURE,
-      failed: FAILURE,
-    },
+    responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
   },
   own: { publicKey: true },
   make(options) {

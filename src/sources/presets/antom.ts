@@ -36,7 +36,7 @@ export const antom = publicKeyPreset({
       "body.subscriptionNotificationType",
       "=NOTIFICATION",
     ],
-    responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+    responses: { received: SUCCESS },
   },
 });
 

@@ -57,12 +57,7 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
     data: PAYLOAD,
     hasSignedTime: true,
   },
-  own: {
-    bundleId: true,
-    appAppleId: true,
-    environment: true,
-    rootCertificates: true,
-  },
+  own: { bundleId: true, appAppleId: true, environment: true, rootCertificates: true },
   make(options) {
     const app = appOf(options);
     const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);

@@ -36,7 +36,7 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
   handshakes: [
     { isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } },
   ],
-  responses: { success: respond, duplicate: respond, ignored: respond },
+  responses: { received: respond },
 });
 
 /**

@@ -4,8 +4,6 @@ import { formatTimestamp } from "../schemes/timestamp.ts";
 import { secretPreset } from "./secret-preset.ts";
 
 const RECEIVED = "Hello API Event Received";
-const SUCCESS = { body: RECEIVED };
-
 const SCHEME: BodyHmac = {
   // A field of a form whose text is JSON; its documentation shows the JSON alone too.
   body: {
@@ -74,7 +72,7 @@ export const dropboxSign = secretPreset({
         reply: { kind: "text", at: `=${RECEIVED}` },
       },
     ],
-    responses: { success: SUCCESS, duplicate: SUCCESS, ignored: SUCCESS },
+    responses: { received: { body: RECEIVED } },
   },
   credential: { fields: ["event_hash"] },
   sample,

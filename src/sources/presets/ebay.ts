@@ -56,13 +56,7 @@ export const ebay = optionsPreset<EbayOptions>({
   signs: "ECDSA over `{body}`, keys of eBay's API",
   open: "a notification names none, so act only on users and orders that you know",
   contract: contractOf("of no address"),
-  own: {
-    verificationToken: true,
-    clientId: true,
-    clientSecret: true,
-    environment: true,
-    publicKeys: true,
-  },
+  own: { verificationToken: true, clientId: true, clientSecret: true, environment: true, publicKeys: true },
   make(options) {
     const { environment = "production", publicKeys } = options;
     const [token = ""] = textsOf(options.verificationToken, "verificationToken");

@@ -1,7 +1,5 @@
 import { hmacPreset } from "./preset.ts";
 
-const NO_CONTENT = { status: 204 } as const;
-
 /**
  * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of
  * them come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
@@ -22,6 +20,6 @@ export const gocardless = hmacPreset({
     eventTime: { at: "item.created_at", unit: "iso" },
     hasSignedTime: true,
     batch: { at: "body.events" },
-    responses: { success: NO_CONTENT, duplicate: NO_CONTENT, ignored: NO_CONTENT },
+    responses: { received: { status: 204 } },
   },
 });

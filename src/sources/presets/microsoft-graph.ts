@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import { bodyTokenPreset } from "./token-preset.ts";
 
-const ACCEPTED = { status: 202 };
-
 /** The `clientState` of each notification; SharePoint sends the same. */
 export function statesOf(body: JsonObject): (JsonValue | undefined)[] {
   const items = ownValue(body, "value");
@@ -42,6 +40,6 @@ export const microsoftGraph = bodyTokenPreset({
         reply: { kind: "text", at: "query.validationToken" },
       },
     ],
-    responses: { success: ACCEPTED, duplicate: ACCEPTED, ignored: ACCEPTED },
+    responses: { received: { status: 202 } },
   },
 });

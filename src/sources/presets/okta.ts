@@ -30,6 +30,6 @@ export const okta = tokenPreset({
         reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
       },
     ],
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+    responses: { received: EMPTY },
   },
 });

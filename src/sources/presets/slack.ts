@@ -46,7 +46,7 @@ export const slack = hmacPreset({
       },
       { isSigned: true, when: { "body.ssl_check": "1" }, reply: { kind: "status", status: 200 } },
     ],
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+    responses: { received: EMPTY },
   },
   sample: (type, id, now) => {
     const at = { team_id: "T0SAMPLE", api_app_id: "A0SAMPLE" };

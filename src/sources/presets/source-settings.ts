@@ -25,14 +25,8 @@ const SETTING_FAULTS: {
       ? "got it with a path that has parameters: each tenant has another address"
       : undefined;
   },
-  unhandled: (unhandled) =>
-    unhandled === "ignore" || unhandled === "refuse"
-      ? undefined
-      : `got ${JSON.stringify(unhandled)}, expected "ignore" or "refuse"`,
-  invalid: (invalid) =>
-    invalid === "accept" || invalid === "refuse"
-      ? undefined
-      : `got ${JSON.stringify(invalid)}, expected "accept" or "refuse"`,
+  unhandled: (unhandled) => eitherFault(unhandled, "ignore", "refuse"),
+  invalid: (invalid) => eitherFault(invalid, "accept", "refuse"),
   identity: identityFault,
   answer(answer) {
     const within = typeof answer === "object" && answer !== null && "within" in answer ? answer.within : "1s";
@@ -62,6 +56,11 @@ const SETTING_FAULTS: {
 };
 
 export const SETTING_NAMES = Object.keys(SETTING_FAULTS);
+
+function eitherFault(given: unknown, one: string, other: string): string | undefined {
+  if (given === one || given === other) return undefined;
+  return `got ${JSON.stringify(given)}, expected "${one}" or "${other}"`;
+}
 
 /** @returns what is wrong with a list of types */
 function typesFault(types: unknown): string | undefined {

@@ -26,7 +26,7 @@ export const telegram = tokenPreset({
   contract: {
     id: "body.update_id",
     type: typeOf,
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+    responses: { received: EMPTY },
   },
   sample: (type, id, now) => ({
     body: { update_id: id, [type]: { message_id: 1, date: Math.floor(now.getTime() / 1_000) } },

@@ -39,6 +39,6 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>({
     id: "body.tts_notification_id",
     type: "body.type",
     eventTime: { at: "body.timestamp", unit: "seconds" },
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY },
+    responses: { received: EMPTY },
   },
 });

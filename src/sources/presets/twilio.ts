@@ -68,7 +68,7 @@ export const twilio = secretPreset({
       "=callback",
     ],
     isIdSigned: false,
-    responses: { success: respond, duplicate: respond, ignored: respond },
+    responses: { received: respond },
   },
   sample,
   headers: signTwilio,

@@ -34,21 +34,13 @@ const SCHEME: PublicKeyData = {
 };
 
 const FAILURE = { body: { code: "FAIL", message: "not processed" } };
-const SUCCESS = { status: 200 };
-
 const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
   decrypt: (body) => decrypt(body, apiKeys),
   id: "body.id",
   type: "body.event_type",
   eventTime: { at: "body.create_time", unit: "iso" },
   hasSignedTime: true,
-  responses: {
-    success: SUCCESS,
-    duplicate: SUCCESS,
-    ignored: SUCCESS,
-    refused: FAILURE,
-    failed: FAILURE,
-  },
+  responses: { received: { status: 200 }, refused: FAILURE, failed: FAILURE },
 });
 
 /**

@@ -25,6 +25,6 @@ export const xero = hmacPreset({
     type: "{item.eventCategory}.{item.eventType}",
     eventTime: { at: "item.eventDateUtc", unit: "iso" },
     batch: { at: "body.events" },
-    responses: { success: EMPTY, duplicate: EMPTY, ignored: EMPTY, refused: EMPTY, failed: EMPTY },
+    responses: { received: EMPTY, refused: EMPTY, failed: EMPTY },
   },
 });

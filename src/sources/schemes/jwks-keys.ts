@@ -3,7 +3,6 @@ import { isJsonObject, parseJson } from "../../domain/index.ts";
 import { COOLDOWN_MS, FetchedKeys, type FetchedOptions, FetchedValue } from "./fetched-keys.ts";
 import type { JwsHeader, JwtKeys, KeyCandidate } from "./jwt-keys.ts";
 import { requestKeys } from "./key-request.ts";
-import type { HeldBody } from "./scheme.ts";
 
 const MAX_CANDIDATES = 8;
 
@@ -15,27 +14,17 @@ type LocalSet = ReturnType<typeof createLocalJWKSet>;
  * @param now milliseconds of a clock that never goes back
  */
 export function jwksKeys(url: string, now?: () => number, name = "JWT_JWKS_URL"): JwtKeys {
-  return new PublishedKeys(url, now === undefined ? { name } : { name, now });
-}
-
-class PublishedKeys implements JwtKeys {
-  /** One set for each key, so that a key which cannot be used does not take others with it. */
-  readonly #sets: FetchedValue<readonly LocalSet[]>;
-
-  constructor(url: string, options: FetchedOptions) {
-    this.#sets = new FetchedValue(() => fetchSets(url), options);
-  }
-
-  async candidates(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    return matchingKeys(await this.#sets.current(body), header);
-  }
-
-  async refreshed(header: JwsHeader, body?: HeldBody): Promise<KeyCandidate[]> {
-    const isKnown = (await matchingKeys(this.#sets.latest ?? [], header)).length > 0;
-    // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
-    if (isKnown && this.#sets.age() < COOLDOWN_MS) return [];
-    return matchingKeys(await this.#sets.renewed(body), header);
-  }
+  // One set for each key, so that a key which cannot be used does not take others with it.
+  const sets = new FetchedValue(() => fetchSets(url), now === undefined ? { name } : { name, now });
+  return {
+    candidates: async (header, body) => matchingKeys(await sets.current(body), header),
+    async refreshed(header, body) {
+      const isKnown = (await matchingKeys(sets.latest ?? [], header)).length > 0;
+      // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
+      if (isKnown && sets.age() < COOLDOWN_MS) return [];
+      return matchingKeys(await sets.renewed(body), header);
+    },
+  };
 }
 
 async function fetchSets(url: string): Promise<LocalSet[]> {
