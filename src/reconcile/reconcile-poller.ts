@@ -76,8 +76,12 @@ async function runWhenDue(deps: ScheduledSource, signal: AbortSignal): Promise<v
     restMs = next === undefined ? everyMs : REST_BETWEEN_PARTS_MS;
     deps.ended(next === undefined ? "completed" : "partial");
   } catch (error) {
-    if (!signal.aborted) reportFailure(deps, error);
-    else restMs = 0;
+    if (signal.aborted) restMs = 0;
+    else {
+      deps.ended("failed");
+      const message = "the reconciliation did not finish; it is retried soon";
+      deps.log.error({ source: source.name, err: error }, message);
+    }
   }
   // Counted from the start of this run, so that a long one does not delay the next.
   const nextRunAt = new Date(now.getTime() + restMs);
@@ -87,14 +91,11 @@ async function runWhenDue(deps: ScheduledSource, signal: AbortSignal): Promise<v
 async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal): Promise<ReconcileResult> {
   const { source, store, clock } = deps;
   const { reconciliations } = store;
-  const progress = await reconciliations.progress(source.name);
-  const { from, to, cursor, failed } = progress.open ?? openWindow(progress, deps);
+  const { open: begun, ...progress } = await reconciliations.progress(source.name);
+  const { from, to, cursor, failed } = begun ?? openWindow(progress, deps);
   const failedSoFar = ({ failed: more }: ReconcileCounts) => failed + more;
-  const save = (open: ReconcileProgress["open"]) =>
-    reconciliations.saveProgress(source.name, {
-      ...withoutOpen(progress),
-      ...(open !== undefined && { open }),
-    });
+  const save = (more: ReconcileProgress) =>
+    reconciliations.saveProgress(source.name, { ...progress, ...more });
   let renewedAt = clock.now().getTime();
   const run = {
     window: { from: new Date(from), to: new Date(to) },
@@ -110,7 +111,7 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
         throw new Error("another process has taken over this reconciliation");
     },
     afterPage: (counts: ReconcileCounts, next: string) =>
-      save({ from, to, cursor: next, failed: failedSoFar(counts) }),
+      save({ open: { from, to, cursor: next, failed: failedSoFar(counts) } }),
   };
   let result: ReconcileResult;
   try {
@@ -118,28 +119,17 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
   } catch (error) {
     // The platform may have forgotten a cursor of an earlier run: the next run begins with its whole window.
     if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500)
-      await save(undefined);
+      await save({});
     throw error;
   }
   const { counts, next } = result;
   if (counts.accepted > 0) deps.wake();
   if (next === undefined) {
-    const { since = from } = progress;
     const isWhole = failedSoFar(counts) === 0;
-    await reconciliations.saveProgress(source.name, {
-      ...withoutOpen(progress),
-      since,
-      ...(isWhole && { through: to }),
-    });
+    await save({ since: progress.since ?? from, ...(isWhole && { through: to }) });
   }
-  report(deps, { from, to, ...counts, complete: next === undefined });
+  report(deps, counts, { from, to, complete: next === undefined });
   return result;
-}
-
-interface ReportedWindow {
-  readonly from: string;
-  readonly to: string;
-  readonly complete: boolean;
 }
 
 /** From the end of the last complete run, with an overlap, as far as the platform and our own records go back. */
@@ -172,22 +162,10 @@ export function earliestTime(
   return now - Math.min(api.keepsDays, ofRecords) * DAY_MS;
 }
 
-function withoutOpen({ since, through }: ReconcileProgress): ReconcileProgress {
-  return { ...(since !== undefined && { since }), ...(through !== undefined && { through }) };
-}
-
-function report({ source, log }: ScheduledSource, counts: ReconcileCounts & ReportedWindow): void {
-  const fields = { source: source.name, ...counts };
+function report({ source, log }: ScheduledSource, counts: ReconcileCounts, window: object): void {
+  const fields = { source: source.name, ...window, ...counts };
   if (counts.failed > 0) log.error(fields, "missing events could not be accepted; they are retried");
   else if (counts.accepted > 0)
     log.warn(fields, "events that never arrived were found at the platform and accepted");
   else log.info(fields, "the reconciliation found no missing event");
-}
-
-function reportFailure(deps: ScheduledSource, error: unknown): void {
-  deps.ended("failed");
-  deps.log.error(
-    { source: deps.source.name, err: error },
-    "the reconciliation did not finish; it is retried soon",
-  );
 }

@@ -1,11 +1,4 @@
-import {
-  type Clock,
-  type EventKey,
-  errorReason,
-  isRefused,
-  VERSIONS,
-  type Version,
-} from "../domain/index.ts";
+import { type Clock, type EventKey, errorReason, isRefused, VERSIONS } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { acceptEvent, UNKNOWN_BYTES } from "../pipeline/index.ts";
@@ -122,8 +115,9 @@ async function reconcileEvent(
   const ended = (outcome: ReconcileOutcome, more: object = {}) => ({ id, type, at, outcome, ...more });
   const failed = (reason: string) => ended("failed", { reason });
   if (id === "" || type === "") return failed("the platform lists it without an id or a type");
-  const { version, sources } = handledBy(type, deps);
-  if (version === undefined) return ended("ignored");
+  const handled = handledBy(type, deps);
+  if (handled === undefined) return ended("ignored");
+  const { version, sources } = handled;
   const missing = await unknownKeys(id, sources, deps.store);
   if (missing.length === 0) return ended("already_received");
   const callback = await fetchCallback(listed);
@@ -139,18 +133,12 @@ async function reconcileEvent(
   return ended("accepted", { callback });
 }
 
-interface HandledBy {
-  readonly version: Version | undefined;
-  /** Of the keys of its handlers: each has a record of its own. */
-  readonly sources: readonly string[];
-}
-
-function handledBy(type: string, { registry, source }: ReconcileDependencies): HandledBy {
-  for (const version of VERSIONS) {
-    const sources = registry.keySources(source.name, version, type);
-    if (sources.length > 0) return { version, sources };
-  }
-  return { version: undefined, sources: [] };
+/** The first version that has handlers, and the sources of their keys: each has a record of its own. */
+function handledBy(type: string, { registry, source }: ReconcileDependencies) {
+  return VERSIONS.map((version) => ({
+    version,
+    sources: registry.keySources(source.name, version, type),
+  })).find(({ sources }) => sources.length > 0);
 }
 
 async function unknownKeys(eventId: string, sources: readonly string[], store: Store): Promise<EventKey[]> {
