@@ -43,13 +43,11 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
         pattern.version === version &&
         fitsTypePattern(pattern.handler.type, type),
     )?.handler;
-  /** By source: the names of its handlers that have one. */
-  const namedBySource = new Map<string, readonly string[]>();
-  for (const [source, named] of Map.groupBy(
+  /** By source: its handlers that have a name. */
+  const named = Map.groupBy(
     handlers.filter(({ name }) => name !== undefined),
-    (handler) => handler.source,
-  ))
-    namedBySource.set(source, [...new Set(named.map(({ name }) => name as string))]);
+    ({ source }) => source,
+  );
 
   /** @param source of a key: `stripe` for the handler without a name, `stripe#audit` for the one of that name */
   function find(source: string, version: Version, type: string): Handler | undefined {
@@ -62,12 +60,12 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   return {
     find,
     /** Whether a source's events may have several handlers. */
-    hasNamed: (source: string): boolean => namedBySource.size > 0 && namedBySource.has(withoutTenant(source)),
+    hasNamed: (source: string): boolean => named.size > 0 && named.has(withoutTenant(source)),
     /** Under which sources a type's handlers run: the source itself for the one without a name, then the named ones. */
     keySources: (source: string, version: Version, type: string): readonly string[] =>
       [
         source,
-        ...(namedBySource.get(withoutTenant(source)) ?? []).map((name) => keySourceOf({ source, name })),
+        ...new Set(named.get(withoutTenant(source))?.map(({ name }) => keySourceOf({ source, name }))),
       ].filter((keySource) => find(keySource, version, type) !== undefined),
     /** The pattern by which a handler of a source takes a type; undefined where none does. @param source of a key, or its name */
     patternOf: (source: string, type: string): string | undefined =>
