@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from "vite";
 const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 /** What only some configurations load: installed beside the bundle, and imported on first use. */
-const INSTALLED = [/^@opentelemetry\//, "@fastify/swagger", "jose", "nodemailer", "pg-native", "undici"];
+const INSTALLED = [/^@opentelemetry\//, "jose", "nodemailer", "pg-native", "undici"];
 
 export default defineConfig({
   root: at("."),

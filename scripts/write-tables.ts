@@ -1,7 +1,7 @@
 /** Writes the parts of the documentation that tests compare with the code. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { describeAdminApi } from "../src/admin/index.ts";
 import { FAULTS, REMEDIES } from "../src/domain/index.ts";
+import { describeAdminApi } from "./describe-admin-api.ts";
 import { platformTables } from "./platform-rows.ts";
 import { row } from "./row.ts";
 import { scalingFigures } from "./scaling-figures.ts";

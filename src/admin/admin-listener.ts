@@ -15,7 +15,7 @@ import { NO_ANSWER, registerDatabaseWatch, registerHealth } from "./health-route
 import { registerLive } from "./live/live-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
 import { registerRedirectStates, registerUserTokens } from "./oauth-routes.ts";
-import { describeApi, HttpError, registerDescription } from "./operation.ts";
+import { HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
 import { registerSandboxPlatform, registerSandboxRoutes, registerSources } from "./source-routes.ts";
 import { parseRequest } from "./validation-message.ts";
@@ -47,6 +47,7 @@ const OPERATIONS = [
   registerSandboxRoutes,
   registerSessionRoutes,
   registerAuditRoutes,
+  registerDescription,
 ];
 /**
  * The listener for operators: health, metrics, and the rest for authenticated operators (`access/guard.ts`).
@@ -110,21 +111,13 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   return app;
 }
 
-export function describeAdminApi(): Promise<object> {
-  // To tell of its routes a listener needs nothing that they work with.
-  const noDependencies = { access: {} } as AdminDependencies;
-  return describeApi((app) =>
-    registerOperations(app, noDependencies, { onSessionEnd() {} } as unknown as Authenticator),
-  );
-}
-
-function registerOperations(
+/** The routes that the API's description has. */
+export function registerOperations(
   app: FastifyInstance,
   deps: AdminDependencies,
   authenticator: Authenticator,
 ): void {
   for (const register of OPERATIONS) register(app, deps, authenticator);
-  registerDescription(app, describeAdminApi);
 }
 
 /** The schemas of answers are for the API's description, and are never compiled. */

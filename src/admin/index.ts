@@ -12,7 +12,7 @@ export type {
   SandboxError,
   Sources,
 } from "./admin-dependencies.ts";
-export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
+export { createAdminListener } from "./admin-listener.ts";
 export type * from "./page-schemas.ts";
 export { presentFailure, presentNotification, presentRecord } from "./present.ts";
 export type * from "./schemas.ts";

@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { describeAdminApi } from "../../scripts/describe-admin-api.ts";
 import { describeVariables } from "../../scripts/variable-rows.ts";
-import { describeAdminApi } from "../../src/admin/index.ts";
 import { FAULTS, REMEDIES } from "../../src/domain/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { INVARIANTS } from "../../src/store/inspection.ts";

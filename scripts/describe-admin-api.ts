@@ -1,0 +1,64 @@
+import swagger from "@fastify/swagger";
+import Fastify from "fastify";
+import { z } from "zod";
+import type { Authenticator } from "../src/admin/access/authenticator.ts";
+import { registerOperations } from "../src/admin/admin-listener.ts";
+import type { AdminDependencies } from "../src/admin/index.ts";
+import { SCHEMAS } from "../src/admin/schemas.ts";
+
+const NO_DEPENDENCIES = { access: {} } as AdminDependencies;
+const NO_SESSIONS = { onSessionEnd() {} } as unknown as Authenticator;
+
+const API_VERSION = "1.0.0";
+const DESCRIPTION =
+  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first. In a path, an id that is `.` or `..`, with or without leading `~`, gets one more `~`: `/api/v1/events/platform/~..` is the event `..`.";
+
+/** The description of the admin API (docs/openapi.json), from the operations of its routes. */
+export async function describeAdminApi(): Promise<object> {
+  const app = Fastify({ logger: false, exposeHeadRoutes: false });
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setValidatorCompiler(() => () => true);
+  for (const [name, shape] of Object.entries(SCHEMAS)) {
+    app.addSchema({ $id: name, ...jsonSchemaOf(shape, { override: withoutIntegerBounds }) });
+  }
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Oncehook admin API", version: API_VERSION, description: DESCRIPTION },
+      security: [{ bearer: [] }, { session: [] }],
+      components: {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer" },
+          session: { type: "apiKey", in: "cookie", name: "__Host-oncehook-session" },
+        },
+      },
+    },
+    transform: ({ schema = {}, url }) => {
+      const inputs = Object.entries(schema).filter(([, part]) => part instanceof z.ZodType);
+      const read = inputs.map(([part, shape]) => [part, jsonSchemaOf(shape as z.ZodType, { io: "input" })]);
+      return { schema: { ...schema, ...Object.fromEntries(read) }, url };
+    },
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+  });
+  // In a plugin of its own: the description is made of routes that come after its plugin.
+  await app.register((inner, _options, done) => {
+    // To tell of its routes a listener needs nothing that they work with.
+    registerOperations(inner, NO_DEPENDENCIES, NO_SESSIONS);
+    done();
+  });
+  await app.ready();
+  const description = app.swagger();
+  await app.close();
+  return description;
+}
+
+function jsonSchemaOf(shape: z.ZodType, options: z.core.ToJSONSchemaParams): object {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, options);
+  return schema;
+}
+
+function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.type !== "integer") return;
+  delete jsonSchema.minimum;
+  delete jsonSchema.maximum;
+}
