@@ -8,9 +8,8 @@ import {
   type SourceValue,
 } from "../copy.ts";
 import { assertCurrent, SELECT_SCHEMA } from "../inspection.ts";
-import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
-import { assertReadable, inUseError } from "./database-file.ts";
+import { assertOwnTables, assertReadable, inUseError } from "./database-file.ts";
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
@@ -22,10 +21,7 @@ export function openCopySource(path: string): CopySource {
   try {
     lock(database, path);
     const all = (text: string) => database.prepare(text).all();
-    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_schema'").length === 0)
-      throw new MaintenanceError(
-        `${path} holds none of Oncehook's tables: it is another program's, or empty`,
-      );
+    assertOwnTables(database);
     const newest = all(SELECT_SCHEMA)[0];
     assertCurrent(newest);
     const settings = all("SELECT name, value FROM oncehook_settings");

@@ -64,6 +64,14 @@ export async function assertOwnFile(path: string): Promise<void> {
   );
 }
 
+/** @throws MaintenanceError */
+export function assertOwnTables(database: DatabaseSync): void {
+  const own = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_records'").get();
+  if (own !== undefined) return;
+  const message = `${database.location()} holds none of Oncehook's tables: it is another program's, or empty`;
+  throw new MaintenanceError(message);
+}
+
 /** @throws MaintenanceError for what is no file, or not for this user; SQLite itself would only say that it cannot open it */
 export function assertReadable(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });

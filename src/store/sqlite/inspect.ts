@@ -9,9 +9,8 @@ import {
   inspectTables,
   MAX_EXAMPLES,
 } from "../inspection.ts";
-import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode } from "./database-errors.ts";
-import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";
+import { assertOwnTables, assertReadable, withReadOnlyDatabase } from "./database-file.ts";
 
 /** Inspects a database without changing it. @throws the driver's error when it is not a database */
 export async function inspectSqlite(
@@ -52,11 +51,7 @@ export async function checkSqlite(path: string): Promise<IntegrityReport> {
 
 async function check(database: DatabaseSync): Promise<IntegrityReport> {
   const all = (text: string) => database.prepare(text).all();
-  if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_records'").length === 0) {
-    throw new MaintenanceError(
-      `${database.location()} holds none of Oncehook's tables: it is another program's, or empty`,
-    );
-  }
+  assertOwnTables(database);
   const trouble = all("PRAGMA integrity_check")
     .map((row) => String(Object.values(row)[0]))
     .filter((text) => text !== "ok");
