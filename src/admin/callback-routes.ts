@@ -177,6 +177,8 @@ export function registerCallbackExport(
       throw new HttpError(503, error, { "retry-after": "10" });
     }
     running.set(reply.raw, requireCaller(request).session?.idSha256);
+    // Fastify, the guard of connections and an export wait for its end, each for itself.
+    reply.raw.setMaxListeners(20);
     // A client may have left before this line, and "close" is never emitted again.
     finished(reply.raw, () => running.delete(reply.raw));
     const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
