@@ -27,9 +27,9 @@ interface Thread {
 }
 
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
-  // After a second at full rate there are 40 MB to copy, and the flush of the WAL waits behind their writes.
-  afterMs: 200,
-  restartFrames: 8_192,
+  // The flush of the WAL waits behind what is copied: of a second at full rate that is 40 MB (docs/performance.md).
+  afterMs: 100,
+  restartFrames: 4_096,
   code: new URL("./checkpoint-thread.js", import.meta.url),
 };
 const MAX_PASSES = 5;
