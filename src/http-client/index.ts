@@ -68,7 +68,7 @@ export function openRequest(url: URL, options: RequestOptions, body: string | Ui
 }
 
 /** All of a body, or as much as shows that it is longer than this. */
-async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
