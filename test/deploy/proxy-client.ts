@@ -56,7 +56,9 @@ export async function ask(proxy: ProxyAddress, sent: Request): Promise<Response>
         reject,
       );
     });
-    outgoing.end(body);
+    // A proxy that closes on what it will not read resets the connection of a client that still sends.
+    if (sent.headers?.expect === undefined) outgoing.end(body);
+    else outgoing.once("continue", () => outgoing.end(body)).flushHeaders();
   });
 }
 

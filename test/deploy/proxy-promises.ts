@@ -72,7 +72,13 @@ export function holdsItsPromises(lend: Lend): void {
       ] as const) {
         const body = Buffer.alloc(bytes, "x");
         for (const chunked of [false, true]) {
-          const answer = await ask(proxied, { body, chunked, headers: signedBy(body) });
+          const expects = byReceiver || chunked ? {} : { expect: "100-continue" };
+          const asked = ask(proxied, { body, chunked, headers: { ...signedBy(body), ...expects } });
+          const answer = await asked.catch((error: NodeJS.ErrnoException) => {
+            // What a client sends past an early answer resets its connection, at times before the answer is read.
+            expect([chunked, error.code]).toEqual([true, expect.stringMatching(/^(ECONNRESET|EPIPE)$/)]);
+          });
+          if (answer === undefined) continue;
           expect([answer.status, JSON.parse(answer.text).error]).toEqual([413, "body too large"]);
           expect(answer.headers["x-request-id"] !== undefined).toBe(byReceiver);
         }
