@@ -5,7 +5,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** Faults that a stranger cannot tell apart. */
+/** Faults that a caller cannot tell apart. */
 function faults<Code extends string>(status: number, message: string, ...codes: readonly Code[]) {
   return Object.fromEntries(codes.map((code) => [code, { status, message }])) as Record<Code, Fault>;
 }

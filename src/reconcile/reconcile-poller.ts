@@ -91,8 +91,8 @@ async function runWhenDue(deps: ScheduledSource, signal: AbortSignal): Promise<v
 async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal): Promise<ReconcileResult> {
   const { source, store, clock } = deps;
   const { reconciliations } = store;
-  const { open: begun, ...progress } = await reconciliations.progress(source.name);
-  const { from, to, cursor, failed } = begun ?? openWindow(progress, deps);
+  const { open: unfinished, ...progress } = await reconciliations.progress(source.name);
+  const { from, to, cursor, failed } = unfinished ?? openWindow(progress, deps);
   const failedSoFar = ({ failed: more }: ReconcileCounts) => failed + more;
   const save = (more: ReconcileProgress) =>
     reconciliations.saveProgress(source.name, { ...progress, ...more });
