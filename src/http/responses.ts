@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { type JsonValue, type Refused, type ResponseOutcome, statusOf } from "../domain/index.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -11,6 +12,8 @@ export interface CallbackResponse {
 }
 
 const RETRY_SOON_SECONDS = 5;
+/** How much of a body that is not wanted is read before its connection closes: more than the shipped proxies pass on. */
+const LINGER = { bytes: 33_554_432, ms: 2_000 };
 
 /**
  * The one table from outcome to response (SPEC 4.1, 7).
@@ -54,7 +57,7 @@ function refusalHeaders(
   if (status === 401) return { "www-authenticate": challenge };
   if (status === 405) return { allow };
   if (status === 503) return { "retry-after": String(RETRY_SOON_SECONDS) };
-  // The rest of a body that is not wanted is not read, so the connection cannot be used again.
+  // The rest of a body that is not wanted is not always read, so the connection cannot be used again.
   if (status === 413 || status === 415) return { connection: "close" };
   return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
 }
@@ -77,7 +80,26 @@ export function sendResponse(
       ...headers,
     }),
   );
-  response.end(body);
+  if (headers.connection === "close" && !response.req.complete) endOnceRead(response, body);
+  else response.end(body);
+}
+
+/**
+ * Closing a connection over which bytes still arrive resets it, and the client, often a proxy, may lose the response
+ * (RFC 9112 §9.6). The rest of the request is read first, within bounds, and dropped.
+ */
+function endOnceRead(response: ServerResponse, body: string): void {
+  const { req: message } = response;
+  let left = LINGER.bytes;
+  const end = () => void response.end();
+  const timer = setTimeout(end, LINGER.ms);
+  response.on("close", () => clearTimeout(timer));
+  response.write(body);
+  message.on("end", end).on("data", ({ length }: Uint8Array) => {
+    left -= length;
+    if (left < 0) end();
+  });
+  message.resume();
 }
 
 /** Responds to a request that is not authentic: past a few of them, in a later turn of the event loop. */

@@ -9,6 +9,8 @@ import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const SECRET = "a shared secret of the sender";
 const BODY = JSON.stringify({ type: "order" });
+/** One for all, since it is among the signed bytes: two seconds make two events of equal bodies. */
+const CREATED = new Date();
 const DIGEST = `sha-256=:${createHash("sha256").update(BODY).digest("base64")}:`;
 
 interface Sent {
@@ -26,7 +28,7 @@ async function send({ publicOrigin }: TestReceiver, { id, fields }: Sent) {
       key: createSigner(Buffer.from(SECRET), "hmac-sha256", "acme-1"),
       fields: ["@method", "content-digest", ...fields],
       params: ["created", "keyid"],
-      paramValues: { created: new Date() },
+      paramValues: { created: CREATED },
     },
     {
       method: "POST",
