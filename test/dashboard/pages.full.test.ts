@@ -86,6 +86,44 @@ it("the failures page replays all failures of a filter, and shows the progress",
   );
 });
 
+it("an event that the schema refuses is shown with its field, and runs from the page once the schema is mended", {
+  timeout: LIMIT_MS,
+}, () => {
+  let amount: z.ZodType = z.string();
+  const handler = defineHandler({
+    source: "billing",
+    type: "invoice.paid",
+    data: z.looseObject({
+      amount: z.unknown().refine((value) => amount.safeParse(value).success, "no amount"),
+    }),
+    handle: () => ({}),
+  });
+  const secret = "whsec_of_the_test";
+  const created = Math.floor(Date.now() / 1_000);
+  const sent = JSON.stringify({ id: "evt_paid", type: "invoice.paid", created, amount: 4_200 });
+  const signature = `t=${created},v1=${signHmac(secret, Buffer.from(`${created}.${sent}`))}`;
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      const url = `${receiver.publicOrigin}/api/billing/callback`;
+      const headers = { "stripe-signature": signature };
+      expect((await fetch(url, { method: "POST", body: sent, headers })).status).toBe(200);
+      await page.goto("/");
+      await signIn(page);
+      await page.getByText("1 event was rejected by schema").waitFor();
+      await page.getByRole("link", { name: "View failures" }).click();
+      await page.getByRole("link", { name: "evt_paid" }).waitFor();
+      await page.getByText("data.amount: no amount").first().waitFor();
+      amount = z.number();
+      await page.getByRole("button", { name: "Retry now: evt_paid" }).click();
+      await page.getByText("evt_paid was run now: success.").waitFor();
+      expect(await receiver.count("oncehook_failures")).toBe(0);
+      expect(await receiver.count("oncehook_records", "status = 'completed'")).toBe(1);
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN, sources: { billing: stripe({ secret }) }, handlers: [handler] },
+  );
+});
+
 it("a bulk replay in which events failed again is red, with their number", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
