@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
 import { Area, equal, type IdRow, insert, storableText } from "./database.ts";
-import type { StoredCredentialUse } from "./inspection.ts";
 import { CLOCK_TOLERANCE_MS } from "./lease.ts";
 import { boundedSearch, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
 
@@ -133,6 +132,12 @@ export interface ConfiguredCredential extends CredentialUse {
   readonly isPrevious: boolean;
 }
 
+/** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
+export interface StoredCredentialUse extends CredentialUse {
+  readonly previousSince: string | null;
+  readonly lastUsedAt: string | null;
+}
+
 /** When each configured secret was accepted last, so that an operator sees when a previous one can be retired. */
 export class CredentialUses extends Area {
   async note({ method, fingerprint }: CredentialUse, now: Date): Promise<void> {
@@ -150,12 +155,12 @@ export class CredentialUses extends Area {
     }
   }
 
-  /** The uses of these secrets; one that was never accepted nor previous may be absent. */
-  async list(credentials: readonly CredentialUse[]): Promise<readonly StoredCredentialUse[]> {
-    if (credentials.length === 0) return [];
-    const secrets = credentials.map(({ method, fingerprint }) => sql`(${method}, ${fingerprint})`);
+  /** The uses of these secrets, else of all; one that was never accepted nor previous may be absent. */
+  async list(credentials?: readonly CredentialUse[]): Promise<readonly StoredCredentialUse[]> {
+    if (credentials?.length === 0) return [];
+    const secrets = credentials?.map(({ method, fingerprint }) => sql`(${method}, ${fingerprint})`);
     return this.read`SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses
-      WHERE (method, fingerprint) IN (VALUES ${sql.join(secrets)})`;
+      WHERE ${secrets ? sql`(method, fingerprint) IN (VALUES ${sql.join(secrets)})` : sql`true`}`;
   }
 }
 

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { ADVISORY_LOCKS } from "./advisory-locks.ts";
 import { Area, insert, run } from "./database.ts";
 import { NEWEST } from "./paging.ts";
-import { writeSetting } from "./settings.ts";
+import { readSetting, writeSetting } from "./settings.ts";
 
 /** A request for `oncehook listen`. */
 export interface NewCapturedRequest {
@@ -125,8 +125,7 @@ export class Captures extends Area {
   /** Deletes all of it and the log's name. @returns how many */
   async clear(): Promise<number> {
     const last = await this.newest(() => true);
-    const named = await this.read`SELECT name FROM oncehook_settings WHERE name = ${LOG}`;
-    if (named.length > 0)
+    if ((await readSetting(this.database.read, LOG)) !== undefined)
       await this.write`DELETE FROM oncehook_settings WHERE name IN (${LOG}, ${DELETED_TO})`;
     return last === 0 ? 0 : this.deleteTo(last);
   }

@@ -26,7 +26,6 @@ export {
   CONFIGURATION,
   isWrongKey,
   NEWEST_SCHEMA,
-  outdatedSchema,
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
 export type * from "./notification-deliveries.ts";

@@ -1,8 +1,15 @@
-import { type Diagnosis, type RefusedSource, refusedSources, suspectSources } from "../domain/index.ts";
+import { sql } from "kysely";
+import type { Diagnosis, RefusedSource } from "../domain/index.ts";
+import { CredentialUses, type StoredCredentialUse } from "./access.ts";
+import { Alerts } from "./alerts.ts";
+import { bindQuery, type Execute, postgresDialect, sqliteDialect } from "./bind-query.ts";
+import { type Database, select } from "./database.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
-import { type SlowHandler, slowHandlersOf } from "./settings.ts";
+import { Outbox } from "./outbox.ts";
+import { readSettings, type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
-import { SELECT_STORED_TYPES, STORED_EVENTS, type StoredType } from "./stored-events.ts";
+import { StoredEvents, type StoredType } from "./stored-events.ts";
+import type { Dialect } from "./transaction.ts";
 
 export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
@@ -44,85 +51,41 @@ export interface RefusedCallback {
   readonly diagnosis: Diagnosis;
 }
 
-/** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
-export interface StoredCredentialUse {
-  readonly method: string;
-  readonly fingerprint: string;
-  readonly previousSince: string | null;
-  readonly lastUsedAt: string | null;
-}
-
-type Select = (text: string) => readonly Row[] | Promise<readonly Row[]>;
-
-type Row = Readonly<Record<string, unknown>>;
-
 export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema";
-const SELECT_USES = "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
-const COUNT_WAITING =
-  "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
-const SELECT_REFUSED = `SELECT source, received_at, diagnosis FROM
+const SELECT_REFUSED = sql`SELECT source, received_at, diagnosis FROM
   (SELECT id, source, received_at, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
-const selectOutcomes = (stepSeconds: number, from: number): string =>
-  `SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
-  WHERE step_seconds = ${stepSeconds} AND slot >= ${from} GROUP BY slot, source, outcome`;
+/** A database that one connection reads and nothing writes. */
+export function readingDatabase(dialect: Dialect, execute: Execute): Database {
+  const read = bindQuery(dialect === "sqlite" ? sqliteDialect : postgresDialect, execute);
+  const transact: Database["transact"] = (work) => work(read);
+  return { dialect, read, write: read, transact, transientReason: () => undefined, isDataError: () => false };
+}
 
-/** Reads this service's tables, which exist. The statements have one text for both databases. */
-export async function inspectTables(all: Select): Promise<ServiceInspection> {
-  const [newest] = await all(SELECT_SCHEMA);
-  const schema = Number(newest?.number ?? 0);
-  // An outdated database may lack the tables.
-  const select = async (sql: string) => (outdatedSchema(schema) === undefined ? await all(sql) : []);
-  const settings = await all("SELECT name, value FROM oncehook_settings");
-  const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
-  const rows = [...stored].map(([name, value]) => ({ name, value }));
-  const applied = await select("SELECT name FROM oncehook_handler_migrations");
-  const hasStored = applied.some(({ name }) => name === STORED_EVENTS);
-  const storedTypes = hasStored ? await select(SELECT_STORED_TYPES) : [];
-  const waiting = await select(COUNT_WAITING);
-  const refused = await select(SELECT_REFUSED);
-  const now = Math.floor(Date.now() / 1_000);
-  const minutes = (await select(selectOutcomes(60, now - 3_660))).map(toPeriodCount);
-  const quarters = (await select(selectOutcomes(900, now - 90_000))).map(toPeriodCount);
+/**
+ * Reads this service's tables, which exist.
+ * @throws MaintenanceError for a database that this version cannot read
+ */
+export async function inspectTables(database: Database): Promise<ServiceInspection> {
+  const schema = await currentSchema(database);
+  const settings = await readSettings(database.read);
+  const applied = await select<{ name: string }>(database, sql`SELECT name FROM oncehook_handler_migrations`);
+  const events = new StoredEvents(database);
+  const refused = await select<RefusedCallback & { diagnosis: string }>(database, SELECT_REFUSED);
   return {
     schema,
-    handlerMigrations: applied.map(({ name }) => String(name)),
-    environment: stored.get("environment"),
-    baseUrl: stored.get("base_url"),
-    keyId: stored.get("key_id"),
-    credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
-    slowHandlers: slowHandlersOf(rows),
-    storedTypes: storedTypes.map((row) => ({ ...(row as unknown as StoredType), count: Number(row.count) })),
-    refusedSources: refusedSources(suspectSources(minutes, now), quarters, now),
-    waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
-    refused: refused.map(({ source, received_at, diagnosis }) => ({
-      source: String(source),
-      receivedAt: isoTime(received_at),
-      diagnosis: JSON.parse(String(diagnosis)) as Diagnosis,
-    })),
+    handlerMigrations: applied.map(({ name }) => name),
+    environment: settings.get("environment"),
+    baseUrl: settings.get("base_url"),
+    keyId: settings.get("key_id"),
+    credentialUses: await new CredentialUses(database).list(),
+    slowHandlers: slowHandlersOf(settings),
+    storedTypes: (await events.exist()) ? await events.waiting() : [],
+    refusedSources: await new Alerts(database).refusedSources(new Date()),
+    waitingByChannel: await new Outbox(database).waitingByChannel(),
+    refused: refused.map((row) => ({ ...row, diagnosis: JSON.parse(row.diagnosis) })),
   };
-}
-
-const toPeriodCount = ({ source, outcome, slot, count }: Row) => ({
-  source: String(source),
-  outcome: String(outcome),
-  slot: Number(slot),
-  count: Number(count),
-});
-
-function toCredentialUse({ method, fingerprint, previous_since, last_used_at }: Row): StoredCredentialUse {
-  const time = (value: unknown) => (value === null ? null : isoTime(value));
-  return {
-    method: String(method),
-    fingerprint: String(fingerprint),
-    previousSince: time(previous_since),
-    lastUsedAt: time(last_used_at),
-  };
-}
-
-function isoTime(value: unknown): string {
-  return new Date(value as string | Date).toISOString();
 }
 
 /** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
@@ -233,39 +196,42 @@ export interface IntegrityReport {
   readonly invariants: readonly InvariantResult[];
 }
 
-const SELECT_CONTENTS = `SELECT
+const SELECT_CONTENTS = sql`SELECT
   (SELECT value FROM oncehook_settings WHERE name = 'environment') AS environment,
   (SELECT count(*) FROM oncehook_records) AS records,
-  (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest`;
+  (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest_record_at`;
 
 /**
  * Checks the integrity of a database that has this service's tables, while it may be in use: each invariant on a snapshot of its
  * own. The statements have one text for both databases.
  * @throws MaintenanceError for a database that this version cannot read
  */
-export async function checkInvariants(all: Select): Promise<IntegrityReport> {
-  assertCurrent((await all(SELECT_SCHEMA))[0]);
+export async function checkInvariants(database: Database): Promise<IntegrityReport> {
+  await currentSchema(database);
   const since = new Date(Date.now() - RECENT_MS).toISOString();
   const invariants: InvariantResult[] = [];
-  for (const { name, message, select } of INVARIANTS) {
-    const found = select.replaceAll("@since", `'${since}'`);
-    const rows = await all(
-      `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${MAX_EXAMPLES}`,
+  for (const { name, message, select: broken } of INVARIANTS) {
+    const found = sql.raw(broken.replaceAll("@since", `'${since}'`));
+    const rows = await select<{ what: string; broken: number }>(
+      database,
+      sql`SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${sql.lit(MAX_EXAMPLES)}`,
     );
     const examples = rows.map(({ what }) => String(what));
-    invariants.push({ name, message, violations: Number(rows[0]?.broken ?? 0), examples });
+    invariants.push({ name, message, violations: rows[0]?.broken ?? 0, examples });
   }
-  const { environment, records, newest } = (await all(SELECT_CONTENTS))[0] ?? {};
-  const contents = {
-    environment: environment === null ? null : String(environment),
-    records: Number(records),
-    newestRecordAt: newest === null ? null : new Date(newest as string | Date).toISOString(),
-  };
+  const [contents] = await select<DatabaseContents>(database, SELECT_CONTENTS);
   return { contents, invariants };
 }
 
-/** @throws MaintenanceError for a database that this version cannot read */
-export function assertCurrent(newest: Readonly<Record<string, unknown>> | undefined): void {
-  const outdated = outdatedSchema(Number(newest?.number ?? 0));
+async function currentSchema(database: Database): Promise<number> {
+  const [newest] = await select<{ number: number }>(database, sql.raw(SELECT_SCHEMA));
+  return assertCurrent(newest);
+}
+
+/** @returns the schema's number @throws MaintenanceError for a database that this version cannot read */
+export function assertCurrent(newest: Readonly<Record<string, unknown>> | undefined): number {
+  const schema = Number(newest?.number ?? 0);
+  const outdated = outdatedSchema(schema);
   if (outdated !== undefined) throw new MaintenanceError(outdated);
+  return schema;
 }

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { Area, equal, insert } from "./database.ts";
 import { type Lease, latestPlausibleLeaseEnd, takeLease } from "./lease.ts";
-import { writeSetting } from "./settings.ts";
+import { readSetting, writeSetting } from "./settings.ts";
 
 /** How far the reconciliation of a source has come. Times in ISO 8601. */
 export interface ReconcileProgress {
@@ -26,9 +26,7 @@ const TIME_DIGITS = 13;
 /** What the scheduled reconciliation of each source keeps, in `oncehook_settings`: its progress, and a lease. */
 export class Reconciliations extends Area {
   async progress(source: string): Promise<ReconcileProgress> {
-    const [found] = await this.read<{ value: string }>`SELECT value FROM oncehook_settings
-      WHERE ${equal({ name: progressName(source) })}`;
-    return found === undefined ? {} : JSON.parse(found.value);
+    return JSON.parse((await readSetting(this.database.read, progressName(source))) ?? "{}");
   }
 
   saveProgress(source: string, progress: ReconcileProgress): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { Area, type Database, insert, type Query, run, select } from "./database.ts";
+import { Area, type Database, insert, type Query, run } from "./database.ts";
 
 const LONGEST_RUN = "longest_run_ms";
 
@@ -27,7 +27,7 @@ export class Settings extends Area {
   }
 
   async slowHandlers(): Promise<SlowHandler[]> {
-    return slowHandlersOf(await this.read<SettingRow>`SELECT name, value FROM oncehook_settings`);
+    return slowHandlersOf(await readSettings(this.database.read));
   }
 
   /** Notes how long a run may take, in milliseconds, before the first one. It only grows: older rows must still be found. */
@@ -38,22 +38,26 @@ export class Settings extends Area {
   }
 }
 
-interface SettingRow {
-  readonly name: string;
-  readonly value: string;
-}
-
-export function slowHandlersOf(settings: readonly SettingRow[]): SlowHandler[] {
-  return settings
-    .filter(({ name }) => name.startsWith(SLOW_HANDLER))
-    .map(({ name, value }) => ({ name: name.slice(SLOW_HANDLER.length), ...JSON.parse(value) }));
+export function slowHandlersOf(settings: ReadonlyMap<string, string>): SlowHandler[] {
+  return [...settings]
+    .filter(([name]) => name.startsWith(SLOW_HANDLER))
+    .map(([name, value]) => ({ name: name.slice(SLOW_HANDLER.length), ...JSON.parse(value) }));
 }
 
 /** How many milliseconds after its start a run may write rows that carry the time of its start. */
 export async function longestRunMs(database: Database): Promise<number> {
-  const setting = sql`SELECT value FROM oncehook_settings WHERE name = ${LONGEST_RUN}`;
-  const [longest] = await select<{ value: string }>(database, setting);
-  return Number(longest?.value ?? 0);
+  return Number((await readSetting(database.read, LONGEST_RUN)) ?? 0);
+}
+
+export async function readSettings(query: Query): Promise<ReadonlyMap<string, string>> {
+  const all = sql`SELECT name, value FROM oncehook_settings`;
+  const { rows } = await run<{ name: string; value: string }>(query, all);
+  return new Map(rows.map(({ name, value }) => [name, value]));
+}
+
+export async function readSetting(query: Query, name: string): Promise<string | undefined> {
+  const setting = sql`SELECT value FROM oncehook_settings WHERE name = ${name}`;
+  return (await run<{ value: string }>(query, setting)).rows[0]?.value;
 }
 
 /** Stores a setting in the place of an earlier value. */

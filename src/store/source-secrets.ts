@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Area, insert, type Query, run } from "./database.ts";
-import { writeSetting } from "./settings.ts";
+import { readSetting, writeSetting } from "./settings.ts";
 
 /** A secret that a platform chose when its address was registered. */
 export interface StoredSourceSecret {
@@ -83,16 +83,16 @@ export class SourceSecrets extends Area {
     isFrom: (network: string) => boolean = () => true,
   ): Promise<boolean | "choose"> {
     // An unexpected one costs no transaction here.
-    const [open] = await this.read<{ value: string }>`SELECT value FROM oncehook_settings
-      WHERE name = ${windowSetting(source)} AND value > ${now.toISOString()}`;
-    const network = open?.value.split(" ")[1];
+    const open = await readSetting(this.database.read, windowSetting(source));
+    if (open === undefined || open <= now.toISOString()) return false;
+    const network = open.split(" ")[1];
     if (network === CHOOSE) return CHOOSE;
-    if (open === undefined || (network !== undefined && !isFrom(network))) return false;
+    if (network !== undefined && !isFrom(network)) return false;
     return this.database.transact(async (query) => {
       // The row's lock lets one process at a time through.
       const { changes } = await run(
         query,
-        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value = ${open.value}
+        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value = ${open}
           AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${fingerprintsOf(source)}))`,
       );
       if (changes > 0) await insertSecret(query, { source, fingerprint, encrypted }, now);
@@ -134,9 +134,7 @@ export class SourceSecrets extends Area {
 
   /** In the order in which they were sent last. */
   async offers(source: string, now: Date): Promise<readonly OfferedSecret[]> {
-    const rows = await this.read<{ value: string }>`SELECT value FROM oncehook_settings
-      WHERE name = ${offeredSetting(source)}`;
-    return currentOffers(rows[0]?.value, now);
+    return currentOffers(await readSetting(this.database.read, offeredSetting(source)), now);
   }
 }
 

@@ -23,11 +23,6 @@ export interface StoredType {
   readonly count: number;
 }
 
-/** Selects the number of stored events that no backfill has handed to a handler without a name. */
-export const SELECT_STORED_TYPES = `SELECT source, type, count(*) AS count FROM events AS e
-  WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled AS b WHERE b.event_id = e.id AND b.source = e.source)
-  GROUP BY source, type`;
-
 /** An event for one of its handlers, whose key it has. */
 export interface NewBackfill extends Omit<NewAcceptedEvent, "nextAttemptAt" | "lease"> {
   /** The source of its row in `events`. */
@@ -61,7 +56,9 @@ export class StoredEvents extends Area {
 
   /** Stored events that no backfill has handed to a handler without a name. */
   waiting(): Promise<readonly StoredType[]> {
-    return this.read`${sql.raw(SELECT_STORED_TYPES)}`;
+    return this.read`SELECT source, type, count(*) AS count FROM events AS e
+      WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled AS b WHERE b.event_id = e.id AND b.source = e.source)
+      GROUP BY source, type`;
   }
 
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {

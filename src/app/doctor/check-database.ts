@@ -3,8 +3,8 @@ import type { Handler } from "../../handlers/index.ts";
 import {
   type Inspection,
   isWrongKey,
+  MaintenanceError,
   NEWEST_SCHEMA,
-  outdatedSchema,
   type RefusedCallback,
   WRONG_KEY,
 } from "../../store/index.ts";
@@ -37,11 +37,10 @@ export async function checkDatabase(
   try {
     found = await inspect(database);
   } catch (error) {
-    return [...known, failure(about, `does not respond: ${databaseReason(error)}; check DATABASE_URL`)];
+    const isOutdated = error instanceof MaintenanceError;
+    const reason = `does not respond: ${databaseReason(error)}; check DATABASE_URL`;
+    return [...known, failure(about, isOutdated ? error.message : reason)];
   }
-  const outdated = found.exists ? outdatedSchema(found.schema) : undefined;
-  // Its other tables cannot be read.
-  if (outdated !== undefined) return [...known, failure(about, outdated)];
   const findings = [...known, ...tablesInTheWay(builtIn, found)];
   if (!found.exists) return [...findings, ok(about, "is new: the first start creates the tables")];
   findings.push(...found.durabilityWarnings.map(judged));

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { UNFINISHED_COPY } from "../copy.ts";
 import { insert, type Query, run } from "../database.ts";
-import { writeSetting } from "../settings.ts";
+import { readSettings, writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { rejectedFailures } from "./rejected-failures.ts";
@@ -168,9 +168,7 @@ async function applyHandlerMigrations(
  * @returns the base address that the database had before, so that the caller can warn about a change
  */
 async function checkStamp(query: Query, stamp: Stamp): Promise<string | undefined> {
-  const settings = sql`SELECT name, value FROM oncehook_settings`;
-  const { rows } = await run<{ name: string; value: string }>(query, settings);
-  const stored = new Map(rows.map((row) => [row.name, row.value]));
+  const stored = await readSettings(query);
   const environment = stored.get("environment");
   if (environment !== undefined && environment !== stamp.environment) {
     throw new MigrationError(

@@ -5,9 +5,11 @@ import {
   type InspectOptions,
   type IntegrityReport,
   inspectTables,
+  readingDatabase,
 } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { beginReading, durabilityWarnings, withConnection } from "./first-connection.ts";
+import { AREA_TYPES, executeOn } from "./statement.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -21,7 +23,7 @@ export function inspectPostgres(
     await beginReading(client, schema);
     const tables = await existingTables(client, schema, asked);
     if (!(await hasServiceTables(client, schema))) return { exists: false, tables };
-    const found = await inspectTables(async (text) => (await client.query(text)).rows);
+    const found = await inspectTables(readOn(client));
     return { exists: true, tables, durabilityWarnings: warnings, ...found };
   });
 }
@@ -55,6 +57,10 @@ export function checkPostgres(url: string, schema?: string): Promise<IntegrityRe
     await beginReading(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);
-    return checkInvariants(async (text) => (await client.query(text)).rows);
+    return checkInvariants(readOn(client));
   });
 }
+
+/** Without names: a pooler between may know them by another client. */
+const readOn = (client: pg.Client) =>
+  readingDatabase("postgres", (query) => executeOn(client, query, { types: AREA_TYPES, isCached: false }));

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import pg from "pg";
+import type pg from "pg";
 import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas.ts";
@@ -19,7 +19,7 @@ import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool, type PoolOptions, withClient } from "./pool.ts";
 import { type DryRunOptions, handleSingle } from "./single-event.ts";
-import { executeOn, sendBatch } from "./statement.ts";
+import { AREA_TYPES, executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { createTransactionSlots } from "./transaction-slots.ts";
 
@@ -172,18 +172,8 @@ async function findCompleted(
   return lookups.map(({ key }) => byName.get(keyText(key)));
 }
 
-const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
-const AREA_TYPES = new Map<number, (text: string) => unknown>([
-  [pg.types.builtins.INT8, Number],
-  [pg.types.builtins.NUMERIC, Number],
-  [pg.types.builtins.TIMESTAMPTZ, (text) => readTime(text).toISOString()],
-]);
-/** Areas get the values that SQLite returns. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (type) => AREA_TYPES.get(type) ?? pg.types.getTypeParser(type),
-};
-
 function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
+  const types = AREA_TYPES;
   const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
     const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types }));

@@ -129,6 +129,17 @@ export function sendBatch(
   return enqueue(client, request);
 }
 
+const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, Number],
+  [pg.types.builtins.NUMERIC, Number],
+  [pg.types.builtins.TIMESTAMPTZ, (text) => readTime(text).toISOString()],
+]);
+/** Areas get the values that SQLite returns. */
+export const AREA_TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (type) => PARSERS.get(type) ?? pg.types.getTypeParser(type),
+};
+
 export interface ExecuteOptions {
   /** What goes before it in the same round trip. */
   readonly prefix?: readonly WireStatement[];

@@ -204,7 +204,7 @@ function assertOneStatement(sql: string, statement: StatementSync): void {
  * place for named values, so that one without members would shift all values after it.
  * @throws TypeError
  */
-function toSqliteValue(value: unknown, index: number): SQLInputValue {
+export function toSqliteValue(value: unknown, index: number): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (value === undefined) return null;
   const isObject = (typeof value === "object" && value !== null) || typeof value === "function";

@@ -8,7 +8,9 @@ import {
   type InvariantResult,
   inspectTables,
   MAX_EXAMPLES,
+  readingDatabase,
 } from "../inspection.ts";
+import { toSqliteValue } from "./connection.ts";
 import { primaryCode } from "./database-errors.ts";
 import { assertOwnTables, assertReadable, withReadOnlyDatabase } from "./database-file.ts";
 
@@ -23,7 +25,7 @@ export async function inspectSqlite(
     const exists = (name: string) => find.get(name) !== undefined;
     const tables = asked.filter(exists);
     if (!exists("oncehook_schema") || !exists("oncehook_settings")) return { exists: false, tables };
-    const found = await inspectTables((text) => database.prepare(text).all());
+    const found = await inspectTables(readOn(database));
     return { exists: true, tables, durabilityWarnings: [], ...found };
   });
 }
@@ -57,9 +59,14 @@ async function check(database: DatabaseSync): Promise<IntegrityReport> {
     .filter((text) => text !== "ok");
   const dangling = all("PRAGMA foreign_key_check").map(({ table, rowid }) => `${table} ${rowid}`);
   const keys = toResult("foreign-keys", "PRAGMA foreign_key_check reports no missing row", dangling);
-  const { contents, invariants } = await checkInvariants(all);
+  const { contents, invariants } = await checkInvariants(readOn(database));
   return { contents, invariants: [intactFile(trouble), keys, ...invariants] };
 }
+
+const readOn = (database: DatabaseSync) =>
+  readingDatabase("sqlite", async ({ sql, parameters }) => {
+    return { rows: database.prepare(sql).all(...parameters.map(toSqliteValue)) };
+  });
 
 function intactFile(errors: readonly string[]): InvariantResult {
   return toResult(FILE_INTACT, "PRAGMA integrity_check reports no error", errors);
