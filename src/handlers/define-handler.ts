@@ -71,22 +71,9 @@ export function defineHandler(...given: unknown[]): unknown {
 
 function declare(definition: unknown): Handler {
   check(definition);
-  const { source = PLATFORM, versions = VERSIONS, migrations = [] } = definition;
-  const { name, type, retry, concurrency, data, prepare, handle } = definition;
-  const order = compileOrder(definition);
-  const declared = {
-    source,
-    name,
-    type,
-    versions,
-    migrations,
-    retry,
-    concurrency,
-    order,
-    data,
-    prepare,
-    handle,
-  };
+  const { source = PLATFORM, versions = VERSIONS, migrations = [], orderBy, dropStale, ...rest } = definition;
+  const order = compileOrder(orderBy, dropStale);
+  const declared = { ...rest, source, versions, migrations, order };
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
   return Object.freeze(declared) as unknown as Handler;
 }
@@ -115,7 +102,7 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   if (fault !== undefined) optionError("retry", fault);
 }
 
-function compileOrder({ orderBy, dropStale = false }: Record<string, unknown>): HandlerOrder | undefined {
+function compileOrder(orderBy: unknown, dropStale: unknown = false): HandlerOrder | undefined {
   if (orderBy === undefined) {
     if (dropStale !== false)
       optionError("dropStale", "expected `orderBy` beside it: which events belong together");
@@ -127,7 +114,7 @@ function compileOrder({ orderBy, dropStale = false }: Record<string, unknown>): 
     const got = JSON.stringify(dropStale);
     optionError("dropStale", `got ${got}, expected true, false or { sequence: "data.version" }`);
   }
-  return { by, staleBy: placeOf("dropStale.sequence", (dropStale as Record<string, unknown>).sequence) };
+  return { by, staleBy: placeOf("dropStale.sequence", Reflect.get(dropStale, "sequence")) };
 }
 
 /** A place in the envelope, in the words of a contract's places. */

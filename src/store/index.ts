@@ -26,6 +26,7 @@ export {
   CONFIGURATION,
   isWrongKey,
   NEWEST_SCHEMA,
+  sqlMigration,
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
 export type * from "./notification-deliveries.ts";

@@ -1,4 +1,4 @@
-import { STEPS } from "../../src/store/migrations/apply-migrations.ts";
+import { STEPS } from "../../src/store/migrations/steps.ts";
 
 /** The steps of the service's own schema, in their order. */
 export const SCHEMA = STEPS.map(({ number, name }) => `${String(number).padStart(4, "0")}-${name}`);

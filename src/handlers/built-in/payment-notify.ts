@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Dialect, type Migration, sql } from "../../store/index.ts";
+import { type Dialect, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import { decimalValue, idValue, plainText } from "./text-fields.ts";
 
@@ -16,29 +16,17 @@ function upsert(orderId: string, amount: string, eventId: string, at: string): s
       event_id = excluded.event_id, updated_at = excluded.updated_at`;
 }
 
-const orders: Migration = {
-  name: "built-in-orders",
-  async up({ query, dialect }) {
-    // SQLite has no decimal type, and a `real` column would round the amount.
-    const [amount, time] = dialect === "postgres" ? ["numeric", "timestamptz"] : ["text", "text"];
-    await sql
-      .raw(`CREATE TABLE orders (
-        order_id text PRIMARY KEY,
-        status text NOT NULL,
-        amount ${amount} NOT NULL,
-        event_id text NOT NULL,
-        updated_at ${time} NOT NULL
-      )`)
-      .execute(query);
-  },
-};
+const ORDERS = `CREATE TABLE orders (
+  order_id text PRIMARY KEY, status text NOT NULL, amount {decimal} NOT NULL, event_id text NOT NULL,
+  updated_at {time} NOT NULL
+)`;
 
 /** SPEC 6.3: sets the order paid and queues a notification, in one transaction with the record. */
 export const paymentNotify = defineHandler({
   type: "payment_notify",
   // SPEC 2.2 gives neither a type: ids are numbers at some platforms, amounts strings at others, and a refund is negative.
   data: z.object({ order_id: idValue, amount: decimalValue }),
-  migrations: [orders],
+  migrations: [sqlMigration("built-in-orders", ORDERS)],
   async handle({ event, tx, notify, now }) {
     const { order_id, amount } = event.data;
     const values = [plainText(order_id), plainText(amount), event.event_id, now.toISOString()];

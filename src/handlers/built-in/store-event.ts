@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../domain/index.ts";
-import { type Migration, STORED_EVENTS, sql } from "../../store/index.ts";
+import { STORED_EVENTS, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 
@@ -17,30 +17,21 @@ type Tables = {
   };
 };
 
-const events: Migration = {
-  name: STORED_EVENTS,
-  async up({ query, dialect }) {
-    await sql
-      .raw(`CREATE TABLE events (
-        source text NOT NULL,
-        id text NOT NULL,
-        type text NOT NULL,
-        data text NOT NULL,
-        received_at ${dialect === "postgres" ? "timestamptz" : "text"} NOT NULL,
-        PRIMARY KEY (source, id)
-      )`)
-      .execute(query);
-  },
-};
+const events = sqlMigration(
+  STORED_EVENTS,
+  `CREATE TABLE events (
+  source text NOT NULL, id text NOT NULL, type text NOT NULL, data text NOT NULL, received_at {time} NOT NULL,
+  PRIMARY KEY (source, id)
+)`,
+);
 
 /** What a handler gets of an event beside its data, for `oncehook backfill`. Rows of earlier versions have none of it. */
-const envelopes: Migration = {
-  name: "built-in-events-envelope",
-  async up({ query }) {
-    for (const column of ["timestamp bigint", "headers text", "version text"])
-      await sql.raw(`ALTER TABLE events ADD COLUMN ${column}`).execute(query);
-  },
-};
+const envelopes = sqlMigration(
+  "built-in-events-envelope",
+  `ALTER TABLE events ADD COLUMN timestamp bigint;
+ALTER TABLE events ADD COLUMN headers text;
+ALTER TABLE events ADD COLUMN version text;`,
+);
 
 /** Keeps every event of a source that has no handler of its own, its data as JSON text. */
 export function storeEvent(source: string): Handler {

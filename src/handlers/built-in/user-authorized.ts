@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { JsonObject } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
-import { type Migration, sql } from "../../store/index.ts";
+import { sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { idValue, plainText, storableText } from "./text-fields.ts";
@@ -37,15 +37,7 @@ type Tables = {
   };
 };
 
-const users: Migration = {
-  name: "built-in-users",
-  async up({ query, dialect }) {
-    const time = dialect === "postgres" ? "timestamptz" : "text";
-    await sql
-      .raw(`CREATE TABLE users (user_id text PRIMARY KEY, updated_at ${time} NOT NULL)`)
-      .execute(query);
-  },
-};
+const USERS = "CREATE TABLE users (user_id text PRIMARY KEY, updated_at {time} NOT NULL)";
 
 const data = z.object({
   code: storableText,
@@ -59,7 +51,7 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
   return defineHandler({
     type: "user_authorized",
     data,
-    migrations: [users],
+    migrations: [sqlMigration("built-in-users", USERS)],
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
     // It has a time limit of its own: one that the handler's limit cut off may have spent the code.
     prepare({ event }) {

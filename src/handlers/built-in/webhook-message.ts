@@ -1,31 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type Migration, sql } from "../../store/index.ts";
+import { sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 
 type Tables = {
   messages: { message_id: string; event_id: string; message: string; received_at: string };
 };
 
-const messages: Migration = {
-  name: "built-in-messages",
-  async up({ query, dialect }) {
-    await sql
-      .raw(`CREATE TABLE messages (
-        message_id text PRIMARY KEY,
-        event_id text NOT NULL,
-        message text NOT NULL,
-        received_at ${dialect === "postgres" ? "timestamptz" : "text"} NOT NULL
-      )`)
-      .execute(query);
-  },
-};
+const MESSAGES = `CREATE TABLE messages (
+  message_id text PRIMARY KEY, event_id text NOT NULL, message text NOT NULL, received_at {time} NOT NULL
+)`;
 
 /** SPEC 6.3: stores the message. It may be any JSON, so it is kept as JSON text. */
 export const webhookMessage = defineHandler({
   type: "webhook_message",
   data: z.object({ message: z.json() }),
-  migrations: [messages],
+  migrations: [sqlMigration("built-in-messages", MESSAGES)],
   async handle({ event, tx, now }) {
     const message_id = randomUUID();
     await tx.query

@@ -4,18 +4,8 @@ import { insert, type Query, run } from "../database.ts";
 import { readSettings, writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { rejectedFailures } from "./rejected-failures.ts";
-import {
-  backfilled,
-  fairLeases,
-  initialSchema,
-  oneKey,
-  orderKeys,
-  type SchemaStep,
-  statementsOf,
-  tenantSecrets,
-  tenantSecretUses,
-} from "./schema.ts";
+import { initialSchema, runStatements } from "./schema.ts";
+import { STEPS } from "./steps.ts";
 
 /**
  * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
@@ -29,6 +19,11 @@ export interface Migration {
 
 /** The owner of what the configuration file lists itself; no event type is written like this. */
 export const CONFIGURATION = "*";
+
+/** A migration of statements for both databases, as those of the service's own schema. */
+export function sqlMigration(name: string, text: string): Migration {
+  return { name, up: (tx) => runStatements(tx, text) };
+}
 
 /** A migration with the types of the handlers that list it. */
 export interface HandlerMigration extends Migration {
@@ -57,10 +52,6 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-export const STEPS: readonly SchemaStep[] = [
-  ...[initialSchema, orderKeys, tenantSecretUses, tenantSecrets],
-  ...[oneKey, rejectedFailures, backfilled, fairLeases],
-];
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
@@ -99,8 +90,9 @@ CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
 CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL);
 `;
 
-async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number>> {
-  for (const statement of statementsOf(BOOKKEEPING, dialect)) await sql.raw(statement).execute(query);
+async function appliedSteps(tx: Transaction): Promise<Set<number>> {
+  await runStatements(tx, BOOKKEEPING);
+  const { query } = tx;
   const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
@@ -114,15 +106,11 @@ async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number
   return done;
 }
 
-async function applySteps(
-  { query, dialect }: Transaction,
-  done: ReadonlySet<number>,
-  now: Date,
-): Promise<string[]> {
+async function applySteps(tx: Transaction, done: ReadonlySet<number>, now: Date): Promise<string[]> {
   const applied: string[] = [];
   for (const { number, name, text } of STEPS.filter((step) => !done.has(step.number))) {
-    for (const statement of statementsOf(text, dialect)) await sql.raw(statement).execute(query);
-    await run(query, insert("oncehook_schema", { number, name, appliedAt: now }));
+    await runStatements(tx, text);
+    await run(tx.query, insert("oncehook_schema", { number, name, appliedAt: now }));
     applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
   return applied;
@@ -136,11 +124,8 @@ async function applyHandlerMigrations(
 ): Promise<string[]> {
   // A handler's name holds no space.
   const keyOf = (handler: string, name: string) => `${handler} ${name}`;
-  const select = sql<{
-    handler: string;
-    name: string;
-  }>`SELECT handler, name FROM oncehook_handler_migrations`;
-  const { rows } = await select.execute(tx.query);
+  const select = sql`SELECT handler, name FROM oncehook_handler_migrations`;
+  const { rows } = await run<{ handler: string; name: string }>(tx.query, select);
   const done = new Set(rows.map(({ handler, name }) => keyOf(handler, name)));
   const applied: string[] = [];
   for (const migration of own) {

@@ -1,34 +1,37 @@
-import type { Dialect } from "../transaction.ts";
+import { sql } from "kysely";
+import type { Transaction } from "../transaction.ts";
 
 /** One numbered step of the service's own schema. Never edited after a release; a change is a new step. */
 export interface SchemaStep {
   readonly number: number;
   readonly name: string;
-  /** Statements for `statementsOf`. */
+  /** Statements for `runStatements`. */
   readonly text: string;
 }
 
 /** The column types that differ by database. */
 const COLUMN_TYPES = {
-  sqlite: { id: "integer PRIMARY KEY", time: "text", bytes: "blob", eventId: "text" },
+  // SQLite has no decimal type, and a `real` column would round an amount.
+  sqlite: { id: "integer PRIMARY KEY", time: "text", bytes: "blob", eventId: "text", decimal: "text" },
   postgres: {
     id: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     time: "timestamptz",
     bytes: "bytea",
     // Compared byte for byte, whatever the database's locale.
     eventId: 'text COLLATE "C"',
+    decimal: "numeric",
   },
 } as const;
 
-/** The statements of a text that end in `;`, without its lines of comments; `{time}` stands for the type of a time. */
-export function statementsOf(text: string, dialect: Dialect): readonly string[] {
+/** Runs the statements of a text that end in `;`, without its lines of comments; `{time}` stands for the type of a time. */
+export async function runStatements({ query, dialect }: Transaction, text: string): Promise<void> {
   const types: Readonly<Record<string, string>> = COLUMN_TYPES[dialect];
-  return text
+  const statements = text
     .replace(/^--.*\n/gm, "")
     .replace(/\{(\w+)\}/g, (_, name: string) => String(types[name]))
-    .split(";")
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== "");
+    .split(";");
+  for (const statement of statements)
+    if (statement.trim() !== "") await sql.raw(statement.trim()).execute(query);
 }
 
 /**
@@ -224,76 +227,3 @@ CREATE TABLE oncehook_alert_turns (
 `;
 
 export const initialSchema: SchemaStep = { number: 20, name: "schema", text: FIRST_RELEASE };
-
-/**
- * Events that a handler orders lock the row of their key for as long as their transaction, and tell here how new they were.
- * Handlers without an order write no row. `latest_at` is the platform's time, in seconds since the epoch as its envelope has it;
- * a sequence is a text that sorts. Rows that no event has touched for long are deleted by their time.
- */
-const ORDER_KEYS = `
-CREATE TABLE oncehook_order_keys (
-  source text NOT NULL, order_key {eventId} NOT NULL, latest_at bigint NOT NULL, latest_sequence {eventId},
-  touched_at {time} NOT NULL,
-  PRIMARY KEY (order_key, source)
-);
-CREATE INDEX oncehook_order_keys_touched ON oncehook_order_keys (touched_at);
-`;
-
-export const orderKeys: SchemaStep = { number: 21, name: "order-keys", text: ORDER_KEYS };
-
-/**
- * Sources whose tenants have secrets of their own: when the current and the previous one of each tenant were accepted last.
- * Rows that no callback has touched for long are deleted by their time.
- */
-const TENANT_SECRET_USES = `
-CREATE TABLE oncehook_tenant_secret_uses (
-  id {id},
-  source text NOT NULL, tenant {eventId} NOT NULL,
-  current_used_at {time}, previous_used_at {time}, last_used_at {time} NOT NULL,
-  UNIQUE (source, tenant)
-);
-CREATE INDEX oncehook_tenant_secret_uses_listed ON oncehook_tenant_secret_uses (source, id);
-CREATE INDEX oncehook_tenant_secret_uses_last ON oncehook_tenant_secret_uses (last_used_at);
-`;
-
-export const tenantSecretUses: SchemaStep = {
-  number: 22,
-  name: "tenant-secret-uses",
-  text: TENANT_SECRET_USES,
-};
-
-/**
- * The tenant that each secret has verified first, so that no process takes it for another one. Rows that no process has seen
- * for long are deleted by their time.
- */
-const TENANT_SECRETS = `
-CREATE TABLE oncehook_tenant_secrets (
-  source text NOT NULL, fingerprint text NOT NULL, tenant {eventId} NOT NULL, seen_at {time} NOT NULL,
-  PRIMARY KEY (source, fingerprint)
-);
-CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
-`;
-
-export const tenantSecrets: SchemaStep = { number: 23, name: "tenant-secrets", text: TENANT_SECRETS };
-
-/** An event has one key (decision 0076): the claims of signed bytes were a second one. */
-export const oneKey: SchemaStep = { number: 24, name: "one-key", text: "DROP TABLE oncehook_signed_bytes;" };
-
-/** The stored events that a backfill has handed to a handler, by the key under which that runs them. */
-const BACKFILLED = `CREATE TABLE oncehook_backfilled (
-  source text NOT NULL, event_id {eventId} NOT NULL, taken_at {time} NOT NULL, PRIMARY KEY (event_id, source)
-);`;
-export const backfilled: SchemaStep = { number: 27, name: "backfilled", text: BACKFILLED };
-
-/**
- * Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
- * each key only the first may run. An event without a key has an empty one.
- */
-const FAIR_LEASES = `
-ALTER TABLE oncehook_failures ADD COLUMN order_key {eventId} NOT NULL DEFAULT '';
-CREATE INDEX oncehook_failures_by_source ON oncehook_failures (state, source, next_attempt_at);
-CREATE INDEX oncehook_failures_ordered ON oncehook_failures (source, order_key, state, next_attempt_at, id)
-  WHERE order_key <> '';
-`;
-
-export const fairLeases: SchemaStep = { number: 28, name: "fair-leases", text: FAIR_LEASES };

@@ -1,0 +1,90 @@
+import { initialSchema, type SchemaStep } from "./schema.ts";
+
+/** All steps, in their order. Databases of earlier numbers were made before the first release. */
+export const STEPS: readonly SchemaStep[] = [
+  initialSchema,
+  // Events that a handler orders lock the row of their key for as long as their transaction, and tell here how new they were.
+  // Handlers without an order write no row. `latest_at` is the platform's time, in seconds since the epoch as its envelope has it;
+  // a sequence is a text that sorts. Rows that no event has touched for long are deleted by their time.
+  {
+    number: 21,
+    name: "order-keys",
+    text: `
+CREATE TABLE oncehook_order_keys (
+  source text NOT NULL, order_key {eventId} NOT NULL, latest_at bigint NOT NULL, latest_sequence {eventId},
+  touched_at {time} NOT NULL,
+  PRIMARY KEY (order_key, source)
+);
+CREATE INDEX oncehook_order_keys_touched ON oncehook_order_keys (touched_at);
+`,
+  },
+  // Sources whose tenants have secrets of their own: when the current and the previous one of each tenant were accepted last.
+  // Rows that no callback has touched for long are deleted by their time.
+  {
+    number: 22,
+    name: "tenant-secret-uses",
+    text: `
+CREATE TABLE oncehook_tenant_secret_uses (
+  id {id},
+  source text NOT NULL, tenant {eventId} NOT NULL,
+  current_used_at {time}, previous_used_at {time}, last_used_at {time} NOT NULL,
+  UNIQUE (source, tenant)
+);
+CREATE INDEX oncehook_tenant_secret_uses_listed ON oncehook_tenant_secret_uses (source, id);
+CREATE INDEX oncehook_tenant_secret_uses_last ON oncehook_tenant_secret_uses (last_used_at);
+`,
+  },
+  // The tenant that each secret has verified first, so that no process takes it for another one. Rows that no process has seen
+  // for long are deleted by their time.
+  {
+    number: 23,
+    name: "tenant-secrets",
+    text: `
+CREATE TABLE oncehook_tenant_secrets (
+  source text NOT NULL, fingerprint text NOT NULL, tenant {eventId} NOT NULL, seen_at {time} NOT NULL,
+  PRIMARY KEY (source, fingerprint)
+);
+CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
+`,
+  },
+  // An event has one key (decision 0076): the claims of signed bytes were a second one.
+  { number: 24, name: "one-key", text: "DROP TABLE oncehook_signed_bytes;" },
+  // Rejected events. SQLite changes no condition of a column, so another column takes its place. What was rejected before
+  // was listed as exhausted.
+  {
+    number: 25,
+    name: "rejected-failures",
+    text: `
+DROP INDEX oncehook_failures_due;
+DROP INDEX oncehook_failures_listed;
+ALTER TABLE oncehook_failures ADD COLUMN new_state text NOT NULL DEFAULT 'exhausted'
+  CHECK (new_state IN ('accepted', 'waiting', 'exhausted', 'rejected'));
+UPDATE oncehook_failures SET new_state = CASE
+  WHEN state = 'exhausted' AND code IN ('rejected', 'event_invalid', 'event_too_old') THEN 'rejected' ELSE state END;
+ALTER TABLE oncehook_failures DROP COLUMN state;
+ALTER TABLE oncehook_failures RENAME COLUMN new_state TO state;
+CREATE INDEX oncehook_failures_due ON oncehook_failures (state, next_attempt_at);
+CREATE INDEX oncehook_failures_listed ON oncehook_failures (state, id, event_type, code, source);
+`,
+  },
+  // The stored events that a backfill has handed to a handler, by the key under which that runs them.
+  {
+    number: 27,
+    name: "backfilled",
+    text: `CREATE TABLE oncehook_backfilled (
+  source text NOT NULL, event_id {eventId} NOT NULL, taken_at {time} NOT NULL, PRIMARY KEY (event_id, source)
+);`,
+  },
+  // Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
+  // each key only the first may run. An event without a key has an empty one.
+  {
+    number: 28,
+    name: "fair-leases",
+    text: `
+ALTER TABLE oncehook_failures ADD COLUMN order_key {eventId} NOT NULL DEFAULT '';
+CREATE INDEX oncehook_failures_by_source ON oncehook_failures (state, source, next_attempt_at);
+CREATE INDEX oncehook_failures_ordered ON oncehook_failures (source, order_key, state, next_attempt_at, id)
+  WHERE order_key <> '';
+`,
+  },
+];
