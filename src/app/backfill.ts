@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock, type Version } from "../domain/index.ts";
-import { createEncryptor, type Encryptor } from "../encryption/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { failureContext, orderKeyOf } from "../pipeline/index.ts";
 import { type Contract, sha256Hex } from "../sources/index.ts";
 import { envelopeOf, MaintenanceError, type Store, type StoredEvent } from "../store/index.ts";
 import { createSample } from "./backfill-sample.ts";
 import { configuredSources } from "./configured-sources.ts";
-import { configuredHandlers, migrationsOf } from "./handlers.ts";
-import { connectStore } from "./open-store.ts";
-import type { Loaded } from "./reconcile.ts";
+import { type Loaded, openForCommand } from "./handlers.ts";
 
 export interface BackfillRequest {
   /** The source's name in the configuration. */
@@ -53,10 +51,8 @@ const PAGE = 5_000;
  * accepted, and a receiver runs it. It may be stopped at any time, and run again.
  * @throws MaintenanceError for a source without handlers, StartError for a database that cannot be opened
  */
-export async function backfillOnce(
-  { config, handlers, migrations }: Loaded,
-  request: BackfillRequest,
-): Promise<BackfillReport> {
+export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
+  const { config, handlers } = loaded;
   const configured = await configuredSources(config);
   const definition = configured.find(({ name }) => name === request.source)?.definition;
   if (definition === undefined)
@@ -65,17 +61,10 @@ export async function backfillOnce(
     throw new MaintenanceError(
       `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
     );
-  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
-  const exchange = () => Promise.reject(new Error("nothing is exchanged in a backfill"));
-  const registry = configuredHandlers(config, handlers, exchange, encryptor);
-  const { store } = await connectStore(config, migrationsOf(registry, migrations), systemClock);
-  const environment = {
-    name: request.source,
-    clock: systemClock,
-    origin: () => new URL(config.baseUrl).origin,
-  };
+  const { store, registry, encryptor } = await openForCommand(loaded);
+  const origin = () => new URL(config.baseUrl).origin;
   try {
-    const contract = definition.createContract(environment);
+    const contract = definition.createContract({ name: request.source, clock: systemClock, origin });
     const parts = { store, encryptor, registry };
     const sample = request.isDryRun ? await createSample({ ...parts, config, configured }) : undefined;
     const report = await new Backfill(request, { ...parts, contract, sample }).run();

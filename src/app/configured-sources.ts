@@ -66,38 +66,6 @@ export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: strin
 /** Of the time that a platform waits: the rest is for the network and for what the database is doing. */
 const SHARE_OF_DEADLINE = 2 / 3;
 
-/** Sources that respond after their platform has given up. @returns a sentence for each */
-export function answerWarnings(configured: readonly ConfiguredSource[]): string[] {
-  return configured.flatMap(({ name, definition }) => {
-    const { deadlineSeconds, title } = definition.facts;
-    const mode = answerMode(definition);
-    if (typeof mode === "string" || deadlineSeconds === undefined) return [];
-    if (mode.withinMs < deadlineSeconds * 1_000) return [];
-    return [
-      `sources.${name}: answer: got within ${mode.withinMs} ms, but ${title} waits for ${deadlineSeconds} s, and sends slower ` +
-        "callbacks again: leave `answer` out, or set a shorter time",
-    ];
-  });
-}
-
-const DAY_HOURS = 24;
-
-/** Sources that refuse late deliveries of their platform, since records are kept for a shorter time. @returns a sentence for each */
-export function retentionWarnings(
-  { retention: { recordDays } }: Pick<Config, "retention">,
-  configured: readonly ConfiguredSource[],
-): string[] {
-  if (recordDays === null) return [];
-  return configured.flatMap(({ name, definition: { facts, hasSignedTime } }) => {
-    const days = Math.ceil((facts.retryHours ?? 0) / DAY_HOURS);
-    if (!hasSignedTime || days <= recordDays) return [];
-    return [
-      `RECORD_RETENTION_DAYS: got ${recordDays}, but ${facts.title} delivers an event again for ${days} days, and the source ` +
-        `${name} refuses older events: set it to ${days} at least`,
-    ];
-  });
-}
-
 export function answerMode({
   settings: { answer },
   facts: { deadlineSeconds },

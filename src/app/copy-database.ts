@@ -1,6 +1,4 @@
 import type { Config } from "../config/index.ts";
-import { systemClock } from "../domain/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import {
   type CopyPair,
   type CopyProgress,
@@ -9,22 +7,18 @@ import {
   type Fingerprint,
   isWrongKey,
   MaintenanceError,
-  type Migration,
   NEWEST_SCHEMA,
   NOT_COPIED,
   type SourceRow,
   type SourceTable,
   WRONG_KEY,
 } from "../store/index.ts";
-import { allMigrations } from "./handlers.ts";
+import { type Loaded, migrate } from "./handlers.ts";
 import { databaseName, verifyDatabase, withMaintenanceError } from "./maintenance.ts";
-import { connectStore, keyStamp } from "./open-store.ts";
+import { keyStamp } from "./open-store.ts";
 
-export interface CopyRequest {
+export interface CopyRequest extends Loaded {
   readonly from: string;
-  readonly config: Config;
-  readonly handlers: readonly Handler[];
-  readonly migrations: readonly Migration[];
   readonly skip: readonly string[];
   onProgress(table: string, copied: number, rows: number): void;
 }
@@ -54,9 +48,7 @@ export async function copyDatabase(request: CopyRequest) {
   );
   try {
     assertCopyable(source, request);
-    const migrations = allMigrations(config, request.handlers, request.migrations);
-    const { store } = await connectStore(config, migrations, systemClock, { continuesCopy: true });
-    await store.close();
+    await migrate(request, { continuesCopy: true });
     const copied = await withMaintenanceError(`the copy to ${databaseName(database)} was interrupted`, () =>
       copyTo(database, source, request),
     );

@@ -138,26 +138,35 @@ function duplicateNameMessage(name: string, owner: string, registry: Registry): 
   );
 }
 
-/** Brings the database up to date without serving. @throws MigrationError */
-export async function migrate(
-  config: Config,
-  handlers: readonly Handler[],
-  own: readonly Migration[],
-  options: { readonly acceptNewKey: boolean },
-): Promise<MigrationReport> {
-  const migrations = allMigrations(config, handlers, own);
-  const { store, report } = await connectStore(config, migrations, systemClock, options);
-  await store.close();
-  return report;
+/** What a command has loaded. */
+export interface Loaded {
+  readonly config: Config;
+  readonly handlers: readonly Handler[];
+  /** Of the configuration file. */
+  readonly migrations: readonly Migration[];
 }
 
-/** Those of the configured handlers and of the configuration file, for a command that runs no handler. */
-export function allMigrations(
-  config: Config,
-  handlers: readonly Handler[],
-  own: readonly Migration[],
-): readonly Migration[] {
-  const exchange = () => Promise.reject(new Error("nothing is exchanged while migrating"));
-  const registry = configuredHandlers(config, handlers, exchange, createEncryptor(config.encryptionKey));
-  return migrationsOf(registry, own);
+/**
+ * Opens the database, up to date, for a command that runs no handler.
+ * @throws MigrationError, or StartError for a database that cannot be opened
+ */
+export async function openForCommand(
+  { config, handlers, migrations }: Loaded,
+  options?: Parameters<typeof connectStore>[3],
+) {
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const exchange = () => Promise.reject(new Error("a command exchanges no code"));
+  const registry = configuredHandlers(config, handlers, exchange, encryptor);
+  const opened = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
+  return { store: opened.store, report: opened.report, registry, encryptor };
+}
+
+/** Brings the database up to date without serving. @throws MigrationError or StartError */
+export async function migrate(
+  loaded: Loaded,
+  options?: Parameters<typeof connectStore>[3],
+): Promise<MigrationReport> {
+  const { store, report } = await openForCommand(loaded, options);
+  await store.close();
+  return report;
 }

@@ -9,8 +9,6 @@ import {
   systemClock,
   UNKNOWN_REQUEST,
 } from "../domain/index.ts";
-import { createEncryptor } from "../encryption/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import type { Mask } from "../observability/index.ts";
 import {
   earliestTime,
@@ -20,11 +18,10 @@ import {
   reconcileWindow,
   type ScheduledSource,
 } from "../reconcile/index.ts";
-import { MaintenanceError, type Migration, type Store } from "../store/index.ts";
+import { MaintenanceError, type Store } from "../store/index.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
-import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { type Loaded, openForCommand } from "./handlers.ts";
 import { maskOf } from "./masks.ts";
-import { connectStore } from "./open-store.ts";
 import type { Services } from "./services.ts";
 
 /** What the row of a reconciled event has in the place of an HTTP method. */
@@ -119,25 +116,17 @@ export type FollowedState = "handled" | FailureState;
 
 export type ReconcileReport = Awaited<ReturnType<typeof reconcileOnce>>;
 
-export interface Loaded {
-  readonly config: Config;
-  readonly handlers: readonly Handler[];
-  readonly migrations: readonly Migration[];
-}
-
 /**
  * Reconciles a source once, beside a receiver or without one; it runs no handler.
  * @throws MaintenanceError for a source that cannot be asked, StartError for a database that cannot be opened
  */
-export async function reconcileOnce({ config, handlers, migrations }: Loaded, request: ReconcileRequest) {
+export async function reconcileOnce(loaded: Loaded, request: ReconcileRequest) {
+  const { config } = loaded;
   const clock = systemClock;
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
-  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
-  const exchange = () => Promise.reject(new Error("nothing is exchanged while reconciling"));
-  const registry = configuredHandlers(config, handlers, exchange, encryptor);
   const window = windowOf(request, source, config, clock);
-  const { store } = await connectStore(config, migrationsOf(registry, migrations), clock);
+  const { store, registry, encryptor } = await openForCommand(loaded);
   try {
     const events: ShownEvent[] = [];
     const entries: CallbackLogEntry[] = [];

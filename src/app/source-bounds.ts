@@ -1,6 +1,6 @@
 import type { Config, RateLimit } from "../config/index.ts";
 import { createAllowList, type SourceBounds } from "../http/index.ts";
-import { answerWarnings, type ConfiguredSource, retentionWarnings } from "./configured-sources.ts";
+import { answerMode, type ConfiguredSource } from "./configured-sources.ts";
 
 /** For each remote address: above the bursts of platforms, which call from few addresses. */
 const DEFAULT_RATE: RateLimit = { points: 6_000, windowSeconds: 60 };
@@ -41,32 +41,51 @@ export function sourceBounds(
   return new Map(bounds);
 }
 
-/** What the start and `doctor` say of the settings of sources. @returns a sentence for each */
-export function sourceWarnings(
+type WarningOf = (
+  source: ConfiguredSource,
   config: Pick<Config, "maxUnverifiedBytes" | "retention">,
-  configured: readonly ConfiguredSource[],
-): string[] {
-  return [
-    ...bodyLimitWarnings(config, configured),
-    ...answerWarnings(configured),
-    ...retentionWarnings(config, configured),
-    ...configured.flatMap(({ name, definition: { open } }) =>
-      open === undefined ? [] : [`sources.${name}: ${open}`],
-    ),
-  ];
+) => string | undefined;
+
+/** What the start and `doctor` say of the settings of sources. @returns a sentence for each */
+export function sourceWarnings(config: Parameters<WarningOf>[1], configured: readonly ConfiguredSource[]) {
+  return [bodyLimitWarning, answerWarning, retentionWarning, openWarning].flatMap((warningOf) =>
+    configured.flatMap((source) => warningOf(source, config) ?? []),
+  );
 }
 
-/** Sources whose largest bodies MAX_UNVERIFIED_BYTES keeps out. @returns a sentence for each */
-function bodyLimitWarnings(
-  { maxUnverifiedBytes }: Pick<Config, "maxUnverifiedBytes">,
-  configured: readonly ConfiguredSource[],
-): string[] {
-  return configured.flatMap(({ name, definition }) => {
-    const { maxBodyBytes: largest = 0, title } = definition.facts;
-    if (definition.settings.maxBodyBytes !== undefined || largest <= maxUnverifiedBytes) return [];
-    return [
-      `MAX_UNVERIFIED_BYTES: got ${maxUnverifiedBytes}, and ${title} sends bodies of up to ${largest}: longer ones of the ` +
-        `source ${name} get 413. Set it to ${largest} at least, or maxBodyBytes of the source`,
-    ];
-  });
-}
+const openWarning: WarningOf = ({ name, definition: { open } }) => open && `sources.${name}: ${open}`;
+
+/** Of a source whose largest bodies MAX_UNVERIFIED_BYTES keeps out. */
+const bodyLimitWarning: WarningOf = ({ name, definition: { facts, settings } }, { maxUnverifiedBytes }) => {
+  const { maxBodyBytes: largest = 0, title } = facts;
+  if (settings.maxBodyBytes !== undefined || largest <= maxUnverifiedBytes) return undefined;
+  return (
+    `MAX_UNVERIFIED_BYTES: got ${maxUnverifiedBytes}, and ${title} sends bodies of up to ${largest}: longer ones of the ` +
+    `source ${name} get 413. Set it to ${largest} at least, or maxBodyBytes of the source`
+  );
+};
+
+/** Of a source that responds after its platform has given up. */
+const answerWarning: WarningOf = ({ name, definition }) => {
+  const { deadlineSeconds, title } = definition.facts;
+  const mode = answerMode(definition);
+  if (typeof mode === "string" || deadlineSeconds === undefined) return undefined;
+  if (mode.withinMs < deadlineSeconds * 1_000) return undefined;
+  return (
+    `sources.${name}: answer: got within ${mode.withinMs} ms, but ${title} waits for ${deadlineSeconds} s, and sends slower ` +
+    "callbacks again: leave `answer` out, or set a shorter time"
+  );
+};
+
+const DAY_HOURS = 24;
+
+/** Of a source that refuses late deliveries of its platform, since records are kept for a shorter time. */
+const retentionWarning: WarningOf = ({ name, definition }, { retention: { recordDays } }) => {
+  const { facts, hasSignedTime } = definition;
+  const days = Math.ceil((facts.retryHours ?? 0) / DAY_HOURS);
+  if (recordDays === null || !hasSignedTime || days <= recordDays) return undefined;
+  return (
+    `RECORD_RETENTION_DAYS: got ${recordDays}, but ${facts.title} delivers an event again for ${days} days, and the source ` +
+    `${name} refuses older events: set it to ${days} at least`
+  );
+};

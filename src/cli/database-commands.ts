@@ -149,9 +149,8 @@ export function migrateCommand(): Command {
     )
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
-      const { config, handlers, migrations } = await loadConfiguration(options);
-      const acceptNewKey = options.acceptNewKey ?? false;
-      const { applied } = await migrate(config, handlers, migrations, { acceptNewKey });
+      const { acceptNewKey = false } = options;
+      const { applied } = await migrate(await loadConfiguration(options), { acceptNewKey });
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });
@@ -184,12 +183,13 @@ async function copyAll(options: CopyOptions): Promise<void> {
     throw new UsageError(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
   // As if it were configured, so that it is checked and opened as the receiver will open it.
   if (to !== undefined) process.env.DATABASE_URL = to;
-  const { config, handlers, migrations } = await loadConfiguration(options);
+  const loaded = await loadConfiguration(options);
+  const { config } = loaded;
   if (config.database.kind !== "postgres")
     throw new UsageError("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
   const { skip = [] } = options;
   const onProgress = progressLines();
-  const report = await copyDatabase({ from, config, handlers, migrations, skip, onProgress });
+  const report = await copyDatabase({ ...loaded, from, skip, onProgress });
   printStyled(options, report, () => {
     const checked = [databaseSummary(config, report.checked), ...checkLines(report.checked)].join("\n");
     return `${escapeLines(copyReportText(report))}${checked}\n${NEXT}`;

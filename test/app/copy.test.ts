@@ -157,7 +157,7 @@ describe("oncehook copy", () => {
     (beside) =>
       withDatabase("postgres", async (target) => {
         if (beside !== "without tables")
-          await migrate(testConfig(target), [failing], OWN, { acceptNewKey: false });
+          await migrate({ config: testConfig(target), handlers: [failing], migrations: OWN });
         const report = await copyTo(target, { config: testConfig(target, { DATABASE_SCHEMA: "pay" }) });
         expect(report.checked.contents?.records).toBe(3);
         expect(await countOf(target, "pay.oncehook_records")).toBe(3);

@@ -74,7 +74,7 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
     withDatabase("postgres", (target) =>
       withPgbouncer(target.url, async (url) => {
         const config = testConfig({ dialect: "postgres", url }, { DATABASE_SCHEMA: "shop" });
-        await migrate(config, [], [], { acceptNewKey: false });
+        await migrate({ config, handlers: [], migrations: [] });
         expect(await countOf(target, "shop.oncehook_schema")).toBeGreaterThan(0);
         expect(await runDoctor(config, [], [])).not.toContainEqual(
           expect.objectContaining({ level: "failure" }),
@@ -84,7 +84,7 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
           { dialect: "postgres", url: `${url}?options=-c%20timezone%3DAsia/Tokyo` },
           { DATABASE_SCHEMA: "shop" },
         );
-        await expect(migrate(asked, [], [], { acceptNewKey: false })).rejects.toThrow(
+        await expect(migrate({ config: asked, handlers: [], migrations: [] })).rejects.toThrow(
           /startup parameter.*options.*ignore_startup_parameters = options/,
         );
       }),

@@ -27,7 +27,7 @@ const on = (url: string, change: (address: URL) => void) => {
 };
 const configOf = (url: string, env: Record<string, string> = {}): Config =>
   testConfig({ dialect: "postgres", url }, env);
-const migrating = (config: Config) => migrate(config, [], [], { acceptNewKey: false });
+const migrating = (config: Config) => migrate({ config, handlers: [], migrations: [] });
 
 let target: Target;
 

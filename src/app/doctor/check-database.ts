@@ -13,7 +13,7 @@ import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } f
 import { slowHandlerTexts } from "../slow-handlers.ts";
 import { databaseReason } from "../start-error.ts";
 import { storedEventWarnings, unconfiguredChannelWarnings } from "../startup-warnings.ts";
-import { checkSecrets, type Finding, failure, ok, warning } from "./check-secrets.ts";
+import { checkSecrets, type Finding, failure, ok, warning, warnings } from "./check-secrets.ts";
 
 /**
  * That the database answers, fits this version and this environment, and keeps what it commits.
@@ -32,7 +32,7 @@ export async function checkDatabase(
     environment === "production" ? failure(about, text) : warning(about, text);
   const open = writableByOthersWarnings(config).map(judged);
   const builtIn = config.builtInHandlers.filter((type) => !own.some((handler) => handler.type === type));
-  const known = [...open, ...networkWarnings(database).map((text) => warning(about, text))];
+  const known = [...open, ...warnings(about, networkWarnings(database))];
   let found: Inspection;
   try {
     found = await inspect(database);
@@ -53,23 +53,15 @@ export async function checkDatabase(
   if (baseUrlChanged(config, found.baseUrl))
     add(warning, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`);
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
-  const stuck = unconfiguredChannelWarnings(found.waitingByChannel, destinations).map((text) =>
-    warning("notifications", text),
-  );
-  const slow = slowHandlerTexts(found.slowHandlers, now).map((text) => warning("handlers", text));
-  const unrun = storedEventWarnings(found.storedTypes, own).map(({ message }) =>
-    warning("handlers", message),
-  );
-  const refusedSources = found.refusedSources.map(({ message }) => warning("refused", message));
-  const secrets = await checkSecrets(config, found, now);
+  const messagesOf = (all: readonly { readonly message: string }[]) => all.map(({ message }) => message);
   return [
     ...findings,
-    ...secrets,
-    ...refusedSources,
+    ...(await checkSecrets(config, found, now)),
+    ...warnings("refused", messagesOf(found.refusedSources)),
     ...checkRefusedCallbacks(found.refused),
-    ...slow,
-    ...unrun,
-    ...stuck,
+    ...warnings("handlers", slowHandlerTexts(found.slowHandlers, now)),
+    ...warnings("handlers", messagesOf(storedEventWarnings(found.storedTypes, own))),
+    ...warnings("notifications", unconfiguredChannelWarnings(found.waitingByChannel, destinations)),
   ];
 }
 

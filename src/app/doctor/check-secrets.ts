@@ -15,6 +15,8 @@ const finding =
 export const ok = finding("ok");
 export const warning = finding("warning");
 export const failure = finding("failure");
+export const warnings = (check: string, texts: readonly string[]) =>
+  texts.map((text) => warning(check, text));
 
 /** What makes a configuration unusable that names files; any other error is thrown. */
 export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import { IDENTITY_TEXTS } from "../../sources/index.ts";
 import { answerMode, type ConfiguredSource, configuredSources, sourceUrl } from "../configured-sources.ts";
 import { undocumentedTypeWarnings } from "../documented-types.ts";
 import { sourceWarnings } from "../source-bounds.ts";
-import { type Finding, failure, ok, warning } from "./check-secrets.ts";
+import { type Finding, failure, ok, warnings } from "./check-secrets.ts";
 
 const ABOUT = "sources";
 
@@ -17,13 +17,10 @@ export async function checkSources(config: Config, handlers: readonly Handler[])
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) => failure(ABOUT, problem));
   }
-  const warnings = [
-    ...sourceWarnings(config, configured),
-    ...(await undocumentedTypeWarnings(configured, handlers)),
-  ];
   return [
     ...configured.map((source) => ok(ABOUT, describe(source, config))),
-    ...warnings.map((text) => warning(ABOUT, text)),
+    ...warnings(ABOUT, sourceWarnings(config, configured)),
+    ...warnings(ABOUT, await undocumentedTypeWarnings(configured, handlers)),
   ];
 }
 

@@ -25,7 +25,7 @@ import {
   WITHOUT_PLATFORM,
 } from "../platform.ts";
 import { checkDatabase } from "./check-database.ts";
-import { type Finding, failure, ok, problemsOf, warning } from "./check-secrets.ts";
+import { type Finding, failure, ok, problemsOf, warning, warnings } from "./check-secrets.ts";
 import { checkSources } from "./check-sources.ts";
 
 export async function runDoctor(
@@ -38,7 +38,7 @@ export async function runDoctor(
   const kind = config.database.kind === "sqlite" ? "SQLite" : "PostgreSQL";
   return [
     ok("configuration", `is valid for ${config.environment}, on ${kind}`),
-    ...config.warnings.map((text) => warning("configuration", text)),
+    ...warnings("configuration", config.warnings),
     ...(await checkAuthentication(config)),
     ...(await checkSources(config, handlers)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
