@@ -24,7 +24,7 @@ export type {
   TallyView,
   TenantView,
 } from "../admin/index.ts";
-export { fromPathSegment, toPathSegment } from "../domain/index.ts";
+export { fromPathSegment, outcomeStatus, toPathSegment } from "../domain/index.ts";
 export {
   type AdminClient,
   type CallbackFilters,

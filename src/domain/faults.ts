@@ -1,7 +1,7 @@
 interface Fault {
   /** The HTTP answer (SPEC 7). */
   readonly status: number;
-  /** What a stranger may read. */
+  /** What any caller may read. */
   readonly message: string;
 }
 
@@ -91,3 +91,8 @@ export const FAULTS = {
 };
 
 export type FaultCode = keyof typeof FAULTS;
+
+/** The HTTP status of a response, by its outcome's name (docs/errors.md): 200 for every outcome that is no fault. */
+export function outcomeStatus(outcome: string): number {
+  return FAULTS[outcome as FaultCode]?.status ?? 200;
+}

@@ -1,4 +1,4 @@
-import { FAULTS } from "./faults.ts";
+import { outcomeStatus } from "./faults.ts";
 
 /** Callbacks by what their outcomes say of the signature. */
 export interface SignatureCounts {
@@ -14,8 +14,7 @@ const AUTHENTIC =
 /** What an outcome says of the signature; undefined if nothing, as for an overload or the receiver's own endpoint check. */
 export function signatureOf(outcome: string): keyof SignatureCounts | undefined {
   if (AUTHENTIC.test(outcome)) return "authentic";
-  const { [outcome]: fault }: Readonly<Record<string, { status: number } | undefined>> = FAULTS;
-  if (fault?.status !== 401 || outcome === "endpoint_check") return undefined;
+  if (outcomeStatus(outcome) !== 401 || outcome === "endpoint_check") return undefined;
   return outcome.endsWith("_missing") ? "unsigned" : "wrong";
 }
 

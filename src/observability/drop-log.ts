@@ -5,8 +5,8 @@ import {
   DROP_REASONS,
   type DroppedCallbacks,
   type DropReason,
-  FAULTS,
   type Log,
+  outcomeStatus,
   UNKNOWN_REQUEST,
 } from "../domain/index.ts";
 
@@ -114,7 +114,7 @@ function entryOf(counted: DropCount): CallbackLogEntry {
     receivedAt: dropped.last,
     url,
     outcome,
-    responseStatus: outcome in FAULTS ? FAULTS[outcome as keyof typeof FAULTS].status : 200,
+    responseStatus: outcomeStatus(outcome),
     error:
       `${DROP_REASONS[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
       `from ${dropped.first} to ${dropped.last}`,

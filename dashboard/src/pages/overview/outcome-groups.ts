@@ -1,3 +1,4 @@
+import { outcomeStatus } from "oncehook/admin-client";
 import type { Bucket } from "../../views.ts";
 
 type Outcomes = Bucket["outcomes"];
@@ -10,26 +11,6 @@ export interface Groups {
   readonly refused: number;
   readonly failed: number;
 }
-
-/** Codes whose response is 5xx (docs/errors.md); every other one is the sender's. */
-const FAILED = new Set([
-  "handler_failed",
-  "handler_timed_out",
-  "result_invalid",
-  "process_ended",
-  "commit_failed",
-  "commit_unknown",
-  "internal",
-  "keys_unavailable",
-  "platform_unavailable",
-  "prefetch_refused",
-  "handshake_failed",
-  "store_unavailable",
-  "overloaded",
-  "event_in_progress",
-  "handler_busy",
-  "accepted_failed",
-]);
 
 /** Requests without an event: the receiver's own to itself, and a platform's question of the address. */
 const WITHOUT_EVENT = new Set(["endpoint_check", "handshake"]);
@@ -55,5 +36,6 @@ function groupOf(outcome: string): keyof Groups {
   if (outcome === "success" || outcome === "accepted") return "handled";
   if (outcome === "already_processed") return "duplicates";
   if (outcome === "ignored") return "ignored";
-  return FAILED.has(outcome) ? "failed" : "refused";
+  // The response of an accepted event was 202 or the like: its first attempt failed afterwards.
+  return outcomeStatus(outcome) >= 500 || outcome === "accepted_failed" ? "failed" : "refused";
 }
