@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { type BackfillReport, backfillOnce } from "../app/index.ts";
-import { durationMs } from "../domain/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
-import { UsageError } from "./user-error.ts";
+import { timeSpan } from "./user-error.ts";
 
 interface BackfillOptions extends ConfigurationOptions, JsonOptions {
   readonly type?: string;
@@ -35,9 +34,7 @@ const perSecondOf = (text: string) => wholeNumber(1, 1_000)(text.replace(/\/s$/,
 
 async function backfill(source: string, options: BackfillOptions): Promise<void> {
   const { type, since, rate: perSecond } = options;
-  const sinceMs = since === undefined ? Number.POSITIVE_INFINITY : durationMs(since);
-  if (Number.isNaN(sinceMs))
-    throw new UsageError(`--since: got ${JSON.stringify(since)}, expected a time such as 12h or 30d`);
+  const sinceMs = since === undefined ? Infinity : timeSpan("--since", since, "such as 12h or 30d");
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
   const report = await backfillOnce(loaded, { source, type, sinceMs, isDryRun, perSecond });

@@ -28,7 +28,7 @@ import {
   printStyled,
   table,
 } from "./output.ts";
-import { UsageError } from "./user-error.ts";
+import { UsageError, unexpected } from "./user-error.ts";
 
 interface DatabaseOptions {
   readonly env?: string;
@@ -180,7 +180,7 @@ async function copyAll(options: CopyOptions): Promise<void> {
   const from = fileOf(options.from);
   const { to } = options;
   if (to !== undefined && !/^postgres(ql)?:\/\//.test(to))
-    throw new UsageError(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
+    throw unexpected("--to", to, "postgres://user@host/name");
   // As if it were configured, so that it is checked and opened as the receiver will open it.
   if (to !== undefined) process.env.DATABASE_URL = to;
   const loaded = await loadConfiguration(options);
@@ -203,9 +203,7 @@ const NEXT =
 
 function fileOf(address: string): string {
   if (/^sqlite:.+/.test(address)) return resolve(address.slice("sqlite:".length));
-  throw new UsageError(
-    `--from: got ${JSON.stringify(address)}, expected an SQLite database, such as sqlite:data/oncehook.db`,
-  );
+  throw unexpected("--from", address, "an SQLite database, such as sqlite:data/oncehook.db");
 }
 
 /** On standard error: a line for each table, and one a second of a table that takes longer. */

@@ -7,7 +7,7 @@ import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
 import { isJsonObject, parseJson } from "../domain/index.ts";
 import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
 import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
-import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
+import { httpUrl, readInput, timeSpan, UserError, unexpected } from "./user-error.ts";
 
 interface GivenOptions {
   readonly from: string;
@@ -42,13 +42,14 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   if (env !== undefined) loadEnvFile(env);
   const receiver = httpUrl("--from", from, "https://dev.example.com");
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
-    const words = "expected an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
-    throw new UsageError(`--from: got ${JSON.stringify(from)}, ${words}`);
+    const expected = "an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
+    throw unexpected("--from", from, expected);
   }
   return {
     from: receiver,
     to: httpUrl("--to", to, "http://localhost:3000/hook"),
-    sinceSeconds: since === undefined ? undefined : secondsOf(since),
+    sinceSeconds:
+      since === undefined ? undefined : Math.floor(timeSpan("--since", since, SINCE, DAY_MS) / 1_000),
     statePath: state,
     isJson: json === true,
     token: await tokenOf(receiver),
@@ -68,17 +69,8 @@ async function tokenOf({ hostname }: URL): Promise<string> {
   throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-const LONGEST_SINCE = 86_400;
-
-function secondsOf(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
-  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (seconds <= LONGEST_SINCE) return seconds;
-  throw new UsageError(
-    `--since: got ${JSON.stringify(text)}, expected a time up to 24h, such as 30s, 10m or 2h`,
-  );
-}
+const DAY_MS = 86_400_000;
+const SINCE = "up to 24h, such as 30s, 10m or 2h";
 
 type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
 

@@ -87,15 +87,18 @@ export async function askAboutEvent<Answer>(
   }
 }
 
-/** What an empty list says of the sources that have the event. */
-async function elsewhere(
-  client: AdminClient,
-  { id, source }: EventListOptions,
-  { items }: PageOf<unknown>,
-): Promise<string> {
-  if (id === undefined || source === undefined || items.length > 0) return "";
-  const found = await sourcesOf(client, id, false);
-  return found.length === 0 ? "" : `; ${found.join(" and ")} have ${id}`;
+/** The first page with items. For an empty list, `others` names the sources that have the event. */
+async function findEvents<Item, Filter extends EventFilter>(
+  { id, limit, cursor, ...options }: EventListOptions,
+  filter: Filter,
+  listOf: (client: AdminClient) => (query: Filter & PageParams) => Promise<PageOf<Item>>,
+): Promise<{ readonly list: PageOf<Item>; readonly others: string }> {
+  return callAdmin(options, async (client) => {
+    const list = await firstFound({ limit, cursor, ...filter }, listOf(client));
+    if (id === undefined || filter.source === undefined || list.items.length > 0) return { list, others: "" };
+    const found = await sourcesOf(client, id, false);
+    return { list, others: found.length === 0 ? "" : `; ${found.join(" and ")} have ${id}` };
+  });
 }
 
 export function eventCommand(): Command {
@@ -126,12 +129,8 @@ export function eventsCommand(): Command {
     )
     .action(async (options: EventListOptions & { readonly ignored?: true }) => {
       if (options.ignored === true) return listIgnored(options);
-      const { id, source, limit, cursor } = options;
-      const filter = { source, event_id: id };
-      const { list, others } = await callAdmin(options, async (client) => {
-        const list = await firstFound({ limit, cursor, ...filter }, client.events.list);
-        return { list, others: await elsewhere(client, options, list) };
-      });
+      const filter = { source: options.source, event_id: options.id };
+      const { list, others } = await findEvents(options, filter, ({ events }) => events.list);
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -152,13 +151,8 @@ export function failuresCommand(): Command {
     .option("--source <source>", "failures of events that came from it")
     .option("--id <event_id>", "the failure of this event alone")
     .action(async (options: EventListOptions) => {
-      const { id, limit, cursor } = options;
-      const filter = { ...failureFilter(options), event_id: id };
-      const query = { limit, cursor, ...filter };
-      const { list, others } = await callAdmin(options, async (client) => {
-        const list = await firstFound(query, client.failures.list);
-        return { list, others: await elsewhere(client, options, list) };
-      });
+      const filter = { ...failureFilter(options), event_id: options.id };
+      const { list, others } = await findEvents(options, filter, ({ failures }) => failures.list);
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,

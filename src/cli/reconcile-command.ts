@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { type ReconcileReport, reconcileOnce } from "../app/index.ts";
-import { durationMs } from "../domain/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
-import { UsageError } from "./user-error.ts";
+import { timeSpan, UsageError } from "./user-error.ts";
 
 interface ReconcileOptions extends ConfigurationOptions, JsonOptions {
   readonly since: string;
@@ -59,11 +58,8 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   if (!isWell(report)) process.exitCode = 1;
 }
 
-function timeOf(option: string, text: string): number {
-  const ms = text === "0" ? 0 : durationMs(text);
-  if (!Number.isNaN(ms)) return ms;
-  throw new UsageError(`${option}: got ${JSON.stringify(text)}, expected a time such as 90m, 12h or 2d`);
-}
+const timeOf = (option: string, text: string) =>
+  text === "0" ? 0 : timeSpan(option, text, "such as 90m, 12h or 2d");
 
 function isWell({ events, isComplete }: ReconcileReport): boolean {
   const isGood = ({ outcome, state }: ReconcileReport["events"][number]) =>

@@ -15,7 +15,7 @@ import {
 import { SampleError, signHmac, signSample } from "../sources/index.ts";
 import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
-import { httpUrl, readInput, UsageError, UserError } from "./user-error.ts";
+import { httpUrl, readInput, UsageError, UserError, unexpected } from "./user-error.ts";
 
 interface SendOptions extends JsonOptions {
   readonly source?: string;
@@ -169,11 +169,10 @@ function rateLimitMessage(headers: Headers): string {
 }
 
 function timestampOf(text: string | undefined): number {
-  if (text === undefined) return Math.floor(Date.now() / 1000);
+  const now = Math.floor(Date.now() / 1000);
+  if (text === undefined) return now;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(
-    `--timestamp: got ${JSON.stringify(text)}, expected whole seconds since 1970, such as ${Math.floor(Date.now() / 1000)}`,
-  );
+  throw unexpected("--timestamp", text, `whole seconds since 1970, such as ${now}`);
 }
 
 /** A JSON object, or the file that holds one. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { fileErrorText } from "../domain/index.ts";
+import { durationMs, fileErrorText } from "../domain/index.ts";
 
 /** Something the user can put right; the message says how, and no stack is shown. */
 export class UserError extends Error {
@@ -20,10 +20,19 @@ export function readInput(file: string, subject: string): Buffer {
   }
 }
 
+export function unexpected(option: string, got: string, expected: string): UsageError {
+  return new UsageError(`${option}: got ${JSON.stringify(got)}, expected ${expected}`);
+}
+
 export function httpUrl(option: string, text: string, example: string): URL {
   const url = URL.parse(text);
   if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
-  throw new UsageError(
-    `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
-  );
+  throw unexpected(option, text, `an http(s) address such as ${example}`);
+}
+
+/** @returns milliseconds @throws UsageError for a text that is no time, or a longer one than `mostMs` */
+export function timeSpan(option: string, text: string, expected: string, mostMs = Infinity): number {
+  const ms = durationMs(text);
+  if (ms <= mostMs) return ms;
+  throw unexpected(option, text, `a time ${expected}`);
 }
