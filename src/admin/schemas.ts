@@ -2,17 +2,11 @@ import { z } from "zod";
 import { FAILURE_STATES } from "../domain/index.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
+import { FAILURE_FILTER } from "./request-parameters.ts";
 
 export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
   id: z.int(),
-  filter: z
-    .strictObject({
-      state: z.enum(FAILURE_STATES).optional(),
-      source: z.string().optional(),
-      event_type: z.string().optional(),
-      code: z.string().optional(),
-    })
-    .describe("What its failures have in common."),
+  filter: z.strictObject(FAILURE_FILTER).describe("What its failures have in common."),
   per_second: z.int().describe("How many replays may begin in a second."),
   state: z.enum(["running", "paused", "cancelled", "done"]),
   total: z
@@ -36,7 +30,7 @@ const DIAGNOSIS = view("Why it was not authentic; null for others, and where it 
   remedy: z.string().describe("What to do about it."),
   confirmed: z
     .boolean()
-    .describe("Whether a secret or key that is known here made what came, so that no stranger has sent it."),
+    .describe("Whether a secret or key that is known here made what came, so that no other sender made it."),
 });
 
 const LEFT_OUT = view("Of a row that stands for callbacks without rows of their own; null for all others.", {

@@ -27,7 +27,7 @@ export async function authenticHeaders(
     );
   return {
     ...unsignedHeaders(type),
-    ...(choice.includes("hmac") ? signature(signing.secrets[0] ?? "", body) : {}),
+    ...(choice.includes("hmac") && { "x-signature": signHmac(signing.secrets[0] ?? "", Buffer.from(body)) }),
     ...(choice.includes("token") ? tokenHeader(token.header, token.tokens[0] ?? "") : {}),
     ...(choice.includes("jwt") && jwt !== null ? tokenHeader(jwt.header, await signJwt(jwt, body)) : {}),
   };
@@ -39,10 +39,6 @@ export function unsignedHeaders(type: string | undefined): Record<string, string
     "x-timestamp": String(Math.floor(Date.now() / 1000)),
     ...(type === undefined ? {} : { "x-event-type": type }),
   };
-}
-
-function signature(secret: string, body: string): Record<string, string> {
-  return { "x-signature": signHmac(secret, Buffer.from(body)) };
 }
 
 function tokenHeader(header: string, token: string): Record<string, string> {
