@@ -77,7 +77,7 @@ export interface SignatureHistory {
   readonly changedIn?: number;
 }
 
-/** Wrong signatures alone start nothing: no stranger can reduce the number of authentic callbacks. */
+/** Wrong signatures alone start nothing: no other sender can reduce the number of authentic callbacks. */
 export function evaluateSignatures(history: SignatureHistory): AlertTransition {
   const windows = WINDOWS.map((length) => windowOf(history, length));
   if (history.isOpen) return windows.some(isRestored) ? "resolves" : "unchanged";

@@ -28,7 +28,7 @@ export async function appendWithLateMark(
   await store.appendCallbacks(rows);
 }
 
-/** The same, and keeps the rows of strangers within their bytes: each process counts what it has added itself. */
+/** The same, and keeps the rows of refused requests within their bytes: each process counts what it has added itself. */
 export function createCallbackAppender(
   store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">,
   refusedBytes: number,

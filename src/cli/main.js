@@ -23,7 +23,7 @@ const refusal = unfitNode(process.versions.node);
 if (refusal === undefined) {
   // Only now: what these import does not exist in an older Node.
   const { enableCompileCache } = await import("node:module");
-  // Beside the code and not in the folder for all users' temporary files, where a stranger could put compiled code.
+  // Beside the code and not in the folder for all users' temporary files, where another user could put compiled code.
   enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/oncehook", import.meta.url)));
   const { run } = await import("./run.ts");
   process.exitCode = await run(process.argv);

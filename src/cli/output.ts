@@ -8,7 +8,7 @@ const MAX_LENGTH = 60;
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{115F}\u{1160}\u{2800}]/gu;
 
-/** Strangers send what they like; a terminal is shown visible characters, and not too many. */
+/** Any client sends what it likes; a terminal is shown visible characters, and not too many. */
 export function shortText(text: string): string {
   const shown = escapeControls(text);
   return shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH - 1)}…` : shown;
@@ -59,7 +59,7 @@ export function printResult(options: JsonOptions, result: unknown, words: () => 
   printStyled(options, result, () => escapeLines(words()));
 }
 
-/** The words may have colors, and so escape what strangers sent themselves. */
+/** The words may have colors, and so escape what clients sent themselves. */
 export function printStyled({ json }: JsonOptions, result: unknown, words: () => string): void {
   process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : words());
 }

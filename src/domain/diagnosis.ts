@@ -39,7 +39,7 @@ export interface Diagnosis {
   readonly code: DiagnosisCode;
   readonly message: string;
   readonly remedy: string;
-  /** Whether a secret or key that is known here made the signature or token, so that no stranger sent it. */
+  /** Whether a secret or key that is known here made the signature or token, so that no other sender made it. */
   readonly confirmed: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Log {
 interface Entry {
   readonly fields: { readonly err?: unknown; readonly [name: string]: unknown };
   readonly message: string;
-  /** Separates causes further, such as by route; from a fixed set, never a stranger's text. */
+  /** Separates causes further, such as by route; from a fixed set, never a caller's text. */
   readonly cause?: string;
 }
 

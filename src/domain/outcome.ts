@@ -46,7 +46,7 @@ export interface Handshake {
 export interface Refused {
   readonly kind: "refused";
   readonly code: FaultCode;
-  /** For the caller; says no more than a stranger may know. */
+  /** For the caller; says no more than any caller may know. */
   readonly message: string;
   /** For the log. */
   readonly detail?: string;

@@ -17,7 +17,7 @@ export function parsePath(text: string): readonly PathKey[] | undefined {
   return keys;
 }
 
-/** Own properties of objects and elements of arrays alone: a stranger's key may be the name of an inherited one. */
+/** Own properties of objects and elements of arrays alone: a sender's key may be the name of an inherited one. */
 export function ownValue(value: JsonValue | undefined, key: PathKey): JsonValue | undefined {
   if (typeof key === "number") return Array.isArray(value) ? value[key] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;

@@ -4,7 +4,7 @@ import { FAULTS, type FaultCode, refused, UNKNOWN_REQUEST } from "../domain/inde
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { normalAddress } from "./remote-address.ts";
 
-/** How long a stranger may take to read why it was refused. */
+/** How long a client may take to read why it was refused. */
 const GRACE_MS = 1_000;
 const EMPTY_BODY = new Uint8Array();
 

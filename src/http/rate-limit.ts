@@ -32,7 +32,7 @@ const COOLDOWN_MS = 5_000;
 
 /**
  * Counts in the database, and in this process while the database is slow or away: a limit never becomes an outage,
- * and a stranger's request never waits long for a count.
+ * and no request waits long for a count.
  */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const local = createMemoryCounter();

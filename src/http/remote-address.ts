@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 /** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or the brackets alone. */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
 
-/** A platform calls from a handful of addresses, and a stranger's must not pile up here. */
+/** A platform calls from a handful of addresses, and other clients' must not pile up here. */
 const MAX_REMEMBERED = 1_000;
 const remembered = new Map<string, string>();
 

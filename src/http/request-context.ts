@@ -33,7 +33,7 @@ export interface RequestContext {
   readonly responseHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
-  /** Counts its body's bytes as a stranger's until it is known whether they are authentic. */
+  /** Counts its body's bytes as unverified until it is known whether they are authentic. */
   bodyReservation: UnverifiedBody | undefined;
   readonly span: RequestSpan | undefined;
   /** Its own asynchronous context, its span included: what continues it runs in there. */

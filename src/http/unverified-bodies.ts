@@ -16,7 +16,7 @@ interface AddressGroup {
 /**
  * One bound for the bytes of all bodies that are not verified yet. Where the bytes do not fit, an unfinished body makes room:
  * the oldest of an address with more than its share, else the oldest of all. An authentic callback arrives within moments, so
- * that it is rarely the oldest. A stranger fills the bound only with bodies that never end, and those are the first to go. A
+ * that it is rarely the oldest. A client fills the bound only with bodies that never end, and those are the first to go. A
  * body in one piece needs no luck at all.
  */
 export class UnverifiedBodies {

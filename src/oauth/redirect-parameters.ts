@@ -69,7 +69,7 @@ export function invalid(message: string): Refused {
   return refused("redirect_invalid", { message });
 }
 
-/** As long as the head of a request may be. A stranger's body is read before anything is authentic. */
+/** As long as the head of a request may be. Any client's body is read before anything is authentic. */
 const LONGEST_BODY = 16_384;
 
 /** Whether the parameters of a body are left unread, with what to answer a sender that has signed it. */

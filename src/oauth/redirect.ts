@@ -127,7 +127,7 @@ function withLanding(
 
 /**
  * A code without a state, from an installation that began at the platform. Any page can send a browser with one, so that the
- * code is not used: the browser starts a flow, which the platform grants at once. One that has begun a flow is refused,
+ * code is not used: the browser starts a flow, which the platform grants at once. One that has started a flow is refused,
  * since a platform that drops the state would send it around in a circle.
  */
 function unstarted(

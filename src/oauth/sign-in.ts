@@ -52,7 +52,7 @@ export type SignInResult = Awaited<ReturnType<SignIn["end"]>>;
 
 /**
  * Signing operators in by the authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss`
- * (RFC 9207). What a flow needs at its end is in the browser's own cookie, encrypted: a stranger who begins flows fills no table.
+ * (RFC 9207). What a flow needs at its end is in the browser's own cookie, encrypted: a client that starts flows fills no table.
  */
 export function createSignIn(deps: SignInDependencies) {
   const { platform, encryptor, clock, redirectUri } = deps;

@@ -93,7 +93,7 @@ export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: Met
     attempt: (source: string, kind: "inline" | "accepted" | "retry" | "replay", outcome: Outcome) =>
       attempts(source, kind, outcomeName(outcome)),
     ...counters,
-    /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
+    /** Costs milliseconds, and needs no sign-in: clients that ask at once share one. */
     render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
   };

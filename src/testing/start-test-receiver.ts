@@ -49,7 +49,7 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
    * @throws SampleError where only the source's platform can make such a callback
    */
   readonly send: Send;
-  /** Sends it with a signature or token that is not the platform's, as a stranger would. */
+  /** Sends it with a signature or token that is not the platform's, as a forger would. */
   readonly sendForged: Send;
   /** Stops it and takes its temporary database away. Callable more than once. */
   close(): Promise<void>;

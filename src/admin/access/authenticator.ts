@@ -183,14 +183,14 @@ function createLoginThrottle(clock: Clock) {
   };
 }
 
-/** How many rows strangers may cause in an hour, in each process. */
+/** How many rows refused requests may cause in an hour, in each process. */
 const MAX_ROWS_PER_HOUR = 60;
 const HOUR_MS = 3_600_000;
 
 interface Refusal {
   readonly remoteAddress: string;
   readonly actor: string | null;
-  /** Fixed words, and nothing that a stranger wrote. */
+  /** Fixed words, and nothing that the client wrote. */
   readonly reason: string;
   /** What a known actor may not do. */
   readonly attempt?: { readonly role: Role; readonly action: string; readonly target: string | null };

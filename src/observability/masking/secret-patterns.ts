@@ -16,7 +16,7 @@ const SHORTEST_SHAPE = 6;
 export type SecretPatterns = ReturnType<typeof createSecretPatterns>;
 
 /**
- * Finds the configured secrets themselves, tokens, keys, passwords in URLs and card numbers. The text may be a stranger's, so
+ * Finds the configured secrets themselves, tokens, keys, passwords in URLs and card numbers. The text may be any client's, so
  * every pattern takes linear time.
  */
 export function createSecretPatterns(secretValues: readonly string[]) {

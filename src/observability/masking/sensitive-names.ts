@@ -59,7 +59,7 @@ const BETWEEN_WORDS = /[_\-. ]/g;
 
 const MAX_REMEMBERED = 1_000;
 const LONGEST_REMEMBERED = 64;
-/** No platform has a name as long; a stranger's is not worth the budget, and its value is not shown. */
+/** No platform has a name as long; a longer one is not worth the budget, and its value is not shown. */
 const LONGEST_NAME = 512;
 
 /** Of a request's transport; proxies and clients write these, and no platform proves anything by them. */
@@ -120,7 +120,7 @@ function wordsNameSecret(found: readonly string[]): boolean {
   });
 }
 
-/** The short keys and headers of one platform's events repeat; the long ones of a stranger must not pile up here. */
+/** The short keys and headers of one platform's events repeat; the long ones of any other client must not pile up. */
 function memoized(decide: (key: string) => boolean): (key: string) => boolean {
   const known = new Map<string, boolean>();
   return (key) => {

@@ -45,7 +45,7 @@ export interface InnerText {
 
 export interface BodyData {
   /**
-   * By the media type of `Content-Type`, where a platform sends several; `*` is for any other. A stranger can change that
+   * By the media type of `Content-Type`, where a platform sends several; `*` is for any other. Any sender can change that
    * header where it is not signed: see `json-or-form`.
    */
   readonly body?: BodyFormat | { readonly byContentType: Readonly<Record<string, BodyFormat>> };
@@ -201,7 +201,7 @@ function base64Text(text: string): Decoded | undefined {
   return BASE64.test(joined) && isUtf8(bytes) ? { value: bytes.toString("utf8") } : undefined;
 }
 
-/** RFC 9110 §8.4.1.3. The signature was over the compressed bytes, so that a stranger's are never inflated. */
+/** RFC 9110 §8.4.1.3. The signature was over the compressed bytes, so that unverified ones are never inflated. */
 function inflated({
   headers,
   body,

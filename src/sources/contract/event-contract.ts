@@ -222,7 +222,7 @@ class Envelope implements EventContent {
 
 /**
  * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. What an event's id is must
- * not depend on what else a batch holds, or a stranger could repeat a signed item with an unsigned field changed.
+ * not depend on what else a batch holds, or any sender could repeat a signed item with an unsigned field changed.
  */
 function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
   const events = new Map<string, EventContent>();

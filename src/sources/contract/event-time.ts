@@ -23,7 +23,7 @@ const MILLISECONDS_FROM = 1e12;
 const MAX_AHEAD_SECONDS = 300;
 
 /**
- * A time that is not signed does not count: it would feed `dropStale`, and a stranger with recorded bytes could make all
+ * A time that is not signed does not count: it would feed `dropStale`, and a sender with recorded bytes could make all
  * later events of a key stale. One far ahead would do so for good, and is no event's time either.
  * @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none
  */

@@ -45,7 +45,7 @@ function addPair(fields: FieldCollector, pair: Buffer): Refused | undefined {
   return fields.add(name, value);
 }
 
-/** A stranger's form is decoded before it is verified: in one pass over its bytes, without a call for each escape. */
+/** Any sender's form is decoded before it is verified: in one pass over its bytes, without a call for each escape. */
 function decode(part: Buffer): string | Refused {
   const decoded = Buffer.allocUnsafe(part.length);
   let length = 0;

@@ -55,7 +55,7 @@ const MAX_URL_LENGTH = 2_048;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
 /**
- * What a platform's random code consists of. An unsigned handshake asks us to sign a stranger's text with the key that
+ * What a platform's random code consists of. An unsigned handshake asks us to sign the sender's text with the key that
  * also signs events (X, LinkedIn): a body of JSON, or a prefix before one, must not be among them.
  */
 const RANDOM_CODE = /^[\w\-.~+/=]{1,256}$/;

@@ -38,7 +38,7 @@ export interface CompiledHandshake {
 
 type AnswerHandshake = () => HandshakeResponse;
 
-/** A handshake is small. A stranger's longer body is left unread. */
+/** A handshake is small. A longer body is left unread. */
 const MAX_UNSIGNED_BYTES = 4_096;
 
 /** @throws TypeError for an invalid place, when the source is created */

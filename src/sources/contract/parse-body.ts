@@ -16,7 +16,7 @@ import { replaceInexactNumbers, scanJson } from "./json-numbers.ts";
 export const MAX_NESTING = 64;
 
 export interface ParseOptions {
-  /** A number that a JavaScript number would round becomes a string of its digits. A stranger's body is not worth that work. */
+  /** A number that a JavaScript number would round becomes a string of its digits. An unverified body is not worth that work. */
   readonly keepsDigits?: boolean;
   /** Properties of the top object whose numbers stay numbers all the same. */
   readonly plainNumbers?: readonly string[];

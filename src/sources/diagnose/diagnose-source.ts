@@ -64,7 +64,7 @@ export function createSourceDiagnosis({ url, ...given }: DiagnosedSource): Diagn
 function unknownTenant(code: DiagnosisCode, option: string, tenant: string, title: string): Diagnosis {
   const message = `The function \`${option}\` returned none for ${tenant}.`;
   const remedy = `If ${tenant} is a tenant of yours, let the function return what ${title} shows for it. Otherwise ignore this.`;
-  // A stranger can name any tenant.
+  // Any sender can name any tenant.
   return diagnosisOf([{ code, message }], false, { [code]: remedy });
 }
 

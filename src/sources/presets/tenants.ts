@@ -32,7 +32,7 @@ export function refuseFunction(preset: string, option: string, given: unknown, r
  * @param title the platform's @throws TypeError for either of them
  */
 export function refuseTenants(preset: string, title: string, { secret, path }: LearningSettings): void {
-  const reason = `${title} sends its secret itself, unsigned, so that a stranger could set it for every tenant`;
+  const reason = `${title} sends its secret itself, unsigned, so that any sender could set it for every tenant`;
   refuseFunction(preset, "secret", secret, `, since ${reason}`);
   if (!hasParameters(path)) return;
   throw new TypeError(

@@ -4,7 +4,7 @@ import { assertOptions, assertText, contractOf, type OwnContract } from "./own-s
 import { defineSource, type PresetOptions } from "./preset.ts";
 import { secretParts } from "./secret-parts.ts";
 
-/** A sender that shows a fixed text and signs nothing: a stranger who reads one callback can make others. */
+/** A sender that shows a fixed text and signs nothing: a client that reads one callback can make others. */
 export interface TokenSourceOptions extends PresetOptions, OwnContract {
   /** Where the token stands, such as `X-Acme-Token`; in `Authorization` it is a bearer token unless `prefix` says otherwise. */
   readonly header?: string;

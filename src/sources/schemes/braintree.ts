@@ -58,7 +58,7 @@ export function answerBraintreeChallenge(
   { publicKey, privateKey }: BraintreeKeys,
   challenge: JsonValue | undefined,
 ): string | undefined {
-  // The same key signs events: only what cannot be one is signed for a stranger.
+  // The same key signs events: only what cannot be one is signed for a sender.
   if (typeof challenge !== "string" || !CHALLENGE.test(challenge)) return undefined;
   return `${publicKey}|${createSigner(privateKey)(challenge).toString("hex")}`;
 }

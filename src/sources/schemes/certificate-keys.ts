@@ -17,7 +17,7 @@ export interface CertificateOptions extends FetchedOptions {
 
 export interface CertificateKeys {
   /**
-   * The RSA key of the certificate at a URL that a stranger named.
+   * The RSA key of the certificate at a URL that a sender named.
    * @returns a text for an operator where it can have signed nothing
    * @throws KeysUnavailable
    */

@@ -1,6 +1,6 @@
 import { createWindowLimit, WindowMap } from "../../domain/index.ts";
 
-/** One address may use a quarter: a stranger's made-up ids must leave room for a platform's new key. */
+/** One address may use a quarter: a sender's made-up ids must leave room for a platform's new key. */
 const SHARE = 1 / 4;
 
 /**

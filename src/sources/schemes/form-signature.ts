@@ -6,7 +6,7 @@ import { malformed, missingCredential, type Scheme } from "./scheme.ts";
 
 const SIGN = "sign";
 const SIGN_TYPE = "sign_type";
-/** RSA-SHA256. The form names its own algorithm, and RSA-SHA1 (`RSA`) must not be chosen by a stranger. */
+/** RSA-SHA256. The form names its own algorithm, and RSA-SHA1 (`RSA`) must not be the sender's choice. */
 const RSA2 = "RSA2";
 
 /**

@@ -10,7 +10,7 @@ type HmacFault =
   | "timestamp_missing"
   | "timestamp_stale";
 
-/** @param detail what was found and expected, naming the header; never a stranger's text that has no known shape */
+/** @param detail what was found and expected, naming the header; never a sender's text that has no known shape */
 export type Refuse = (code: HmacFault, detail: string) => Refused;
 
 /** Names as a refusal shows them. The mask of logs takes `token: …` for a secret, and leaves a name in backticks alone. */

@@ -219,7 +219,7 @@ function fieldValue(name: string, { headers }: SignedRequest): string | undefine
   return headers[name]?.join(", ");
 }
 
-/** RFC 9421 §2.2. The address is the one that is registered: a stranger chooses `Host`. */
+/** RFC 9421 §2.2. The address is the one that is registered: the sender chooses `Host`. */
 function derived(name: string, { request, origin }: BaseContext): string | undefined {
   const { method, target } = request;
   const query = target.indexOf("?");

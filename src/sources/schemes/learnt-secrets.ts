@@ -13,7 +13,7 @@ export interface SecretLookup {
 /** A random one: requests are refused as ever until a secret is known. */
 const unknownSecret = () => randomBytes(32).toString("hex");
 
-/** Whether a scheme can be made with a secret that a stranger may have chosen. */
+/** Whether a scheme can be made with a secret that any sender may have chosen. */
 export function isUsable(secret: string, make: (secrets: readonly string[]) => unknown): boolean {
   try {
     make([secret]);
@@ -57,7 +57,7 @@ export function learningScheme(
         const others = learntSecrets();
         return others === before ? verdict : current().verify(request);
       };
-      // Its memory counts as a stranger's while the database is asked.
+      // Its memory counts as unverified while the database is asked.
       const looked = request.bodyReservation?.mayWait() === false ? undefined : lookForSecrets();
       return looked?.then(judgeAgain) ?? verdict;
     },

@@ -27,7 +27,7 @@ export interface ContentOptions {
 type Part = "body" | "secret" | ((request: SignedRequest, timestamp: string) => string | Refused);
 
 const PLACEHOLDER = /\{([^{}]*)\}/;
-/** Of an id, a nonce or the like; more than that is a stranger's. */
+/** Of an id, a nonce or the like; more than that is no platform's. */
 const MAX_TEXT_LENGTH = 2_048;
 /** Node gives headers and target as latin1; another character cannot have been sent. */
 const SENT = /^[\x20-\x7e\x80-\xff]*$/;

@@ -12,7 +12,7 @@ const pooledConnections = new WeakMap<object, PooledConnection>();
 
 /**
  * Takes a pooler between into account: no transaction relies on what an earlier one left in its session. Each begins with
- * the settings, in the same round trip, and parses its statements anew.
+ * the settings, in the same round trip, and parses its statements again.
  */
 export function markPooled(client: pg.ClientBase, settings: WireStatement): void {
   const { connection } = client as unknown as { connection: object };
@@ -35,7 +35,7 @@ export function withSettings(wire: object, statements: readonly WireStatement[])
     const unnamed = { ...statement, name: "" };
     return statement.text === RESET_ALL.text ? [unnamed, settings] : [unnamed];
   });
-  // A BEGIN behind them is of their transaction, which the server has begun already.
+  // A BEGIN behind them is of their transaction, which the server has started already.
   return isIdle() ? [settings, ...sent] : sent;
 }
 
