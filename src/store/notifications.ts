@@ -93,14 +93,10 @@ export class Notifications extends Area {
    * were written while their record was, and the ids of that time are a stretch.
    */
   async ofEvent(
-    {
-      source,
-      eventId,
-      createdAt,
-      processedAt,
-    }: Pick<StoredRecord, keyof EventKey | "createdAt" | "processedAt">,
+    record: Pick<StoredRecord, keyof EventKey | "createdAt" | "processedAt">,
     limit: number,
   ): Promise<ListedNotification[]> {
+    const { source, eventId, createdAt, processedAt } = record;
     const { dialect } = this.database;
     const earlierMs = EARLIER_MS + (dialect === "postgres" ? await longestRunMs(this.database) : 0);
     const ids = await idsByTime(this.database, "oncehook_notifications", "created_at");

@@ -1,7 +1,7 @@
 import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
 import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, TransactionObserver } from "./transaction.ts";
 
 /**
  * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
@@ -42,6 +42,11 @@ export interface OnceScope {
   readonly tx: Transaction;
   /** Writes an outbox row that becomes visible with the record. */
   enqueue(notification: { readonly topic: string; readonly payload: JsonObject }): Promise<void>;
+}
+
+/** Of an event that is rolled back at its end. */
+export interface DryRunOptions {
+  readonly observer: TransactionObserver | undefined;
 }
 
 /** What completes an event: the result to store, and the log row that commits with it. */

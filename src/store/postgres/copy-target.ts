@@ -14,10 +14,12 @@ import {
   type TargetTable,
   UNFINISHED_COPY,
 } from "../copy.ts";
+import { readSetting, writeSetting } from "../settings.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { fingerprintOfSource, fingerprintOfTarget, tableOfTexts, textsOf } from "./copy-fingerprint.ts";
 import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { createPool } from "./pool.ts";
+import { queryOn } from "./statement.ts";
 
 /** Of one statement: a table that is compared may be large. */
 const STATEMENT_LIMIT_MS = 6 * 3_600_000;
@@ -66,15 +68,13 @@ async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarge
   if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
   const { rows: applied } = await client.query("SELECT handler, name FROM oncehook_handler_migrations");
-  const { rows: stored } = await client.query("SELECT value FROM oncehook_settings WHERE name = $1", [
-    UNFINISHED_COPY,
-  ]);
+  const stored = await readSetting(queryOn(client), UNFINISHED_COPY);
   return {
     migrations: applied.map(migrationIdentity),
     tables: await tablesOf(client),
-    progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
+    progress: stored === undefined ? undefined : (JSON.parse(stored) as CopyProgress),
     write: (pair, rows, progress) => write(client, pair, rows, progress),
-    begin: (progress) => storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress)),
+    begin: (progress) => writeSetting(queryOn(client), UNFINISHED_COPY, JSON.stringify(progress)),
     completed: (pairs, source) => completedCopy(client, pairs, source),
     finish: (pairs, settings, source) => finishCopy(client, pairs, settings, source),
     async close() {
@@ -139,7 +139,7 @@ async function write(
     const values = textsOf(rows, toColumns);
     await inPlainTransaction(client, async () => {
       await client.query(text, values);
-      await storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress));
+      await writeSetting(queryOn(client), UNFINISHED_COPY, JSON.stringify(progress));
     });
   } catch (cause) {
     const [first, last] = [rows[0]?.position, rows.at(-1)?.position];
@@ -169,13 +169,6 @@ async function inPlainTransaction<T>(
   }
 }
 
-/** Stores a setting of the database, in the place of an earlier value. */
-async function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
-  const upsert =
-    "INSERT INTO oncehook_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-  await client.query(upsert, [name, value]);
-}
-
 /** Settings that each database has for itself. */
 const OWN_SETTINGS: ReadonlySet<string> = new Set(["environment", "key_id", UNFINISHED_COPY]);
 const DIFFERENT = "these tables do not hold what the source holds";
@@ -198,7 +191,7 @@ async function finishCopy(
       throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
     await setIds(client, pairs);
     for (const [name, value] of settings)
-      if (!OWN_SETTINGS.has(name)) await storeSetting(client, name, value);
+      if (!OWN_SETTINGS.has(name)) await writeSetting(queryOn(client), name, value);
     await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
     return found;
   };

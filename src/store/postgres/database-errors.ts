@@ -18,25 +18,11 @@ export class NoConnection extends Error {
 }
 
 /**
- * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): serialization failure,
- * deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
+ * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): a lost connection, serialization
+ * failure, deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
  * a read-only server (a failover under way), a full or failing disk.
  */
-const TRANSIENT_STATES = new Set([
-  "40001",
-  "40P01",
-  "57P01",
-  "57P02",
-  "57P03",
-  "57P05",
-  "53300",
-  "57014",
-  "25006",
-  "53100",
-  "53200",
-  "58030",
-  LOCK_NOT_AVAILABLE,
-]);
+const TRANSIENT_STATE = /^(?:08...|40001|40P01|57P0[1235]|57014|25006|53[123]00|58030)$/;
 
 /** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
 export function transientReason(error: unknown): StoreErrorReason | undefined {
@@ -47,7 +33,7 @@ export function transientReason(error: unknown): StoreErrorReason | undefined {
   if (causes(error).some((cause) => staleStatements.has(cause))) return "unavailable";
   const state = sqlState(error);
   if (state === undefined || isRefusedMessage(error)) return undefined;
-  return TRANSIENT_STATES.has(state) || state.startsWith("08") ? "unavailable" : undefined;
+  return TRANSIENT_STATE.test(state) || state === LOCK_NOT_AVAILABLE ? "unavailable" : undefined;
 }
 
 const PROTOCOL_VIOLATION = "08P01";

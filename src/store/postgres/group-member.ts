@@ -128,39 +128,28 @@ export class GroupMember {
   }
 
   async run(event: PendingEvent): Promise<MemberResult> {
-    const notifications: QueuedNotification[] = [];
-    const keep = (notification: QueuedNotification) => notifications.push(notification);
-    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
-    const running = this.#handle(event, scope).then(
-      (completion) => this.#finish({ kind: "done", completion, notifications }),
-      (error: unknown): MemberResult =>
-        transientReason(error) === undefined
-          ? { kind: "failed", error }
-          : { kind: "own transaction", reason: "refused" },
-    );
-    const result = await withTimeout<MemberResult, MemberResult>(running, MAX_MEMBER_MS, {
-      kind: "own transaction",
-      reason: "late",
-    });
+    const late = { kind: "own transaction", reason: "late" } as const;
+    const result = await withTimeout<MemberResult, MemberResult>(this.#handle(event), MAX_MEMBER_MS, late);
     this.transaction.isOpen = false;
     if (this.#isUnsupported) return { kind: "own transaction", reason: "unsupported" };
     // The server may accept the statement in the event's own transaction; an error there is final.
     return this.#hasServerError ? { kind: "own transaction", reason: "refused" } : result;
   }
 
-  async #handle(event: PendingEvent, scope: OnceScope): Promise<Completion> {
-    const returned = await event.handle(scope);
-    // Where the group gave this run up, another one completes the event.
-    assertOpen(this.transaction);
-    return event.complete(returned);
-  }
-
-  #finish(result: MemberResult): MemberResult {
+  async #handle(event: PendingEvent): Promise<MemberResult> {
     try {
+      const notifications: QueuedNotification[] = [];
+      const keep = (notification: QueuedNotification) => notifications.push(notification);
+      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
+      const returned = await event.handle(scope);
+      // Where the group gave this run up, another one completes the event.
+      assertOpen(this.transaction);
+      const completion = event.complete(returned);
       endHandlerTransaction(this.transaction);
-      return result;
+      return { kind: "done", completion, notifications };
     } catch (error) {
-      return { kind: "failed", error };
+      const isTransient = transientReason(error) !== undefined;
+      return isTransient ? { kind: "own transaction", reason: "refused" } : { kind: "failed", error };
     }
   }
 
@@ -173,12 +162,10 @@ export class GroupMember {
         throw error;
       });
     };
-    return createGroupHandle(this.transaction, execute, () => this.#rejectStatement());
-  }
-
-  /** What would stay for the members after this one, such as a setting, sends the event into its own transaction. */
-  #rejectStatement(): never {
-    this.#isUnsupported = true;
-    throw new Error("this event runs again in its own transaction");
+    // What would stay for the members after this one, such as a setting, sends the event into its own transaction.
+    return createGroupHandle(this.transaction, execute, () => {
+      this.#isUnsupported = true;
+      throw new Error("this event runs again in its own transaction");
+    });
   }
 }

@@ -78,7 +78,9 @@ export async function inTransaction<T>(
     const begin = beginStatements(limits);
     try {
       const sent = [...begin, ...opening];
-      const answers = await beforeHandler(() => sendBatch(client, sent, responseTimeoutOf(limits)), locked);
+      // Over a connection that is dead without a word there is no answer; another one may still be in time.
+      const answerMs = Math.min(responseTimeout(limits.lockTimeoutMs), timeLeft(limits.deadline));
+      const answers = await beforeHandler(() => sendBatch(client, sent, answerMs), locked);
       const open = { tx: createUngroupedHandle(client, transaction), client, transaction };
       const value = await run(open, answers.slice(begin.length));
       endHandlerTransaction(transaction);
@@ -98,11 +100,6 @@ export async function inTransaction<T>(
 /** Milliseconds in which the last answer before a deadline may come. */
 export function timeLeft(deadline: Deadline): number {
   return Math.max(MIN_TIMEOUT_MS, deadline - performance.now());
-}
-
-/** Over a connection that is dead without a word there is no answer; another one may still be in time. */
-function responseTimeoutOf({ deadline, lockTimeoutMs }: TransactionLimits): number {
-  return Math.min(responseTimeout(lockTimeoutMs), timeLeft(deadline));
 }
 
 /** Near the deadline the lock timeout is the time left, less what the answer takes: it says what holds the lock. */

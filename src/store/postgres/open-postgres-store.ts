@@ -8,7 +8,7 @@ import { bindQuery, postgresDialect } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import type { PendingEvent } from "../once.ts";
+import type { DryRunOptions, PendingEvent } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
@@ -18,8 +18,8 @@ import { assertSearchPath, firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool, type PoolOptions, withClient } from "./pool.ts";
-import { type DryRunOptions, handleSingle } from "./single-event.ts";
-import { AREA_TYPES, executeOn, sendBatch } from "./statement.ts";
+import { handleSingle } from "./single-event.ts";
+import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { createTransactionSlots } from "./transaction-slots.ts";
 
@@ -173,14 +173,12 @@ async function findCompleted(
 }
 
 function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
-  const types = AREA_TYPES;
   const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types }));
+    const run = () =>
+      withClient(pool, deadline, (client) => executeOn(client, compiled, { types: AREA_TYPES }));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
-  const inside = (client: pg.ClientBase) =>
-    bindQuery(postgresDialect, (compiled) => executeOn(client, compiled, { types }));
   return {
     dialect: "postgres",
     read: query,
@@ -190,7 +188,7 @@ function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
     transact(work) {
       const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
       const run = () =>
-        inTransaction(pool, limits, { run: ({ client }) => work(inside(client)), closing: () => [] });
+        inTransaction(pool, limits, { run: ({ client }) => work(queryOn(client)), closing: () => [] });
       return retryUntil(limits.deadline, run, transientReason);
     },
   };

@@ -6,7 +6,6 @@ import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handle
 import type { Completion, PendingEvent } from "../once.ts";
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
-import type { Transaction } from "../transaction.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
@@ -218,7 +217,9 @@ class OptimisticMember {
   async run(): Promise<void> {
     try {
       const keep = (notification: QueuedNotification) => this.notifications.push(notification);
-      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
+      const execute: Execute = (statement) => this.#execute(statement);
+      const handle = createGroupHandle(this.transaction, execute, () => this.reject("unsupported"));
+      const scope = createScope(handle, this.transaction, this.#clock, keep);
       const returned = await this.event.handle(scope);
       // Where the group gave this run up, another one completes the event.
       assertOpen(this.transaction);
@@ -256,11 +257,6 @@ class OptimisticMember {
   statementFailed({ text, name }: WireStatement, error: unknown): void {
     this.#unfit ??= "failed";
     if (name !== undefined && dropPreparedName(text, error)) markStaleStatement(error);
-  }
-
-  #createHandle(): Transaction {
-    const execute: Execute = (statement) => this.#execute(statement);
-    return createGroupHandle(this.transaction, execute, () => this.reject("unsupported"));
   }
 
   async #execute(query: Pick<CompiledQuery, "sql" | "parameters">) {

@@ -7,8 +7,15 @@ import {
   type HandlerTransaction,
   trackCall,
 } from "../handler-transaction.ts";
-import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
-import type { Transaction, TransactionObserver } from "../transaction.ts";
+import {
+  type Completion,
+  type DryRunOptions,
+  duplicateOf,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+} from "../once.ts";
+import type { Transaction } from "../transaction.ts";
 import { classifyHandlerError } from "./database-errors.ts";
 import {
   completionStatements,
@@ -26,11 +33,6 @@ interface SingleOptions {
   readonly pool: pg.Pool;
   readonly lockTimeoutMs: number;
   readonly clock: Clock;
-}
-
-/** Of an event that is rolled back at its end. */
-export interface DryRunOptions {
-  readonly observer: TransactionObserver | undefined;
 }
 
 /** One try of an event in a transaction of its own; the caller repeats it when a passing fault stopped it. */

@@ -132,7 +132,7 @@ export class StatementBatch implements pg.Submittable {
   handleCommandComplete({ text }: { readonly text: string }): void {
     const statement = this.#statements[this.#answered];
     this.#answered += 1;
-    noteParsed(this.#parsed, statement);
+    if (statement?.name) this.#parsed[statement.name] = statement.text;
     if (statement === this.#settings && statement !== undefined) {
       this.#rows = [];
       return;
@@ -197,10 +197,6 @@ export class StatementBatch implements pg.Submittable {
 export function forgetPreparedNames(client: pg.ClientBase): void {
   const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
   for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
-}
-
-function noteParsed(parsed: Wire["parsedStatements"], statement: WireStatement | undefined): void {
-  if (statement?.name) parsed[statement.name] = statement.text;
 }
 
 /** Sends statements in one piece: each piece that goes out by itself costs more than what is in it. */

@@ -1,5 +1,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
+import { bindQuery, postgresDialect } from "../bind-query.ts";
+import type { Query } from "../database.ts";
 import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { isPooled } from "./pooled-connections.ts";
@@ -147,6 +149,11 @@ export interface ExecuteOptions {
   readonly isCached?: boolean;
   /** How the driver reads columns; default: as it does for handlers. */
   readonly types?: pg.CustomTypesConfig;
+}
+
+/** Runs the statements of areas on one connection. */
+export function queryOn(client: pg.ClientBase): Query {
+  return bindQuery(postgresDialect, (compiled) => executeOn(client, compiled, { types: AREA_TYPES }));
 }
 
 /** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */

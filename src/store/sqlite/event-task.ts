@@ -1,29 +1,18 @@
-import {
-  type CallbackLogEntry,
-  type Clock,
-  type EventKey,
-  type JsonObject,
-  keyText,
-} from "../../domain/index.ts";
+import { type CallbackLogEntry, type Clock, type EventKey, keyText } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
+import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
 import {
-  assertOpen,
-  drainAndEndHandlerTransaction,
-  type HandlerTransaction,
-  trackCall,
-} from "../handler-transaction.ts";
-import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
-import {
-  type NewRecord,
-  RECORD_COLUMNS,
-  RECORD_FIELDS,
-  type RecordRow,
-  type StoredRecord,
-  toRecord,
-} from "../records.ts";
-import type { Transaction, TransactionObserver } from "../transaction.ts";
+  type Completion,
+  type DryRunOptions,
+  duplicateOf,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+} from "../once.ts";
+import { RECORD_COLUMNS, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
+import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
-import { beginHandler, createTransaction, endHandler, explainedError } from "./handle.ts";
+import { type HandlerRun, runHandler } from "./handle.ts";
 import type { WriterTask } from "./writer-queue.ts";
 
 /** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
@@ -54,33 +43,23 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
   return row === undefined ? undefined : toRecord(row);
 }
 
-interface EventState {
-  readonly recorded: number;
-  readonly failed: number;
-  readonly prepared: number;
-}
+type EventState = Readonly<Record<"recorded" | "failed" | "prepared", number>>;
 
 /**
  * An event as a member of the writer's next group. There is one writer, so that what was looked up at the begin still
  * holds at the end: the record is written once, when it is complete.
  */
-export class EventTask implements WriterTask {
+export class EventTask implements WriterTask, HandlerRun<Completion> {
   readonly eventKey: string;
   readonly deadline: number;
   needsOwnTransaction: boolean;
   readonly #event: PendingEvent;
   readonly #connection: Connection;
   readonly #clock: Clock;
-  /** Set for a dry run, which is rolled back at its end. */
-  readonly #dryRun: { readonly observer: TransactionObserver | undefined } | undefined;
+  readonly #dryRun: DryRunOptions | undefined;
   #result: OnceResult | undefined;
 
-  constructor(
-    event: PendingEvent,
-    connection: Connection,
-    clock: Clock,
-    dryRun?: { readonly observer: TransactionObserver | undefined },
-  ) {
+  constructor(event: PendingEvent, connection: Connection, clock: Clock, dryRun?: DryRunOptions) {
     this.eventKey = keyText(event.record);
     this.deadline = event.deadline;
     this.needsOwnTransaction = dryRun !== undefined;
@@ -93,17 +72,22 @@ export class EventTask implements WriterTask {
   async run(): Promise<boolean> {
     const connection = this.#connection;
     const { record } = this.#event;
-    const { source, eventId } = record;
+    const { source, eventId, eventType, version, bodySha256 } = record;
     const state = connection.get(SELECT_EVENT_STATE, eventId, source) as EventState;
     if (state.recorded === 1) {
       this.#result = duplicateOf(findRecord(connection, record), record);
       return false;
     }
     const startedAt = this.#clock.now();
-    const { result, logEntry } = await this.#handle();
+    const { result, logEntry } = await runHandler(connection, this, this.#dryRun?.observer);
     const isKept = this.#dryRun === undefined;
-    const callbackId = logEntry !== undefined && isKept ? insertCallback(connection, logEntry) : null;
-    insertCompleted(connection, record, result, [startedAt, this.#clock.now()], callbackId);
+    const callbackId =
+      logEntry !== undefined && isKept
+        ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)).lastId
+        : null;
+    const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
+    const times = [startedAt.toISOString(), this.#clock.now().toISOString()];
+    connection.run(INSERT_RECORD, ...values, ...times, callbackId);
     if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (!isKept && mayDeferKeys(connection)) this.#dryRun?.observer?.foreignKeysUnchecked();
@@ -111,21 +95,12 @@ export class EventTask implements WriterTask {
     return isKept;
   }
 
-  /** @throws what the handler threw, or what SQLite made of its statements */
-  async #handle(): Promise<Completion> {
-    const transaction = beginHandler(this.#connection, this.#dryRun?.observer);
-    try {
-      const tx = createTransaction(this.#connection, transaction);
-      const returned = await this.#event.handle(this.#scope(tx, transaction));
-      // Where the transaction is gone, what follows would commit by itself, one statement at a time.
-      assertOpen(transaction);
-      await drainAndEndHandlerTransaction(transaction);
-      return this.#event.complete(returned);
-    } catch (error) {
-      throw explainedError(error, this.#connection);
-    } finally {
-      endHandler(this.#connection, transaction);
-    }
+  start(tx: Transaction, transaction: HandlerTransaction): unknown {
+    return this.#event.handle(this.#scope(tx, transaction));
+  }
+
+  complete(returned: unknown): Completion {
+    return this.#event.complete(returned);
   }
 
   #scope(tx: Transaction, transaction: HandlerTransaction): OnceScope {
@@ -136,14 +111,8 @@ export class EventTask implements WriterTask {
       tx,
       enqueue: ({ topic, payload }) => {
         position += 1;
-        const values = [
-          source,
-          eventId,
-          position,
-          topic,
-          JSON.stringify(payload),
-          this.#clock.now().toISOString(),
-        ];
+        const at = this.#clock.now().toISOString();
+        const values = [source, eventId, position, topic, JSON.stringify(payload), at];
         const what = `notify("${topic}")`;
         return trackCall(transaction, what, () => void connection.run(INSERT_NOTIFICATION, ...values));
       },
@@ -171,24 +140,8 @@ function mayDeferKeys(connection: Connection): boolean {
 /** Rows that belong to no event's transaction, in one of their own. */
 export function insertCallbacks(connection: Connection, rows: readonly CallbackLogEntry[]): void {
   for (const row of rows) {
-    const ofStranger = refusedValues(row);
-    if (ofStranger === undefined) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
-    else connection.run(INSERT_REFUSED_CALLBACK, ...callbackValues(row, 0), ...ofStranger);
+    const refused = refusedValues(row);
+    const statement = refused === undefined ? INSERT_CALLBACK : INSERT_REFUSED_CALLBACK;
+    connection.run(statement, ...callbackValues(row, 0), ...(refused ?? []));
   }
-}
-
-/** Returns the row's id. */
-function insertCallback(connection: Connection, row: CallbackLogEntry): number {
-  return connection.run(INSERT_CALLBACK, ...callbackValues(row, 1)).lastId;
-}
-
-function insertCompleted(
-  connection: Connection,
-  { source, eventId, eventType, version, bodySha256 }: NewRecord,
-  result: JsonObject,
-  [startedAt, endedAt]: readonly [Date, Date],
-  callbackId: number | null,
-): void {
-  const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
-  connection.run(INSERT_RECORD, ...values, startedAt.toISOString(), endedAt.toISOString(), callbackId);
 }

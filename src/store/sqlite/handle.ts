@@ -25,7 +25,7 @@ export async function inTransaction<T>(
   const { database } = connection;
   await retryUntil(deadline, () => database.exec("BEGIN IMMEDIATE"), transientReason);
   try {
-    const value = await withHandlerTransaction(connection, run);
+    const value = await runHandler(connection, { start: run, complete: (value) => value as T });
     database.exec("COMMIT");
     return value;
   } catch (error) {
@@ -34,45 +34,44 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs the schema's statements with a handle on the open transaction and closes the handle afterwards. */
-async function withHandlerTransaction<T>(
+/** A handler, or the statements of the schema. */
+export interface HandlerRun<T> {
+  start(tx: Transaction, transaction: HandlerTransaction): unknown;
+  /** Gets what `start` returned, once nothing of it is under way. */
+  complete(returned: unknown): T;
+}
+
+/**
+ * Runs a handler inside the open transaction, while the connection refuses what no handler may do.
+ * @throws what the handler threw, or what SQLite made of its statements
+ */
+export async function runHandler<T>(
   connection: Connection,
-  run: (tx: Transaction) => Promise<T>,
+  run: HandlerRun<T>,
+  observer?: TransactionObserver,
 ): Promise<T> {
-  const transaction = beginHandler(connection);
+  connection.isInHandler = true;
+  const transaction = new HandlerTransaction(() => connection.database.isTransaction, observer);
   try {
-    const value = await run(createTransaction(connection, transaction));
+    const tx = createTransactionHandle(transaction, driverOf(connection));
+    const returned = await run.start(tx, transaction);
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(transaction);
     await drainAndEndHandlerTransaction(transaction);
-    return value;
+    return run.complete(returned);
   } catch (error) {
     throw explainedError(error, connection);
   } finally {
-    endHandler(connection, transaction);
+    connection.isInHandler = false;
+    connection.refusal = undefined;
+    transaction.isOpen = false;
+    // Left in progress, a statement would keep the connection's snapshot of the database.
+    for (const rows of iterators.get(transaction) ?? []) rows.return?.();
   }
 }
 
-/** From here until `endHandler` the connection refuses what no handler may do. */
-export function beginHandler(connection: Connection, observer?: TransactionObserver): HandlerTransaction {
-  connection.isInHandler = true;
-  return new HandlerTransaction(() => connection.database.isTransaction, observer);
-}
-
-export function endHandler(connection: Connection, transaction: HandlerTransaction): void {
-  connection.isInHandler = false;
-  connection.refusal = undefined;
-  transaction.isOpen = false;
-  finishIterators(transaction);
-}
-
-/** Returns the `tx` of a handler. */
-export function createTransaction(connection: Connection, transaction: HandlerTransaction): Transaction {
-  return createTransactionHandle(transaction, driverOf(connection));
-}
-
 /** What a handler threw, with what SQLite's own text leaves out. */
-export function explainedError(error: unknown, { refusal }: Connection): unknown {
+function explainedError(error: unknown, { refusal }: Connection): unknown {
   const isRefused = error instanceof Error && error.message === "not authorized";
   if (isRefused && refusal !== undefined)
     return new Error(`the handler may not run this statement: ${refusal}`, { cause: error });
@@ -161,23 +160,18 @@ function rowsOneByOne(
   })();
 }
 
-/** Left in progress, a statement would keep the connection's snapshot of the database. */
-function finishIterators(transaction: HandlerTransaction): void {
-  for (const rows of iterators.get(transaction) ?? []) rows.return?.();
-}
-
 const drivers = new WeakMap<Connection, TransactionDriver>();
 
 function driverOf(connection: Connection): TransactionDriver {
-  let lender = drivers.get(connection);
-  if (lender === undefined) {
-    lender = {
+  let driver = drivers.get(connection);
+  if (driver === undefined) {
+    driver = {
       dialect: "sqlite",
       sqlDialect: sqliteDialect,
       execute: (statement) => connection.execute(statement),
       connection: (transaction) => guardedConnection(connection, transaction),
     };
-    drivers.set(connection, lender);
+    drivers.set(connection, driver);
   }
-  return lender;
+  return driver;
 }
