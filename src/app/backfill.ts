@@ -129,12 +129,9 @@ class Backfill {
 
   async #take(
     event: StoredEvent,
-    {
-      key,
-      json,
-      version,
-    }: Pick<Parameters<typeof orderKeyOf>[0], "key" | "version"> & { json: ReturnType<typeof envelopeOf> },
+    one: Pick<Parameters<typeof orderKeyOf>[0], "key" | "version"> & { json: ReturnType<typeof envelopeOf> },
   ): Promise<boolean> {
+    const { key, json, version } = one;
     const { store, encryptor, registry, sample } = this.#deps;
     const body = Buffer.from(JSON.stringify(json));
     const content = { json, body, bodySha256: sha256Hex(body) };

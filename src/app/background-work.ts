@@ -35,16 +35,12 @@ export function createBackgroundWork(
   const accepted = createAcceptedPoller(receiver);
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
-  const { policy } = config.notifications;
   const outbox = createOutboxPoller({
+    ...receiver,
     outbox: store.outbox,
     deliveries: store.notificationDeliveries,
     channels,
-    policy,
-    clock,
-    log,
-    tracer: receiver.tracer,
-    describe: receiver.describe,
+    policy: config.notifications.policy,
     attempted: metrics.delivery,
   });
   const tokenRefresh = createPoller(tokens.refreshDue, (error) =>
@@ -55,14 +51,8 @@ export function createBackgroundWork(
   const { silenceFloor, acceptedSeconds } = config.alerts;
   const isHandled = (type: string) => types.has(type);
   const alerts = createAlertPoller({
-    store: store.alerts,
-    arrivals,
-    kinds,
+    ...{ store: store.alerts, arrivals, kinds, silenceFloor, isHandled, clock, log },
     acceptedLimitMs: acceptedSeconds * 1_000,
-    silenceFloor,
-    isHandled,
-    clock,
-    log,
   });
   const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
     (loop) => () => loop.stop(),

@@ -5,7 +5,6 @@ import {
   type CallbackLogEntry,
   type Clock,
   type FailureState,
-  type Log,
   systemClock,
   UNKNOWN_REQUEST,
 } from "../domain/index.ts";
@@ -53,7 +52,13 @@ export function scheduledSources(config: Config, services: Services): ScheduledS
     if (source?.api.everyMs === undefined) return [];
     const onEvent = (event: ReconciledEvent) => {
       metrics.reconciled(source.name, event.outcome);
-      logReconciled(event, source, log);
+      const fields = {
+        source: source.name,
+        event_id: event.id,
+        event_type: event.type,
+        reason: event.reason,
+      };
+      if (event.outcome === "failed") log.warn(fields, "a missing event could not be accepted");
       const entry = entryOf(event, source, mask, clock);
       if (entry === undefined) return;
       callbackLog.writeLine(entry, { isJson: true });
@@ -64,12 +69,6 @@ export function scheduledSources(config: Config, services: Services): ScheduledS
     const { recordDays } = config.retention;
     return { source, store, registry, encryptor, clock, log, onEvent, ended, wake, recordDays };
   });
-}
-
-function logReconciled({ id, type, outcome, reason }: ReconciledEvent, source: ReconciledSource, log: Log) {
-  if (outcome !== "failed") return;
-  const fields = { source: source.name, event_id: id, event_type: type, reason };
-  log.warn(fields, "a missing event could not be accepted");
 }
 
 /** The row of the callback log: it says where the event came from. Undefined for one that was not accepted. */

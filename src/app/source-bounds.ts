@@ -18,13 +18,10 @@ export function rateOf(
  * the numbers that platforms publish are of payloads, and a callback adds to them. It stays below MAX_UNVERIFIED_BYTES.
  */
 export function sourceBounds(
-  {
-    maxBodyBytes,
-    maxUnverifiedBytes,
-    limits,
-  }: Pick<Config, "maxBodyBytes" | "maxUnverifiedBytes" | "limits">,
+  config: Pick<Config, "maxBodyBytes" | "maxUnverifiedBytes" | "limits">,
   configured: readonly ConfiguredSource[],
 ): ReadonlyMap<string, SourceBounds> {
+  const { maxBodyBytes, maxUnverifiedBytes, limits } = config;
   const bounds = configured.map((source): [string, SourceBounds] => {
     const { name, definition } = source;
     const { addresses } = source.limits ?? {};

@@ -43,10 +43,7 @@ export interface Diagnosis {
   readonly confirmed: boolean;
 }
 
-export interface Finding {
-  readonly code: DiagnosisCode;
-  readonly message: string;
-}
+export type Finding = Pick<Diagnosis, "code" | "message">;
 
 const PRECEDENCE = Object.keys(REMEDIES) as DiagnosisCode[];
 

@@ -2,13 +2,7 @@
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const DURATION = /^(\d{1,6}(?:\.\d{1,3})?)(ms|[smhd])$/;
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** @returns milliseconds of a text such as `90m`; NaN for anything else */
 export function durationMs(text: unknown): number {

@@ -20,7 +20,6 @@ import {
   type Completion,
   causesOf,
   type Deadline,
-  type EventOrder,
   type NewRecord,
   type OnceResult,
   type OnceScope,
@@ -97,7 +96,7 @@ async function runPrepared(
 ): Promise<void> {
   try {
     const preparation = await prepareOnce(attempt, receiver);
-    if (preparation.state === "ended") return ended(preparation.outcome);
+    if ("kind" in preparation) return ended(preparation);
     new Attempt({ ...attempt, prepared: preparation.value }, receiver, ended).submit();
   } catch (error) {
     ended(outcomeOf(error));
@@ -200,13 +199,11 @@ class Attempt implements PendingEvent {
     const handle = () => handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
     const { order } = this.#validated;
     if (order === undefined) return handle();
-    return this.#isNewest(order, scope, context.now).then((isNewest) => (isNewest ? handle() : STALE));
-  }
-
-  /** Locks the row of the event's key at the start of the transaction. */
-  async #isNewest(order: EventOrder, { tx }: OnceScope, now: Date): Promise<boolean> {
-    this.#isStale = await takeOrder(tx, order, now);
-    return !this.#isStale;
+    // Locks the row of the event's key at the start of the transaction.
+    return takeOrder(scope.tx, order, context.now).then((isStale) => {
+      this.#isStale = isStale;
+      return isStale ? STALE : handle();
+    });
   }
 
   complete(returned: unknown): Completion {

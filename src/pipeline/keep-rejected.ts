@@ -33,17 +33,10 @@ export async function keepRejected(
   const { code, message, detail } = refusal;
   if (invalid === undefined || code === "event_type_unknown") return refusal;
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
-  const event = {
-    ...key,
-    version,
-    eventType,
-    encryptedBody,
-    bodySha256,
-    code,
-    error: describe(detail ?? message),
-  };
+  const event = { ...key, version, eventType, encryptedBody, bodySha256 };
+  const rejection = { code, error: describe(detail ?? message), nextAttemptAt: null, isRejected: true };
   try {
-    await store.failures.record({ ...event, nextAttemptAt: null, isRejected: true }, clock.now());
+    await store.failures.record({ ...event, ...rejection }, clock.now());
   } catch (error) {
     log.error({ err: error, event_id: key.eventId }, "a rejected event could not be kept");
     return failed("store_unavailable", error);

@@ -25,16 +25,15 @@ const STORE_TIMEOUT_MS = 6_000;
  */
 export const LATE_WORK_MS = 3_000;
 
-export type Preparation =
-  | { readonly state: "ready"; readonly value: JsonValue | undefined }
-  | { readonly state: "ended"; readonly outcome: AttemptOutcome };
+/** What an event's prepare step gave; or how the attempt ended without it. */
+export type Preparation = { readonly value: JsonValue | undefined } | AttemptOutcome;
 
 /**
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
  * begins. After a crash or a rollback the result is found; the delivery that completes the event deletes it.
  */
 export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  if (attempt.handler.prepare === undefined) return { state: "ready", value: undefined };
+  if (attempt.handler.prepare === undefined) return { value: undefined };
   return inSpan(receiver.tracer?.startSpan("prepare"), leaseOrWait, attempt, receiver);
 }
 
@@ -49,14 +48,14 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
     const claimed = await receiver.store.preparations.claim(key, { owner: lease.owner, now, until });
     if (claimed.state === "prepared") {
       receiver.unsavedPreparations.delete(keyText(key));
-      return ready(decrypt(claimed.encrypted, key, receiver));
+      return decrypted(claimed.encrypted, key, receiver);
     }
     if (claimed.state === "claimed") return prepareUnderLease(attempt, lease, receiver);
     // Another delivery has just completed the event, and deleted its preparation.
     const handled = claimed.state === "completed" ? await completedMeanwhile(attempt, receiver) : undefined;
     if (handled !== undefined) return handled;
     if (stopping?.aborted || performance.now() + POLL_INTERVAL_MS >= deadline)
-      return inProgress("another delivery is preparing it");
+      return failed("event_in_progress", new Error("another delivery is preparing it"));
     await sleep(POLL_INTERVAL_MS, undefined, { signal: stopping }).catch(() => {});
   }
 }
@@ -79,11 +78,10 @@ async function prepareUnderLease(
   }
   // From here on the outside work has happened, and what it gave must not be lost.
   const kept = await savePrepared(key, lease, text, encrypt(text, key, receiver), receiver);
-  if (kept === "saved") return ready(JSON.parse(text));
-  if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
-  return kept === "lost"
-    ? inProgress("another delivery has started it again")
-    : ready(decrypt(kept, key, receiver));
+  if (kept === "saved") return { value: JSON.parse(text) };
+  if (kept === "unsaved") return failed("store_unavailable", new Error(UNSAVED));
+  if (kept === "lost") return failed("event_in_progress", new Error("another delivery has started it again"));
+  return decrypted(kept, key, receiver);
 }
 
 /** Undefined where the record was deleted in the meantime. */
@@ -92,8 +90,7 @@ async function completedMeanwhile(
   receiver: Receiver,
 ): Promise<Preparation | undefined> {
   const record = await receiver.store.find(key, deadline);
-  if (record === undefined) return undefined;
-  return { state: "ended", outcome: duplicateOutcome(record, content.bodySha256, receiver) };
+  return record && duplicateOutcome(record, content.bodySha256, receiver);
 }
 
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
@@ -157,25 +154,18 @@ async function releaseLease(key: EventKey, lease: PrepareLease, { store, log }: 
 /** A dry run does no outside work: it runs on what an earlier attempt prepared, or not at all. */
 async function preparedForDryRun(key: EventKey, receiver: Receiver): Promise<Preparation> {
   const encrypted = await receiver.store.preparations.get(key);
-  if (encrypted !== undefined) return ready(decrypt(encrypted, key, receiver));
+  if (encrypted !== undefined) return decrypted(encrypted, key, receiver);
   const message = "a dry run does no outside work, and this event's prepare step has no stored result";
-  return { state: "ended", outcome: refused("rejected", { message }) };
-}
-
-function ready(value: JsonValue): Preparation {
-  return { state: "ready", value };
-}
-
-function inProgress(why: string): Preparation {
-  return { state: "ended", outcome: failed("event_in_progress", new Error(why)) };
+  return refused("rejected", { message });
 }
 
 function encrypt(text: string, key: EventKey, { encryptor }: Receiver): Uint8Array {
   return encryptor.encrypt(Buffer.from(text), preparationContext(key));
 }
 
-function decrypt(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver): JsonValue {
-  return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, preparationContext(key))).toString("utf8"));
+function decrypted(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver): Preparation {
+  const text = Buffer.from(encryptor.decrypt(encrypted, preparationContext(key))).toString("utf8");
+  return { value: JSON.parse(text) };
 }
 
 /** The encryption context of a prepare step's result. */

@@ -113,16 +113,14 @@ export interface Delivery
 /** The rules of the sequence that configuration sets. */
 export interface PipelineSettings {
   readonly handlerTimeoutMs: number;
-  readonly retry: RetryTiming;
+  readonly retry: {
+    /** How long a retry or replay may wait for the database and for other deliveries; the handler's limit is added. */
+    readonly timeLimitMs: number;
+    /** How long it may take in all; after that the process that held its lease counts as dead. */
+    readonly leaseMs: number;
+  };
   /** Set where records are deleted: older events can no longer be told from duplicates. */
   readonly recordRetentionDays: number | null;
-}
-
-interface RetryTiming {
-  /** How long a retry or replay may wait for the database and for other deliveries; the handler's limit is added. */
-  readonly timeLimitMs: number;
-  /** How long it may take in all; after that the process that held its lease counts as dead. */
-  readonly leaseMs: number;
 }
 
 /** Receives what happens; none of it may throw. */

@@ -169,12 +169,8 @@ async function runLeased(
   const { source, eventId, retriesDone } = failure;
   const fields = { source, event_id: eventId, ...(kind === "retry" && { retry: retriesDone }) };
   try {
-    report(
-      receiver,
-      fields,
-      kind,
-      await runFailure({ failure, owner, leaseEndsAt, kind, stopping }, receiver),
-    );
+    const outcome = await runFailure({ failure, owner, leaseEndsAt, kind, stopping }, receiver);
+    report(receiver, fields, kind, outcome);
   } catch (error) {
     receiver.log.error(
       { ...fields, err: error },

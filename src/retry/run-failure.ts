@@ -57,14 +57,10 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<A
 /** The stored event through the same path as a callback's, after its signature: the bytes were verified then. */
 export async function runStored(
   failure: StoredFailure,
-  {
-    kind,
-    mode,
-    dryRun,
-    stopping,
-  }: Pick<AttemptInput, "mode" | "dryRun" | "stopping"> & Pick<FailureRun, "kind">,
+  how: Pick<AttemptInput, "mode" | "dryRun" | "stopping"> & Pick<FailureRun, "kind">,
   receiver: Receiver,
 ): Promise<AttemptOutcome> {
+  const { kind, mode, dryRun, stopping } = how;
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + receiver.settings.retry.timeLimitMs;
   const span = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
@@ -144,16 +140,8 @@ async function storeOutcome(
   const isRejected = outcome.kind === "refused";
   const next = isRejected ? undefined : nextAttemptAt(policy, failure.retriesDone, now, receiver.chance());
   const error = receiver.describe(isRejected ? (outcome.detail ?? outcome.message) : outcome.cause);
-  const again = {
-    kind,
-    code: outcome.code,
-    error,
-    now,
-    nextAttemptAt: next ?? null,
-    isRejected,
-    bulkReplayId,
-  };
-  await failureLeases.reschedule(failure, owner, again);
+  const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null };
+  await failureLeases.reschedule(failure, owner, { ...again, isRejected, bulkReplayId });
 }
 
 /** A lease from now on, under an owner of its own. */

@@ -1,7 +1,6 @@
 import type { JsonValue, Log } from "../../domain/index.ts";
 import type { StoredNotification } from "../../store/index.ts";
-import type { Channel } from "../channel.ts";
-import { messageId } from "../channel.ts";
+import { type Channel, messageId } from "../channel.ts";
 
 export const LOG_DESTINATION = "log";
 
@@ -21,7 +20,7 @@ export function logChannel(log: Log, mask: (payload: JsonValue) => JsonValue): C
     destinations: [LOG_DESTINATION],
     concurrency: 16,
     timeLimitMs: 5_000,
-    deliverNow: deliverNow,
+    deliverNow,
     deliver: async (notification) => deliverNow(notification),
   };
 }
