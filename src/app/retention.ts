@@ -72,13 +72,9 @@ export function startRetentionJob(
     const now = clock.now();
     const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
     const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
-    const limits = {
-      callbacks: daysAgo(logDays),
-      refusedRowsKept: MAX_REFUSED_ROWS,
-      refusedBytes,
-      untimedSources,
-    };
-    const swept = await store.retention.sweep({ ...limits, ...records, now }, isStopping);
+    const refused = { refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
+    const limits = { callbacks: daysAgo(logDays), ...records, ...refused, untimedSources, now };
+    const swept = await store.retention.sweep(limits, isStopping);
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");
     if (isStopping()) return;

@@ -1,6 +1,6 @@
-import type { EndpointCheckView, Sources } from "../admin/index.ts";
+import type { Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
+import type { CallbackLogReader } from "../dev/endpoint-check/index.ts";
 import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import {
@@ -127,15 +127,12 @@ function createChecks(
       const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
       const tenant = await newestTenant(name);
       const checks = urls.map((url) => checkEndpoint(url, log, proofs.issue(), tenant));
-      return endpointCheckView(await Promise.all(checks));
+      const addresses = await Promise.all(checks);
+      const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
+      if (shown === undefined) throw new TypeError("a source has at least one address");
+      return { ...shown, addresses };
     } finally {
       isChecking = false;
     }
   };
-}
-
-function endpointCheckView(addresses: EndpointCheck[]): EndpointCheckView {
-  const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
-  if (shown === undefined) throw new TypeError("a source has at least one address");
-  return { ...shown, addresses };
 }

@@ -114,15 +114,11 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
   const channels = await notificationChannels(config, logger, mask);
   const migrations = migrationsOf(registry, options.migrations ?? []);
   const store = await openOwnStore(config, migrations, clock, logger, undo);
-  const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
-  const captureBuffer = await openCaptureBuffer(config, { store, encryptor, clock, logger });
+  const common = { store, encryptor, clock, log: logger };
+  const tokens = createUserTokens({ ...common, store: store.userTokens, platform });
+  const captureBuffer = await openCaptureBuffer(config, common);
   const parts = { config, store, registry, encryptor, scheme };
-  const { secrets, ...ofSources } = await openSources(config, configured, origins, {
-    store,
-    encryptor,
-    clock,
-    log: logger,
-  });
+  const { secrets, ...ofSources } = await openSources(config, configured, origins, common);
   const services = createServices({ ...parts, ...ofSources, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
@@ -171,11 +167,11 @@ async function openOwnStore(
 /** Its code is loaded where callbacks are kept for listeners, and only there. */
 async function openCaptureBuffer(
   config: Config,
-  { store, encryptor, clock, logger }: { store: Store; encryptor: Encryptor; clock: Clock; logger: Logger },
+  common: { store: Store; encryptor: Encryptor; clock: Clock; log: Logger },
 ): Promise<CaptureBuffer | null> {
   if (!config.captureEnabled) return null;
   const { createCaptureBuffer } = await import("../dev/capture/index.ts");
-  return createCaptureBuffer({ store: store.captures, encryptor, clock, log: logger });
+  return createCaptureBuffer({ ...common, store: common.store.captures });
 }
 
 /** The sources beside the platform, with the secrets that some of them have learnt. */

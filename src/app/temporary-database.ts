@@ -15,7 +15,11 @@ export interface TemporaryDatabase {
  * @throws StartError when there can be none
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
-  if (given === undefined) return temporarySqliteFile();
+  if (given === undefined) {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
+    const remove = () => rm(folder, { recursive: true, force: true });
+    return { url: `sqlite:${join(folder, "test.db")}`, remove };
+  }
   // A file that is named stays; an address of another kind is the configuration's to refuse.
   if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
   const { createScratchDatabase } = await import("../store/postgres/index.ts");
@@ -29,12 +33,4 @@ export async function temporaryDatabase(given?: string): Promise<TemporaryDataba
       { cause },
     );
   }
-}
-
-async function temporarySqliteFile(): Promise<TemporaryDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
-  return {
-    url: `sqlite:${join(folder, "test.db")}`,
-    remove: () => rm(folder, { recursive: true, force: true }),
-  };
 }

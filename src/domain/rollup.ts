@@ -22,14 +22,11 @@ const BOUNDS_MS = [
 /** The bucket of what has no latency of its own. */
 export const NO_LATENCY = -1;
 
-export interface RollupKey {
+export interface RollupCount {
   readonly source: string;
   readonly outcome: string;
   /** Which of the bounds, from 0; or `NO_LATENCY`. */
   readonly bucket: number;
-}
-
-export interface RollupCount extends RollupKey {
   readonly count: number;
 }
 

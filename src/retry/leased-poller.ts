@@ -186,12 +186,16 @@ interface LeasedRun {
 }
 
 const LABELS = {
-  accepted: { one: "an accepted event", lookUpFailed: "accepted events could not be looked up" },
-  retry: { one: "a retry", lookUpFailed: "due retries could not be looked up" },
+  accepted: {
+    what: "accepted event",
+    one: "an accepted event",
+    lookUpFailed: "accepted events could not be looked up",
+  },
+  retry: { what: "retry", one: "a retry", lookUpFailed: "due retries could not be looked up" },
 };
 
 function report({ log }: Receiver, fields: object, kind: LeasedRun["kind"], outcome: AttemptOutcome): void {
-  const what = kind === "retry" ? "retry" : "accepted event";
+  const { what } = LABELS[kind];
   if (outcome.kind !== "refused" && outcome.kind !== "failed")
     return log.info({ ...fields, outcome: outcome.kind }, `${what} ended`);
   const { code } = outcome;

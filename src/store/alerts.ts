@@ -53,19 +53,6 @@ export interface ArrivalDay extends Arrival {
   readonly lastAt: Date;
 }
 
-export interface ExhaustedCounts {
-  readonly types: readonly Arrival[];
-  /** False if there are more than `limit`, so that a type that is missing may still have some. */
-  readonly isComplete: boolean;
-}
-
-export interface OldestAccepted {
-  /** By the source of the key: one for each tenant and named handler. */
-  readonly sources: readonly { readonly source: string; readonly since: Date }[];
-  /** False if there are more than `limit`, so that a source that is missing may still have some. */
-  readonly isComplete: boolean;
-}
-
 /** The source of an alert's notification; its position is 0, which no handler's notification has. */
 const OWN_SOURCE = "oncehook";
 
@@ -147,16 +134,22 @@ export class Alerts extends Area {
       WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
-  /** How many exhausted and rejected failures there are by type, among `limit` of them. */
-  async exhausted(limit: number): Promise<ExhaustedCounts> {
+  /**
+   * How many exhausted and rejected failures there are by type, among `limit` of them.
+   * @returns `isComplete` as false if there are more, so that a type that is missing may still have some
+   */
+  async exhausted(limit: number) {
     const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
         SELECT source, event_type FROM oncehook_failures WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}
       ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
     return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
   }
 
-  /** Since when the oldest accepted event of each source waits, among the `limit` events that arrived first. */
-  async oldestAccepted(limit: number): Promise<OldestAccepted> {
+  /**
+   * Since when the oldest accepted event of each source waits, among the `limit` events that arrived first.
+   * @returns by the source of the key: one for each tenant and named handler; `isComplete` as `exhausted` does
+   */
+  async oldestAccepted(limit: number) {
     const rows = await this.read<{ source: string; since: string; count: number }>`
       SELECT source, min(last_failed_at) AS since, count(*) AS count
       FROM (${firstAccepted(limit)}) AS first GROUP BY source ORDER BY source`;

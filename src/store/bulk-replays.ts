@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
-import { Area, assign, equal } from "./database.ts";
+import { Area, assign, equal, insert } from "./database.ts";
 import { type FailureFilter, matching, statesOf } from "./failures.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import { NEWEST, type Page } from "./paging.ts";
@@ -56,11 +56,10 @@ const RUNNING = sql`state = 'running'`;
 export class BulkReplays extends Area {
   async create({ filter, perSecond, createdBy }: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
     const { upToId, total } = await this.countFailures(filter);
+    const counts = { total, succeeded: 0, alreadyHandled: 0, failed: 0, afterId: 0, upToId };
+    const row = { filter: JSON.stringify(filter), perSecond, createdBy, state: "running", startedAt: now };
     const { rows } = await this
-      .write<BulkReplayRow>`INSERT INTO oncehook_bulk_replays (filter, per_second, created_by,
-        state, total, succeeded, already_handled, failed, after_id, up_to_id, started_at)
-      VALUES (${JSON.stringify(filter)}, ${perSecond}, ${createdBy},
-        'running', ${total}, 0, 0, 0, 0, ${upToId}, ${now}) RETURNING ${COLUMNS}`;
+      .write<BulkReplayRow>`${insert("oncehook_bulk_replays", { ...row, ...counts })} RETURNING ${COLUMNS}`;
     return toBulkReplay(rows[0] as BulkReplayRow);
   }
 

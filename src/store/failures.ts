@@ -1,21 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, FAILURE_STATES, type FailureState, type FaultCode } from "../domain/index.ts";
-import {
-  Area,
-  type Database,
-  equal,
-  type IdRow,
-  idIn,
-  idsOf,
-  insert,
-  run,
-  storableText,
-} from "./database.ts";
+import { type Database, equal, type IdRow, idIn, idsOf, insert, run, storableText } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import {
   boundedSearch,
   NEWEST,
-  type Page,
+  SearchedArea,
   type SearchPage,
   type SearchResult,
   type SearchStep,
@@ -82,6 +72,9 @@ export interface WaitingType {
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
+/** Of an accepted event. */
+export const UNRUN = { state: "accepted", attempts: 0, retriesDone: 0, code: "accepted", error: "" };
+
 /** `UPDATE … RETURNING` has no order of its own. */
 export function byDueTime(one: StoredFailure, other: StoredFailure): number {
   return (one.nextAttemptAt ?? "").localeCompare(other.nextAttemptAt ?? "") || one.id - other.id;
@@ -96,7 +89,7 @@ const REPLACED = sql.join(
 );
 
 /** Events whose attempts have failed, and rejected ones. `FailureLeases` has their attempts. */
-export class Failures extends Area {
+export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: string }, StoredFailure> {
   /**
    * Makes an event durable before it was run. One that is there already stays as it is; one that is exhausted or rejected
    * begins again, as it does when a platform delivers such an event again. If it ended processes, it waits as a suspect.
@@ -104,9 +97,8 @@ export class Failures extends Area {
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
     const { lease, ...columns } = event;
-    const unrun = { state: "accepted", attempts: 0, retriesDone: 0, code: "accepted", error: "" };
     const leased = { leaseOwner: lease?.owner ?? null, leasedUntil: lease?.until ?? null };
-    const row = { ...columns, ...unrun, ...leased, firstFailedAt: now, lastFailedAt: now };
+    const row = { ...columns, ...UNRUN, ...leased, firstFailedAt: now, lastFailedAt: now };
     await this.write`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0, ${REPLACED},
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
@@ -173,11 +165,6 @@ export class Failures extends Area {
     const rows = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
       WHERE ${equal({ eventId, state, source, eventType, code })} AND id < ${before} ORDER BY id DESC LIMIT ${limit}`;
     return { rows, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
-  }
-
-  /** A page, however long it takes to find. */
-  async list(page: Page, filter: FailureFilter): Promise<readonly StoredFailure[]> {
-    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
   }
 
   async counts(): Promise<Record<FailureState, number>> {

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { Area, equal, type IdRow, idList, idsOf } from "./database.ts";
+import { equal, type IdRow, idList, idsOf } from "./database.ts";
 import {
   boundedSearch,
   idsByTime,
   NEWEST,
-  type Page,
+  SearchedArea,
   type SearchPage,
   type SearchResult,
   type SearchStep,
@@ -70,7 +70,7 @@ const LATER_MS = 5_000;
 const MAX_ROWS_READ = { sqlite: 50_000, postgres: 1_000_000 } as const;
 
 /** The lists of notifications with their deliveries; `Outbox` and `NotificationDeliveries` send them. */
-export class Notifications extends Area {
+export class Notifications extends SearchedArea<NotificationFilter, ListedNotification> {
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
   async search(
     { state }: NotificationFilter,
@@ -81,11 +81,6 @@ export class Notifications extends Area {
       rows: await this.select(sql`id IN ${idList(this.database.dialect, rows)} ORDER BY id DESC`),
       next,
     };
-  }
-
-  /** A page, however long it takes to find. */
-  async list(page: Page, filter: NotificationFilter): Promise<readonly ListedNotification[]> {
-    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
   }
 
   /**

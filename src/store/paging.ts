@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
-import { type Database, idList, select, type TableName } from "./database.ts";
+import { Area, type Database, idList, select, type TableName } from "./database.ts";
 import type { Dialect } from "./transaction.ts";
 
 /** Newest first: rows with an id below `before`. */
@@ -27,6 +27,16 @@ export interface SearchResult<Row> {
 export interface ForwardPage {
   readonly after: number;
   readonly limit: number;
+}
+
+/** An area whose rows are searched for. */
+export abstract class SearchedArea<Filter, Row> extends Area {
+  abstract search(filter: Filter, page: SearchPage): Promise<SearchResult<Row>>;
+
+  /** A page, however long it takes to find. */
+  async list(page: Page, filter: Filter): Promise<readonly Row[]> {
+    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
+  }
 }
 
 /** On SQLite a step blocks the event loop; on PostgreSQL it only costs a round trip. */

@@ -1,10 +1,11 @@
 import { sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
-import { Area, columnName, equal } from "./database.ts";
+import { columnName, equal } from "./database.ts";
 import {
   boundedSearch,
   NEWEST,
   type Page,
+  SearchedArea,
   type SearchPage,
   type SearchResult,
   stepThrough,
@@ -55,26 +56,17 @@ export interface RecordRow extends Omit<StoredRecord, "result"> {
   readonly result: string | null;
 }
 
-export class Records extends Area {
+export class Records extends SearchedArea<RecordFilter, StoredRecord> {
   /**
    * Newest first, within a time budget: `next` continues a search that has used it up. A source has no index, which every record
    * would have to write (decision 0017). The records of an event's id are found at once.
    */
   async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
     if (eventId !== undefined) return this.ofEvent({ eventId, source }, page);
-    const where = equal({ source });
-    const step = stepThrough<RecordRow>(this.database, {
-      table: "oncehook_records",
-      columns: COLUMNS,
-      where,
-    });
+    const walked = { table: "oncehook_records", columns: COLUMNS, where: equal({ source }) } as const;
+    const step = stepThrough<RecordRow>(this.database, walked);
     const { rows, next } = await boundedSearch(this.database.dialect, page, step);
     return { rows: rows.map(toRecord), next };
-  }
-
-  /** A page, however long it takes to find. */
-  async list(page: Page, filter: RecordFilter): Promise<readonly StoredRecord[]> {
-    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
   }
 
   /** One for each source at most, by the index of the key. */

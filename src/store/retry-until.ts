@@ -66,7 +66,7 @@ export function* backoffDelays(): Generator<number, never> {
   }
 }
 
-const MESSAGES: Record<StoreErrorReason, string> = {
+export const MESSAGES: Record<StoreErrorReason, string> = {
   unavailable: "the database could not be reached, or stayed busy, until the deadline",
   in_progress: "another delivery of this event was still running at the deadline",
   commit_failed: "COMMIT was refused",

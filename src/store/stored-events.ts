@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import { Area, equal, insert, run } from "./database.ts";
-import type { NewAcceptedEvent } from "./failures.ts";
+import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
 
 /** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
 export interface StoredEvent {
@@ -89,10 +89,9 @@ export class StoredEvents extends Area {
         if (event.source !== storedSource || !(storedFor < STORED_RECORD_MS)) return false;
         await run(query, sql`DELETE FROM oncehook_records WHERE ${equal(key)}`);
       }
-      const unrun = { state: "accepted", attempts: 0, retriesDone: 0, code: "accepted", error: "" };
       const times = { firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };
       const bodySha256 = record?.bodySha256 ?? event.bodySha256;
-      const row = { ...accepted, ...unrun, ...times, bodySha256 };
+      const row = { ...accepted, ...UNRUN, ...times, bodySha256 };
       await run(query, sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`);
       return true;
     });

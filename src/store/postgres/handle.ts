@@ -88,11 +88,7 @@ const ALLOWED = [
   "user",
 ];
 
-interface DriversStatement {
-  readonly text?: unknown;
-  readonly values?: unknown;
-  readonly name?: unknown;
-}
+type DriversStatement = Readonly<Partial<Record<"text" | "values" | "name", unknown>>>;
 
 const rulesFor = (transaction: HandlerTransaction, client: pg.ClientBase): GuardRules => ({
   name: "connection",

@@ -79,13 +79,9 @@ const RESET_LIMIT_MS = 2_000;
 /** After the answer, so that only the pool waits for it. */
 async function discardSession(client: pg.PoolClient): Promise<void> {
   changedSessions.delete(client);
-  const discarding = sendBatch(client, [DISCARD_ALL], RESET_LIMIT_MS);
-  const isClean = await discarding.then(
-    () => true,
-    () => false,
-  );
+  const answers = await sendBatch(client, [DISCARD_ALL], RESET_LIMIT_MS).catch(() => undefined);
   forgetPreparedNames(client);
-  client.release(!isClean || cannotBeReused(client));
+  client.release(answers === undefined || cannotBeReused(client));
 }
 
 function cannotBeReused(client: pg.ClientBase): boolean {

@@ -20,7 +20,7 @@ const LATE = Symbol("late");
 export class SynchronousStandbys {
   readonly #pool: pg.Pool;
   #next: Promise<void> | undefined;
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
   #lastCheck: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
 
   constructor(pool: pg.Pool) {
@@ -49,10 +49,7 @@ export class SynchronousStandbys {
     this.#next = undefined;
     // An empty WAL message: without a write the commit would not wait for the standbys.
     const commit = this.#query("SELECT pg_logical_emit_message(true, 'oncehook', '')");
-    this.#running = commit.then(
-      () => {},
-      () => {},
-    );
+    this.#running = commit.catch(() => {});
     await commit;
   }
 

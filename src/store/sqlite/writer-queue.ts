@@ -1,5 +1,5 @@
 import { FairQueue } from "../../domain/index.ts";
-import type { Deadline } from "../retry-until.ts";
+import { type Deadline, MESSAGES } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 
 /** A piece of work that waits for the writer, or for the commit of its group. */
@@ -130,11 +130,7 @@ export class WriterQueue {
 
   #deadlineError({ eventKey }: WriterTask): StoreError {
     return eventKey !== NO_EVENT && this.running.has(eventKey)
-      ? new StoreError(
-          "in_progress",
-          "another delivery of this event was still running at the deadline",
-          eventKey,
-        )
+      ? new StoreError("in_progress", MESSAGES.in_progress, eventKey)
       : new StoreError("unavailable", "the SQLite writer was busy until the deadline", this.lastBeginError);
   }
 }
