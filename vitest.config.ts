@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
+    setupFiles: ["test/support/own-processes.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

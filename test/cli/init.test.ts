@@ -196,6 +196,8 @@ describe("oncehook init", () => {
             const data = { parcel_id: "p1", weight_grams: 250 };
             const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data };
             expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
+            server.child.kill("SIGTERM");
+            expect(await server.ended).toBe(0);
           });
           const [, command = ""] = /^ {2}(node .* --test .*)$/m.exec(stdout) ?? [];
           const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}` };

@@ -10,23 +10,28 @@ import { until } from "../support/until.ts";
 const Order = z.looseObject({ id: z.string(), hangs: z.boolean().optional() });
 type Definition = Pick<HandlerDefinition<typeof Order, null>, "orderBy" | "concurrency">;
 
-/** A handler for which the runs of some events hang until they are let go. */
-function hanging(definition: Definition = {}, fails: () => boolean = () => false) {
+interface Work {
+  /** Its transaction has no `prepare` before it. */
+  readonly place?: "prepare" | "handle";
+  /** What each run does first. */
+  readonly begin?: () => unknown;
+}
+
+/** A handler for which the runs of some events hang, in `prepare` or in their transaction, until they are let go. */
+function hanging(definition: Definition = {}, { place = "prepare", begin }: Work = {}) {
   const gate = Promise.withResolvers<void>();
   const started: string[] = [];
-  const handler = defineHandler({
-    source: "shops",
-    type: "order",
-    data: Order,
-    ...definition,
-    async prepare({ event }) {
-      if (fails()) throw new Error("down");
-      started.push(event.data.id);
-      if (event.data.hangs) await gate.promise;
-      return null;
-    },
-    handle: ({ event }) => ({ id: event.data.id }),
-  });
+  const run = async ({ event: { data } }: { event: { data: z.infer<typeof Order> } }) => {
+    await begin?.();
+    started.push(data.id);
+    if (data.hangs) await gate.promise;
+    return { id: data.id };
+  };
+  const common = { source: "shops", type: "order", data: Order, ...definition } as const;
+  const handler =
+    place === "handle"
+      ? defineHandler({ ...common, handle: run })
+      : defineHandler({ ...common, prepare: run, handle: ({ prepared }) => prepared });
   return { handler, started, open: gate.resolve };
 }
 
@@ -88,7 +93,14 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
 
   it("a retry runs while more retries of another tenant hang than run at a time", () => {
     let isDown = true;
-    const { handler, started, open } = hanging({}, () => isDown);
+    const { handler, started, open } = hanging(
+      {},
+      {
+        begin: () => {
+          if (isDown) throw new Error("down");
+        },
+      },
+    );
     return withReceiver(
       dialect,
       async (receiver) => {
@@ -176,18 +188,7 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
 });
 
 it("a handler that hangs in its transaction on PostgreSQL leaves other tenants a connection", () => {
-  const gate = Promise.withResolvers<void>();
-  const started: string[] = [];
-  const handler = defineHandler({
-    source: "shops",
-    type: "order",
-    data: Order,
-    async handle({ event }) {
-      started.push(event.data.id);
-      if (event.data.hangs) await gate.promise;
-      return {};
-    },
-  });
+  const { handler, started, open } = hanging({}, { place: "handle" });
   return withReceiver(
     "postgres",
     async (receiver) => {
@@ -195,7 +196,7 @@ it("a handler that hangs in its transaction on PostgreSQL leaves other tenants a
       await until(() => started.length >= 6);
       for (const id of ["b1", "b2", "b3"]) expect(await deliverToTenant(receiver, "b", [{ id }])).toBe(200);
       expect(await receiver.count("oncehook_records", "source = 'shops/a' AND status = 'completed'")).toBe(0);
-      gate.resolve();
+      open();
       expect(await Promise.all(hung)).toEqual(Array(30).fill(200));
     },
     options([handler], { answer: "inline" }),
@@ -203,24 +204,15 @@ it("a handler that hangs in its transaction on PostgreSQL leaves other tenants a
 });
 
 it("the events of several tenants take turns in the writer of SQLite", () => {
-  const order: string[] = [];
-  const handler = defineHandler({
-    source: "shops",
-    type: "order",
-    data: Order,
-    async handle({ event }) {
-      order.push(event.data.id);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      return {};
-    },
-  });
+  const begin = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const { handler, started } = hanging({}, { place: "handle", begin });
   return withReceiver(
     "sqlite",
     async (receiver) => {
       const flood = many(200).map((event) => deliverToTenant(receiver, "a", [event]));
-      await until(() => order.length >= 20);
+      await until(() => started.length >= 20);
       expect(await deliverToTenant(receiver, "b", [{ id: "b1" }])).toBe(200);
-      expect(order.length).toBeLessThan(150);
+      expect(started.length).toBeLessThan(150);
       expect(await Promise.all(flood)).toEqual(Array(200).fill(200));
     },
     options([handler], { answer: "inline" }),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { createScratchDatabase } from "../../src/store/postgres/index.ts";
 import { execute } from "./execute.ts";
+import { endLeftRunning, RUN_MARK } from "./left-running.ts";
 import { openTarget } from "./open-target.ts";
 import { startPostgresProcess } from "./postgres-process.ts";
 
@@ -26,6 +27,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const runFolder = await mkdtemp(join(tmpdir(), "oncehook-run-"));
   project.provide("runFolder", runFolder);
+  process.env[RUN_MARK] = runFolder;
   const given = process.env.TEST_DATABASE_URL;
   const postgres = given === undefined || given === "" ? await startPostgresProcess() : undefined;
   const url = postgres?.url ?? String(given);
@@ -37,6 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await template.drop();
     await postgres?.stop();
     await rm(runFolder, { recursive: true, force: true });
+    await endLeftRunning(runFolder);
   };
 }
 

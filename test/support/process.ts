@@ -84,8 +84,8 @@ export async function launchServer(
       () => false,
     );
   }).then(() => server);
-  // Whoever launched it may look at its end only.
-  ready.catch(() => {});
+  // Whoever launched it may look at its end only; one that never served is stopped by no test.
+  ready.catch(() => child.kill("SIGKILL"));
   return { child, ended, ready, lastWords: () => `${errors}${printed}` };
 }
 

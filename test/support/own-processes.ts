@@ -1,0 +1,40 @@
+import type { ChildProcess } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect } from "vitest";
+import { RUN_MARK } from "./left-running.ts";
+
+/** For a process that was asked to end and takes its time. */
+const GRACE_MS = 10_000;
+
+interface Spawn {
+  readonly process: ChildProcess;
+  readonly options: { envPairs?: string[] };
+}
+
+const running = new Set<ChildProcess>();
+
+// Every way to start a process meets here, so that no test can forget to name one.
+subscribe("tracing:child_process.spawn:start", (message) => {
+  const { process: child, options } = message as Spawn;
+  const others = options.envPairs?.filter((pair) => !pair.startsWith(`${RUN_MARK}=`)) ?? [];
+  options.envPairs = [...others, `${RUN_MARK}=${process.env[RUN_MARK]} ${expect.getState().testPath}`];
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  child.once("error", () => running.delete(child));
+});
+
+afterAll(async () => {
+  const left = [...running];
+  const asked = left.filter((child) => child.killed);
+  await Promise.race([
+    Promise.all(asked.map((child) => once(child, "exit"))),
+    sleep(asked.length > 0 ? GRACE_MS : 0, undefined, { ref: false }),
+  ]);
+  const forgotten = left.filter((child) => running.has(child));
+  if (forgotten.length === 0) return;
+  for (const child of forgotten) child.kill("SIGKILL");
+  const lines = forgotten.map(({ pid, spawnargs }) => `${pid} ${spawnargs.join(" ")}`);
+  throw new Error(`the tests of this file left running, killed now:\n${lines.join("\n")}`);
+});
