@@ -1,8 +1,9 @@
+import { BriefMap } from "./brief-map.ts";
 import { LinkedList } from "./linked-list.ts";
 
 /** Values that wait: in order of arrival within each name, while the names take turns. */
 export class FairQueue<T> {
-  readonly #lists = new Map<string, LinkedList<T>>();
+  readonly #lists = new BriefMap<string, LinkedList<T>>();
 
   get first(): T | undefined {
     for (const list of this.#lists.values()) return list.first;

@@ -1,10 +1,12 @@
+import { BriefMap } from "./brief-map.ts";
+
 /**
  * Places that several names share: sources with their tenants. While some are free, any name may take them. When all are
  * taken, a name may still take as many as an equal share has: so no name waits for another one that gives none back.
  */
 export class FairShare {
   readonly #max: number;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new BriefMap<string, number>();
   #active = 0;
 
   constructor(max: number) {

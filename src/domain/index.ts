@@ -1,3 +1,4 @@
+export { BriefMap } from "./brief-map.ts";
 export * from "./callback-log.ts";
 export * from "./canonical-base64url.ts";
 export * from "./clock.ts";

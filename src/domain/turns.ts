@@ -1,3 +1,4 @@
+import { BriefMap } from "./brief-map.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 interface Waiter {
@@ -16,7 +17,7 @@ export type EndTurn = () => void;
 
 /** Queues within this process, each with a bound on how many run at once: the runs of a handler, the events of a key. */
 export class Turns {
-  readonly #queues = new Map<unknown, Queue>();
+  readonly #queues = new BriefMap<unknown, Queue>();
 
   /**
    * Waits in order of arrival, while the sources and tenants of a queue take turns.

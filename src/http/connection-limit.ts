@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { LinkedList, type ListEntry } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
 import { normalAddress, rateKey } from "./remote-address.ts";
 
@@ -25,13 +26,15 @@ interface Connection {
   readonly peer: string;
   readonly group: AddressGroup;
   requests: number;
+  /** Its place among the idle ones. */
+  idle: ListEntry<Connection> | undefined;
 }
 
 interface AddressGroup {
   readonly address: string;
   count: number;
   /** Without a request under way, the one that was idle first comes first. */
-  readonly idle: Set<Connection>;
+  readonly idle: LinkedList<Connection>;
 }
 
 /**
@@ -47,7 +50,7 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
   let total = 0;
 
   function closeIdle(group: AddressGroup | undefined): boolean {
-    const [oldest] = group?.idle ?? [];
+    const oldest = group?.idle.first;
     if (oldest === undefined) return false;
     oldest.socket.destroy();
     leave(oldest);
@@ -55,11 +58,10 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
   }
 
   function leave(connection: Connection): void {
-    if (connections.get(connection.socket) !== connection) return;
-    connections.delete(connection.socket);
+    if (!connections.delete(connection.socket)) return;
     handshaking.delete(connection.peer);
     const { group } = connection;
-    group.idle.delete(connection);
+    endIdle(connection);
     group.count -= 1;
     total -= 1;
     if (group.count === 0) groups.delete(group.address);
@@ -83,13 +85,13 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       const address = socket.remoteAddress;
       if (address === undefined) return void socket.destroy();
       const key = rateKey(normalAddress(address));
-      const group = groups.get(key) ?? { address: key, count: 0, idle: new Set() };
+      const group = groups.get(key) ?? { address: key, count: 0, idle: new LinkedList() };
       if (!hasRoom(group, address)) return void socket.destroy();
       groups.set(key, group);
-      const connection = { socket, peer: peerOf(socket), group, requests: 0 };
+      const connection: Connection = { socket, peer: peerOf(socket), group, requests: 0, idle: undefined };
+      connection.idle = group.idle.add(connection);
       group.count += 1;
       total += 1;
-      group.idle.add(connection);
       connections.set(socket, connection);
       handshaking.set(connection.peer, connection);
       socket.once("close", () => leave(connection));
@@ -104,13 +106,14 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests += 1;
-      connection.group.idle.delete(connection);
+      endIdle(connection);
     },
     requestEnded(socket: Socket): void {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests -= 1;
-      if (connection.requests === 0 && !connection.socket.destroyed) connection.group.idle.add(connection);
+      if (connection.requests === 0 && !socket.destroyed)
+        connection.idle = connection.group.idle.add(connection);
     },
     /** Closes all without a request under way: silent ones, and those with a part of a handshake or of a head. */
     closeAllIdle(): void {
@@ -120,6 +123,10 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
   };
 }
 
+function endIdle({ idle, group }: Connection): void {
+  if (idle !== undefined) group.idle.remove(idle);
+}
+
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
@@ -127,7 +134,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 function largest(groups: Iterable<AddressGroup>): AddressGroup | undefined {
   let found: AddressGroup | undefined;
   for (const group of groups) {
-    if (group.idle.size > 0 && group.count > (found?.count ?? 0)) found = group;
+    if (group.idle.first !== undefined && group.count > (found?.count ?? 0)) found = group;
   }
   return found;
 }

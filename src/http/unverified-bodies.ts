@@ -1,4 +1,4 @@
-import { LinkedList, type ListEntry } from "../domain/index.ts";
+import { BriefMap, LinkedList, type ListEntry } from "../domain/index.ts";
 
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;
@@ -22,7 +22,7 @@ interface AddressGroup {
 export class UnverifiedBodies {
   readonly #maxBytes: number;
   readonly #share: number;
-  readonly #groups = new Map<string, AddressGroup>();
+  readonly #groups = new BriefMap<string, AddressGroup>();
   readonly #aboveShare = new Set<AddressGroup>();
   readonly #unfinished = new LinkedList<UnverifiedBody>();
   #bytes = 0;

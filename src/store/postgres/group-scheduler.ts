@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type Clock, compareKeys, withTimeout } from "../../domain/index.ts";
+import { BriefMap, type Clock, compareKeys, withTimeout } from "../../domain/index.ts";
 import type { PendingEvent } from "../once.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
@@ -35,7 +35,7 @@ export class GroupScheduler {
   readonly #eligibility = new GroupEligibility();
   readonly #functions = new FunctionCheck();
   /** Names of the events in running groups: another delivery of one waits here instead of for its row lock. */
-  readonly #running = new Set<string>();
+  readonly #running = new BriefMap<string, true>();
   #waiting: QueuedEvent[] = [];
   #activeGroups = 0;
   #queueCheck: NodeJS.Timeout | undefined;
@@ -87,7 +87,7 @@ export class GroupScheduler {
       }
       isSequential = needsSequence;
       event.mustBeSequential = needsSequence;
-      this.#running.add(event.name);
+      this.#running.set(event.name, true);
       group.push(event);
     }
     this.#waiting = left;

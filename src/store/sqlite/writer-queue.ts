@@ -63,7 +63,7 @@ class TaskList {
  */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
-  readonly running = new Set<string>();
+  running: Set<string> = new Set();
   /** What the database said last when it could not begin. */
   lastBeginError: unknown;
   readonly #events = new TaskList();
