@@ -162,11 +162,9 @@ function metricsOf(
     acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
     deliveryCounts: () => store.outbox.counts(),
     waitingCallbacks: () => concurrency.active,
-    probes: {
-      mostWaitingCallbacks: config.maxWaitingCallbacks,
-      ping: () => store.ping(),
-      ...freeDiskSpace(config),
-    },
+    mostWaitingCallbacks: config.maxWaitingCallbacks,
+    ping: () => store.ping(),
+    ...freeDiskSpace(config),
   });
 }
 

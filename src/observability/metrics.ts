@@ -28,8 +28,12 @@ export interface MetricsOptions {
   readonly failureCounts: () => Promise<Record<FailureState, number>>;
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
   readonly waitingCallbacks: () => number;
-  /** Without it the metrics say nothing of the database and the disk. */
-  readonly probes?: DatabaseProbes;
+  /** How many callbacks may be at work or wait: `MAX_WAITING_CALLBACKS`. */
+  readonly mostWaitingCallbacks: number;
+  /** Tells a receiver that is up from one that can work. */
+  readonly ping: () => Promise<void>;
+  /** How many bytes are free where the embedded database lies; absent where the database is a server's. */
+  readonly freeBytes?: () => Promise<number>;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -155,26 +159,12 @@ function createCounters(registry: Registry, sources: readonly string[]) {
   };
 }
 
-/** What a receiver stands on, asked at each scrape. */
-interface DatabaseProbes {
-  /** How many callbacks may be at work or wait: `MAX_WAITING_CALLBACKS`. */
-  readonly mostWaitingCallbacks: number;
-  readonly ping: () => Promise<void>;
-  /** How many bytes are free where the embedded database lies; absent where the database is a server's. */
-  readonly freeBytes?: () => Promise<number>;
-}
-
-/** Defines the gauges that are set at each scrape; `probes` tell a receiver that is up from one that can work. */
+/** Defines the gauges that are set at each scrape. */
 function registerGauges(
   registry: Registry,
-  {
-    waitingCallbacks,
-    failureCounts,
-    acceptedAge,
-    deliveryCounts,
-    probes,
-  }: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">,
+  options: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">,
 ): void {
+  const { ping, freeBytes } = options;
   const gauge = (
     name: keyof typeof HELP,
     set: (gauge: Gauge) => void | Promise<void>,
@@ -191,16 +181,14 @@ function registerGauges(
   const states = (counts: () => Promise<Readonly<Record<string, number>>>) => async (gauge: Gauge) => {
     for (const [state, count] of Object.entries((await found(counts)) ?? {})) gauge.set({ state }, count);
   };
-  gauge("oncehook_waiting_callbacks", (waiting) => waiting.set(waitingCallbacks()));
-  gauge("oncehook_failures", states(failureCounts), "state");
+  gauge("oncehook_waiting_callbacks", (waiting) => waiting.set(options.waitingCallbacks()));
+  gauge("oncehook_failures", states(options.failureCounts), "state");
   gauge("oncehook_accepted_oldest_seconds", async (age) => {
-    const seconds = await found(acceptedAge);
+    const seconds = await found(options.acceptedAge);
     if (seconds !== undefined) age.set(seconds);
   });
-  gauge("oncehook_deliveries", states(deliveryCounts), "state");
-  if (probes === undefined) return;
-  const { mostWaitingCallbacks, ping, freeBytes } = probes;
-  gauge("oncehook_waiting_callbacks_limit", (limit) => limit.set(mostWaitingCallbacks));
+  gauge("oncehook_deliveries", states(options.deliveryCounts), "state");
+  gauge("oncehook_waiting_callbacks_limit", (limit) => limit.set(options.mostWaitingCallbacks));
   gauge("oncehook_database_up", async (up) => up.set((await found(() => ping().then(() => 1))) ?? 0));
   if (freeBytes === undefined) return;
   gauge("oncehook_database_free_bytes", async (bytes) => {

@@ -19,6 +19,8 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
     acceptedAge: async () => 0,
     deliveryCounts: async () => ({ waiting: 0, dead: 0 }),
     waitingCallbacks: () => 0,
+    mostWaitingCallbacks: 1_000,
+    ping: async () => {},
   });
   const store = {
     groups: [] as string[][],

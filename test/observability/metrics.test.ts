@@ -17,6 +17,8 @@ function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none
     acceptedAge: async () => 3,
     deliveryCounts,
     waitingCallbacks: () => 3,
+    mostWaitingCallbacks: 1_000,
+    ping: async () => {},
   });
 }
 
