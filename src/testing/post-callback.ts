@@ -27,14 +27,6 @@ export async function postCallback(
   return toCallbackResponse(await fetch(url, { method: "POST", body: Buffer.from(body), headers: sent }));
 }
 
-/** Posts what a source's platform has signed. */
-export async function postSigned(
-  url: URL,
-  { body, headers }: { readonly body: Uint8Array; readonly headers: Readonly<Record<string, string>> },
-): Promise<CallbackResponse> {
-  return toCallbackResponse(await fetch(url, { method: "POST", body: Buffer.from(body), headers }));
-}
-
 export async function toCallbackResponse(response: Response): Promise<CallbackResponse> {
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;

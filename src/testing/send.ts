@@ -4,7 +4,7 @@ import type { Clock, JsonObject, Version } from "../domain/index.ts";
 import { signedAs, signSample } from "../sources/index.ts";
 import { withHandlersFrames } from "../store/index.ts";
 import type { LogLine } from "./captured-log.ts";
-import { type CallbackResponse, postCallback, postSigned } from "./post-callback.ts";
+import { type CallbackResponse, postCallback, toCallbackResponse } from "./post-callback.ts";
 
 /** An event as a test gives it; what is left out has a default. */
 export interface TestEvent {
@@ -101,7 +101,8 @@ export function createSend(sender: Sender) {
       ...{ now: clock.now(), url: at, origin: sender.origin, headers: headersOf(sending) },
       raw: sending.raw === undefined ? undefined : Buffer.from(sending.raw),
     });
-    const answer = await postSigned(at, signed);
+    const sent = { method: "POST", body: Buffer.from(signed.body), headers: signed.headers };
+    const answer = await toCallbackResponse(await fetch(at, sent));
     return { ...answer, event, failure: reportFailure(sender, event.type, answer) };
   }
 
@@ -130,18 +131,14 @@ function sourceNamed(sources: readonly ConfiguredSource[], name: string): Config
 function reportFailure(
   { lines, printFailures }: Sender,
   type: string,
-  answer: CallbackResponse,
+  { status, headers }: CallbackResponse,
 ): string | undefined {
-  const failure = failureOf(answer, lines);
-  if (failure !== undefined && printFailures)
-    process.stderr.write(`${type} returned ${answer.status}: ${failure}\n`);
-  return failure;
-}
-
-/** Its log line is written in the turn of the response. */
-function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLine[]): string | undefined {
   if (status < 500) return undefined;
   const requestId = headers.get("x-request-id");
+  // The line is written in the turn of the response.
   const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
-  return line === undefined ? undefined : withHandlersFrames(String(line.error));
+  if (line === undefined) return undefined;
+  const failure = withHandlersFrames(String(line.error));
+  if (printFailures) process.stderr.write(`${type} returned ${status}: ${failure}\n`);
+  return failure;
 }
