@@ -38,7 +38,7 @@ export const CALLBACK_FILTER = {
     .min(1)
     .max(1024)
     .describe(
-      "That ended so: `success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
+      `That ended so: ${input.OUTCOME_NAMES}; several, separated by commas, for any of them. With \`!\` before each one: all others, such as \`!endpoint_check\`.`,
     )
     .optional(),
   remote_address: filterText("From this address, as the log has it."),
@@ -88,9 +88,8 @@ function outcomesOf(text: string): readonly string[] {
   const outcomes = words.map((word) => word.replace(/^!/, ""));
   const unknown = outcomes.find((outcome) => !OUTCOMES.includes(outcome));
   if (unknown !== undefined) {
-    const expected =
-      "expected success, already_processed, accepted, ignored, handshake or a code of docs/errors.md";
-    throw new HttpError(400, `outcome: there is no ${JSON.stringify(unknown)}; ${expected}`);
+    const expected = input.OUTCOME_NAMES.replaceAll("`", "");
+    throw new HttpError(400, `outcome: there is no ${JSON.stringify(unknown)}; expected ${expected}`);
   }
   return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
 }

@@ -98,6 +98,8 @@ export async function searchPageOf<Row, Item>(
   return { items: rows.map(present), next_cursor: cursorAt(next) };
 }
 
+export const OUTCOME_NAMES =
+  "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md";
 export const FAILURE_FILTER = {
   state: z.enum(FAILURE_STATES).optional(),
   source: filterText("Such as `platform` or `oauth`."),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FAILURE_STATES } from "../domain/index.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
-import { FAILURE_FILTER } from "./request-parameters.ts";
+import { FAILURE_FILTER, OUTCOME_NAMES } from "./request-parameters.ts";
 
 export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
   id: z.int(),
@@ -43,29 +43,26 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
   last: time(),
 });
 
-export const CALLBACK = view(
-  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
-  {
-    id: z.int(),
-    request_id: z.string(),
-    timestamp: time(),
-    source: z.string().nullable(),
-    event_id: z.string().nullable(),
-    event_type: z.string().nullable(),
-    method: z.string(),
-    url: z.string(),
-    remote_address: z.string(),
-    headers: z.record(z.string(), z.string()),
-    body: z.string(),
-    outcome: z.string(),
-    response_status: z.int(),
-    response_body: z.string(),
-    processing_ms: z.number(),
-    error: z.string().nullable(),
-    diagnosis: DIAGNOSIS.nullable(),
-    left_out: LEFT_OUT.nullable(),
-  },
-);
+export const CALLBACK = view(`A row of the callback log, secrets masked. \`outcome\` is ${OUTCOME_NAMES}.`, {
+  id: z.int(),
+  request_id: z.string(),
+  timestamp: time(),
+  source: z.string().nullable(),
+  event_id: z.string().nullable(),
+  event_type: z.string().nullable(),
+  method: z.string(),
+  url: z.string(),
+  remote_address: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  outcome: z.string(),
+  response_status: z.int(),
+  response_body: z.string(),
+  processing_ms: z.number(),
+  error: z.string().nullable(),
+  diagnosis: DIAGNOSIS.nullable(),
+  left_out: LEFT_OUT.nullable(),
+});
 
 export const EVENT = view("The record of an event that was handled.", {
   id: z.int(),
@@ -98,11 +95,7 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
     .describe("When the last retry comes, if all of them fail; null where none is left."),
 });
 
-const OUTCOME = z
-  .string()
-  .describe(
-    "`success`, `already_processed`, `accepted`, `ignored`, `handshake` or a code of docs/errors.md.",
-  );
+const OUTCOME = z.string().describe(`${OUTCOME_NAMES}.`);
 
 export const REPLAY = z.strictObject({
   outcome: OUTCOME,

@@ -1,4 +1,5 @@
 import { type Clock, createWindowLimit } from "./clock.ts";
+import { MINUTE_MS } from "./duration.ts";
 
 /** The part of a pino logger that the inner rooms and handlers use. */
 export interface Log {
@@ -18,7 +19,6 @@ interface Entry {
 /** Writes errors that any request can cause. */
 export type SparingLog = (level: "warn" | "error", entry: Entry) => void;
 
-const MINUTE_MS = 60_000;
 /** Codes and names of errors are few; past this many, the rest counts as one cause. */
 const MAX_CAUSES = 100;
 
@@ -29,7 +29,7 @@ const MAX_CAUSES = 100;
 export function createSparingLog(log: Log, clock: Clock): SparingLog {
   const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
   return (level, { fields, message, cause = "" }) => {
-    const own = `${message}\n${cause}\n${nameOf(fields.err)}`;
+    const own = `${message}\n${cause}\n${errorCode(fields.err)}`;
     const key = causes.has(own) || causes.size < MAX_CAUSES ? own : "";
     const known = causes.get(key) ?? { mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 };
     causes.set(key, known);
@@ -43,7 +43,8 @@ export function createSparingLog(log: Log, clock: Clock): SparingLog {
   };
 }
 
-function nameOf(error: unknown): string {
+/** The system's word for an error, such as ECONNREFUSED, or its name. */
+export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -1,4 +1,4 @@
-import { FAULTS } from "../../domain/index.ts";
+import { errorCode, FAULTS } from "../../domain/index.ts";
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import type { StoredCallback } from "../../store/index.ts";
 
@@ -139,7 +139,8 @@ const OF_A_CERTIFICATE =
 
 /** An error of a connection in words for the operator that registers the address. @param timeLimitMs after which it was given up */
 export function connectionProblem(error: unknown, url: URL, timeLimitMs: number): ConnectionProblem {
-  const code = codeOf(error);
+  // The name of a time limit's error is TimeoutError, and its code a number.
+  const code = errorCode(error);
   const server = hostAndPort(url);
   if (code === "TimeoutError") {
     const message =
@@ -185,10 +186,4 @@ function problemMessage(code: string, error: unknown, url: URL): string {
 /** Host and port, which is said also where it is the usual one: firewalls know ports. */
 function hostAndPort({ hostname, port, protocol }: URL): string {
   return `${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`;
-}
-
-/** The system's word for an error, or its name: that of the end of the time is TimeoutError, and its code a number. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
