@@ -62,7 +62,7 @@ export function registerRedirectStates(app: FastifyInstance, { store, clock }: A
   app.post("/api/v1/oauth/states", EXPECT, async ({ body }, reply) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
-    await store.redirectStates.register(sha256Hex(Buffer.from(body.state)), expiresAt, now);
+    await store.redirectStates.register(sha256Hex(body.state), expiresAt, now);
     return reply.code(201).send({ expires_at: expiresAt.toISOString() });
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import {
+  DAY_MS,
   latencyQuantile,
   OVERVIEW_RANGES,
   type OverviewRange,
@@ -76,8 +77,6 @@ function summed(rows: readonly RollupSlot[]): OverviewView["totals"] {
 function isoTime(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }
-
-const DAY_MS = 86_400_000;
 
 /** What will not get well by itself, the most urgent first. */
 function needsAttention(

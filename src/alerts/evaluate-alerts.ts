@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type Clock,
   createSourceCounts,
+  DAY_MS,
   type Log,
   type PeriodCount,
   type SignatureCounts,
@@ -56,7 +57,6 @@ export function createArrivalCounts(types: readonly string[]) {
 
 /** A round that runs a little early must not wait for the next one. */
 const CLAIM_TOLERANCE = 0.9;
-const DAY_MS = 86_400_000;
 /** Four times a gap of a week, and the week before it. */
 const KEPT_DAYS = 36;
 

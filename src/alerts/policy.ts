@@ -2,12 +2,10 @@
  * When an alert starts and when it resolves, as pure functions. docs/alerts.md states the rules; decision 0058 gives the
  * reasons for their numbers.
  */
-import type { SignatureCounts } from "../domain/index.ts";
+import { HOUR_MS, type SignatureCounts } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
 
 export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
-
-const HOUR_MS = 3_600_000;
 
 export type NotifiedFailures = Pick<StoredAlert, "isOpen" | "notifiedCount" | "notifiedAt">;
 

@@ -6,6 +6,7 @@ import {
   createSparingLog,
   createWindowLimit,
   type Log,
+  MINUTE_MS,
   type SparingLog,
   WindowMap,
 } from "../domain/index.ts";
@@ -21,7 +22,6 @@ const LOOK_EVERY_MS = 1_000;
 export const RELEARN_MINUTES = 15;
 /** Of a fingerprint: enough to tell a few secrets apart. */
 const SHOWN_CHARACTERS = 12;
-const MINUTE_MS = 60_000;
 /** Anybody can send a secret, and each is a write: of an address so many are noted. */
 const OFFERS_A_MINUTE = 20;
 const MAX_OFFERED_BYTES = 1_024;

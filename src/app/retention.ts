@@ -3,6 +3,7 @@ import type { CaptureBuffer } from "../dev/capture/index.ts";
 import {
   type CallbackLogEntry,
   type Clock,
+  DAY_MS,
   isWithoutEvent,
   type Log,
   logEntryBytes,
@@ -53,7 +54,6 @@ export function createCallbackAppender(
 const EVERY_MS = 3_600_000;
 /** With 600 refused requests a minute at the most, a flood adds no more than 36,000 rows between two sweeps. */
 const MAX_REFUSED_ROWS = 100_000;
-const DAY_MS = 86_400_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
 

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { z } from "zod";
 import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
-import { isJsonObject, parseJson } from "../domain/index.ts";
+import { DAY_MS, isJsonObject, parseJson } from "../domain/index.ts";
 import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
 import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
 import { httpUrl, readInput, timeSpan, UserError, unexpected } from "./user-error.ts";
@@ -69,7 +69,6 @@ async function tokenOf({ hostname }: URL): Promise<string> {
   throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
 }
 
-const DAY_MS = 86_400_000;
 const SINCE = "up to 24h, such as 30s, 10m or 2h";
 
 type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;

@@ -1,4 +1,4 @@
-import { type Duration, durationMs } from "./duration.ts";
+import { DAY_MS, type Duration, durationMs } from "./duration.ts";
 
 export const FAILURE_STATES = ["accepted", "waiting", "exhausted", "rejected"] as const;
 
@@ -20,7 +20,6 @@ export interface RetryOptions {
   readonly max?: Duration;
 }
 
-const DAY_MS = 86_400_000;
 const DELAYS = { least: 50, most: DAY_MS, expected: 'a time from "50ms" to "1d"' };
 const TIMES = {
   for: { least: 0, most: 365 * DAY_MS, expected: 'a time from "0s" to "365d"' },

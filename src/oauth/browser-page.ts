@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const STYLE =
   ":root{color-scheme:light dark;font:1.1rem/1.5 system-ui,sans-serif}" +
@@ -11,7 +11,7 @@ const STYLE =
 export const PAGE_HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
-    `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
+    `default-src 'none'; style-src 'sha256-${hash("sha256", STYLE, "base64")}'; ` +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { fromCanonicalBase64url, type SparingLog } from "../domain/index.ts";
 import { DecryptionError, type Encryptor } from "../encryption/index.ts";
 import type { Receiver, Source } from "../pipeline/index.ts";
@@ -49,7 +49,7 @@ export function newFlow(
   const value = [randomSecret(), ...(context === undefined ? [] : [base64url(context)])].join(".");
   const plain = Buffer.alloc(STATE_BYTES);
   plain.writeUIntBE(now.getTime() + FLOW_SECONDS * 1_000, 0, TIME_BYTES);
-  hashOf(value).copy(plain, TIME_BYTES);
+  hash("sha256", value, "buffer").copy(plain, TIME_BYTES);
   const state = base64url(encryptor.encrypt(plain, contextOf(redirectUri)));
   return { state, flow: flowOf(plain, redirectUri, value), cookie: { name: cookieName(plain), value } };
 }
@@ -71,7 +71,7 @@ export function openFlow(
   // A clock that was set back must not lengthen a flow by more than its own time.
   if (left <= 0 || left > 2 * FLOW_SECONDS * 1_000) return "unknown";
   const value = cookieOf(cookies ?? [], cookieName(plain), COOKIE_VALUE);
-  if (value === undefined || !timingSafeEqual(hashOf(value), plain.subarray(TIME_BYTES)))
+  if (value === undefined || !timingSafeEqual(hash("sha256", value, "buffer"), plain.subarray(TIME_BYTES)))
     return "of another browser";
   return flowOf(plain, redirectUri, value);
 }
@@ -103,10 +103,6 @@ function flowOf(plain: Buffer, redirectUri: string, cookie: string): Flow {
 
 function base64url(content: string | Uint8Array): string {
   return Buffer.from(content).toString("base64url");
-}
-
-function hashOf(cookie: string): Buffer {
-  return createHash("sha256").update(cookie).digest();
 }
 
 function contextOf(redirectUri: string): string {

@@ -159,7 +159,7 @@ async function authenticate(
   parameters: RedirectParameters,
   deps: FlowDependencies,
 ): Promise<RedirectAuthentication | Refused | Failed> {
-  const stateSha256 = sha256Hex(Buffer.from(parameters.get("state") ?? ""));
+  const stateSha256 = sha256Hex(parameters.get("state") ?? "");
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
   if (verdict !== undefined && "verified" in verdict) {
     deps.receiver.observer.credentialsUsed(PLATFORM, verdict.verified);
@@ -223,7 +223,7 @@ function eventOf(
   authentic: RedirectAuthentication,
   now: Date,
 ) {
-  const eventId = `state:${sha256Hex(Buffer.from(known.get("state") ?? ""))}`;
+  const eventId = `state:${sha256Hex(known.get("state") ?? "")}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   // A signature covers the body only.
   const parameters = parametersBeside(authentic.by === "platform" ? "" : query, sent);
@@ -236,7 +236,7 @@ function eventOf(
   const timestamp = Math.floor(now.getTime() / 1000);
   const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
   const body = Buffer.from(JSON.stringify(json));
-  const bodySha256 = sha256Hex(Buffer.from(code));
+  const bodySha256 = sha256Hex(code);
   return {
     key: { source: OAUTH, eventId },
     content: { eventId, typeOf: () => EVENT_TYPE, json, body, bodySha256 },

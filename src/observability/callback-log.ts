@@ -9,6 +9,7 @@ import {
   type DropReason,
   type Log,
   logEntryBytes,
+  MINUTE_MS,
 } from "../domain/index.ts";
 import { createDropLog, type DroppedCallback } from "./drop-log.ts";
 import { type Line, type WriteLine, writeLogLine } from "./log-line.ts";
@@ -27,7 +28,6 @@ interface CallbackLogOptions {
   readonly bounds?: Partial<typeof BOUNDS>;
 }
 
-const MINUTE_MS = 60_000;
 const NOT_STORED = "the callback log could not be stored; it is kept and tried again";
 const LOST = "rows of the callback log are lost: the database did not take them";
 const REFUSED =

@@ -2,6 +2,7 @@ import {
   type AFTER_RESPONSE,
   createSourceCounts,
   latencyBucket,
+  MINUTE_MS,
   NO_LATENCY,
   type Outcome,
   outcomeName,
@@ -30,8 +31,6 @@ export function createRollupCounts() {
       }),
   };
 }
-
-const MINUTE_MS = 60_000;
 
 /**
  * Counts what is left out, and reports the number at most once a minute, so that what a flood leaves out of the log does not

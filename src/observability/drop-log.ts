@@ -6,6 +6,7 @@ import {
   type DroppedCallbacks,
   type DropReason,
   type Log,
+  MINUTE_MS,
   outcomeStatus,
   UNKNOWN_REQUEST,
 } from "../domain/index.ts";
@@ -17,7 +18,6 @@ export interface DroppedCallback {
   readonly url?: () => string;
 }
 
-const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
 
 interface DropCount {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../domain/index.ts";
+import { DAY_MS, type Log } from "../domain/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import { ApiError } from "../sources/index.ts";
 import type { ReconcileProgress } from "../store/index.ts";
@@ -24,7 +24,6 @@ const LONGEST_REST_AFTER_FAILURE_MS = 300_000;
 const REST_BETWEEN_PARTS_MS = 60_000;
 /** A run reads at most so many pages; the next one continues there. */
 const MAX_PAGES = 50;
-const DAY_MS = 86_400_000;
 
 export interface ScheduledSource extends ReconcileDependencies {
   /** Called with how each run ended. It must not throw. */

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import {
+  DAY_MS,
   type JsonObject,
   OVERVIEW_RANGES,
   type PeriodCount,
@@ -59,7 +60,6 @@ const OWN_SOURCE = "oncehook";
 /** Longer than any rolling deployment leaves no process running. */
 const INTERRUPTION_MS = 300_000;
 const STEP_SECONDS = OVERVIEW_RANGES.day.stepSeconds;
-const DAY_MS = 86_400_000;
 
 /** What alerts are evaluated from, and the alerts that were sent. */
 export class Alerts extends Area {

@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
-import { type Clock, createWindowLimit, type Log, WindowMap } from "../../domain/index.ts";
+import { type Clock, createWindowLimit, HOUR_MS, type Log, WindowMap } from "../../domain/index.ts";
 import { cookieOf, type Identity, type SignIn } from "../../oauth/index.ts";
 import { sha256Hex } from "../../sources/index.ts";
 import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
@@ -121,7 +121,11 @@ export function createTokenCheck(deps: {
 }) {
   const { access, store, clock, log } = deps;
   const configured = access.tokens.map(({ token, role }) => {
-    return { role, credentialFingerprint: access.fingerprint(`token\n${token}`), digest: digestOf(token) };
+    return {
+      role,
+      credentialFingerprint: access.fingerprint(`token\n${token}`),
+      digest: hash("sha256", token, "buffer"),
+    };
   });
   const loginThrottle = createLoginThrottle(clock);
   const recordRefusal = createRefusalRecorder(store.audit, clock, log);
@@ -132,7 +136,7 @@ export function createTokenCheck(deps: {
     const waitSeconds = loginThrottle.secondsToWait(key);
     if (waitSeconds > 0) return { verdict: "too many", waitSeconds };
     // Hashed on both sides, and all of them looked at, so that the time tells neither a length nor which one it was.
-    const given = digestOf(token);
+    const given = hash("sha256", token, "buffer");
     const [found] = configured.filter(({ digest }) => timingSafeEqual(digest, given));
     if (found !== undefined) {
       const { role, credentialFingerprint } = found;
@@ -144,10 +148,6 @@ export function createTokenCheck(deps: {
   }
 
   return { check, loginThrottle, recordRefusal, configured };
-}
-
-function digestOf(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
 }
 
 /** How many different wrong tokens one address may send in a minute. */
@@ -175,7 +175,7 @@ function createLoginThrottle(clock: Clock) {
       const resetAt = new Date(now.getTime() + WINDOW_MS);
       const { digests } =
         windows.get(address, WINDOW_MS, now) ?? windows.set(address, { resetAt, digests: new Set() });
-      const digest = digestOf(token).toString("base64");
+      const digest = hash("sha256", token, "base64");
       if (digests.has(digest)) return false;
       digests.add(digest);
       return true;
@@ -185,7 +185,6 @@ function createLoginThrottle(clock: Clock) {
 
 /** How many rows refused requests may cause in an hour, in each process. */
 const MAX_ROWS_PER_HOUR = 60;
-const HOUR_MS = 3_600_000;
 
 interface Refusal {
   readonly remoteAddress: string;
@@ -226,14 +225,10 @@ const SHAPES = { session: /^[\w-]{43}$/, flow: /^[\w-]{1,2000}$/ } as const;
 /** A browser comes back from the provider by the provider's doing, where `Strict` would keep the cookie from it. */
 const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
 
-export function sha256Of(sessionId: string): string {
-  return sha256Hex(Buffer.from(sessionId));
-}
-
 /** The hash of the session that the request's cookie names; undefined without one. */
 export function sessionHashOf(request: FastifyRequest, baseUrl: string | null): string | undefined {
   const id = readCookie("session", request, baseUrl);
-  return id === undefined ? undefined : sha256Of(id);
+  return id === undefined ? undefined : sha256Hex(id);
 }
 
 export function readCookie(

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { createSparingLog, createWindowLimit } from "../../domain/index.ts";
+import { createSparingLog, createWindowLimit, HOUR_MS } from "../../domain/index.ts";
 import {
   browserPage,
   FLOW_SECONDS,
@@ -10,6 +10,7 @@ import {
   SignInRefused,
   type SignInResult,
 } from "../../oauth/index.ts";
+import { sha256Hex } from "../../sources/index.ts";
 import type { StoredSession } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { HIDDEN_ROUTE, HttpError, operation } from "../operation.ts";
@@ -97,8 +98,6 @@ interface Authenticated extends Pick<StoredSession, "actor" | "role" | "credenti
   readonly earlierSession?: string | undefined;
 }
 
-const HOUR_MS = 3_600_000;
-
 /**
  * Starts a session under a new id and sets the cookie. The browser's earlier session ends.
  * @returns undefined if the session could not be stored
@@ -122,7 +121,7 @@ async function startSession(
     auditId = await store.audit.begin({ ...entry, detail: { by: method }, outcome: null });
     for (const before of new Set([auth.sessionHashOf(request, access.baseUrl), earlierSession]))
       if (before !== undefined) await authenticator.endSession(before);
-    await store.sessions.create(auth.sha256Of(id), session);
+    await store.sessions.create(sha256Hex(id), session);
     await store.audit.end(auditId, "done");
   } catch (error) {
     log.error({ err: error }, "sign-in failed: the session, or its row in the audit log, was not written");

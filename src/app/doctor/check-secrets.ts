@@ -1,4 +1,5 @@
 import { type Config, ConfigError } from "../../config/index.ts";
+import { DAY_MS } from "../../domain/index.ts";
 import type { Inspection, StoredCredentialUse } from "../../store/index.ts";
 import { configuredSources } from "../configured-sources.ts";
 import { type ConfiguredSecret, configuredSecrets } from "../credential-uses.ts";
@@ -29,7 +30,6 @@ export async function problemsOf(work: Promise<unknown>): Promise<readonly strin
   }
 }
 
-const DAY_MS = 86_400_000;
 /** Platforms redeliver for days, with the secret of the first try; 7 days cover those that say how long. */
 const QUIET_DAYS = 7;
 const ABOUT = "secrets";

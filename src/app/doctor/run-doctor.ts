@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../../admin/index.ts";
 import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
-import { errorReason, systemClock } from "../../domain/index.ts";
+import { DAY_MS, errorReason, systemClock } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import { readTlsPair } from "../../http/index.ts";
 import { boundedFetch } from "../../http-client/index.ts";
@@ -127,7 +127,6 @@ async function fetchJwks(about: string, url: string): Promise<Finding> {
 }
 
 const SOON_DAYS = 21;
-const DAY_MS = 86_400_000;
 
 /**
  * The certificate of `TLS_CERT_FILE`: that it can be used, for this host, and for how long; in production also that its

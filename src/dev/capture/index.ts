@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, createSparingLog, type Log } from "../../domain/index.ts";
+import { type Clock, createSparingLog, DAY_MS, type Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
 import { createRowBuffer } from "../../observability/index.ts";
 import type { CapturedRequest, Captures, NewCapturedRequest } from "../../store/index.ts";
@@ -14,7 +14,6 @@ export interface CaptureBufferOptions {
 
 export type CaptureBuffer = ReturnType<typeof createCaptureBuffer>;
 
-const DAY_MS = 86_400_000;
 const KEPT = { rows: 50_000, bytes: 256 * 1024 * 1024 };
 /** A flood between two rounds of the retention job must not outgrow what is kept by much. */
 const SWEEP_AFTER = { rows: 5_000, bytes: 64 * 1024 * 1024 };

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Config, JwtConfig } from "../../config/index.ts";
-import { signHmac } from "../../sources/index.ts";
+import { sha256Hex, signHmac } from "../../sources/index.ts";
 
 export type Authentication = Config["authentication"];
 
@@ -48,7 +47,7 @@ function tokenHeader(header: string, token: string): Record<string, string> {
 async function signJwt({ keys, algorithm, issuer, audience, bodyClaim }: JwtConfig, body: string) {
   const { SignJWT } = await import("jose");
   const [secret = ""] = keys.from === "secrets" ? keys.secrets : [];
-  const claims = bodyClaim === null ? {} : { [bodyClaim]: createHash("sha256").update(body).digest("hex") };
+  const claims = bodyClaim === null ? {} : { [bodyClaim]: sha256Hex(body) };
   return new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm })
     .setIssuer(issuer)

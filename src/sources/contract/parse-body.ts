@@ -85,6 +85,6 @@ function parse(text: string): JsonValue {
 }
 
 /** The fingerprint of a body, lowercase hex. */
-export function sha256Hex(bytes: Uint8Array): string {
-  return hash("sha256", bytes, "hex");
+export function sha256Hex(content: Uint8Array | string): string {
+  return hash("sha256", content, "hex");
 }
