@@ -77,12 +77,8 @@ export function createAlertPoller(deps: AlertDependencies & { readonly arrivals:
       const observedSince = await store.claimEvaluation(kind, now, everyMs * CLAIM_TOLERANCE);
       if (observedSince === undefined) continue;
       const quarter = lastFullQuarter(now);
-      await evaluateAlerts(
-        { ...deps, isSameQuarter: quarter === evaluatedQuarter },
-        kind,
-        now,
-        observedSince,
-      );
+      const isSameQuarter = quarter === evaluatedQuarter;
+      await evaluateAlerts({ ...deps, isSameQuarter }, kind, now, observedSince);
       if (kind === "signatures") evaluatedQuarter = quarter;
     }
   }

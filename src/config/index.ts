@@ -7,6 +7,5 @@ export { loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";
 export { ConfigError } from "./read-variables.ts";
 export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
-export type { NamedSource } from "./sources.ts";
-export { type SourceLimits, secretVariables } from "./sources.ts";
+export { type NamedSource, type SourceLimits, secretVariables } from "./sources.ts";
 export type { RateLimit } from "./variable.ts";

@@ -76,6 +76,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     alerts: alertsOf(reading, notifications),
   };
   const admin = adminOf(reading, server.listen);
+  const withSecrets = [...sources.named.map(({ definition }) => definition), ...sources.presets];
   if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   return {
     ...parts,
@@ -84,7 +85,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
     tracing: tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
-    secretValues: [...secretTexts(env, values), ...sourceSecrets(parts.sources)],
+    secretValues: [...secretTexts(env, values), ...withSecrets.flatMap(({ secrets }) => secrets)],
     /** What production would refuse, or keeps for a rotation: for the log at start, and for `doctor`. */
     warnings,
   };
@@ -116,10 +117,6 @@ function checkUserAuthorized(
       `OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=${others || "none"}`,
     ["HANDLERS"],
   );
-}
-
-function sourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): string[] {
-  return [...named.map(({ definition }) => definition), ...presets].flatMap(({ secrets }) => secrets);
 }
 
 function required<Value>(name: string, value: Value | undefined): Value {

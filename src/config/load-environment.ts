@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../domain/index.ts";
 import { makePrivateFolder } from "../files/index.ts";
@@ -30,7 +30,7 @@ export async function loadEnvironment({ env, cwd, file = {}, use }: EnvironmentS
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);
   loadConfig({ ...env, ...Object.fromEntries(placeholders) }, file);
-  const secretsFile = fileIn(dataFolder(env, cwd), environment);
+  const secretsFile = secretsFileOf(env, cwd);
   const { values, isNew } = await developmentSecrets(secretsFile).catch((error: Error) => {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError([
@@ -42,16 +42,14 @@ export async function loadEnvironment({ env, cwd, file = {}, use }: EnvironmentS
   return { config, generated: isNew ? missing : [], secretsFile };
 }
 
-function dataFolder(env: Environment, cwd: string): string {
-  const url = env.DATABASE_URL ?? "";
-  return url.startsWith("sqlite:")
-    ? dirname(resolve(cwd, url.slice("sqlite:".length)))
-    : resolve(cwd, "data");
+function secretsFileOf({ DATABASE_URL: url = "", APP_ENV }: Environment, cwd: string): string {
+  const folder = url.startsWith("sqlite:") ? dirname(url.slice("sqlite:".length)) : "data";
+  return resolve(cwd, folder, `secrets.${APP_ENV || "development"}.json`);
 }
 
 /** The admin token that an earlier start in this folder generated; none is generated here. @throws ConfigError */
 export async function savedAdminToken(env: Environment, cwd: string): Promise<string | undefined> {
-  return (await readSaved(fileIn(dataFolder(env, cwd), env.APP_ENV || "development")))?.ADMIN_TOKEN;
+  return (await readSaved(secretsFileOf(env, cwd)))?.ADMIN_TOKEN;
 }
 
 const SAVED = z.record(z.enum(GENERATED), z.string());
@@ -78,10 +76,6 @@ async function developmentSecrets(file: string): Promise<{ values: Secrets; isNe
     await rm(written, { force: true });
   }
   return { values, isNew: true };
-}
-
-function fileIn(dataFolder: string, environment: string): string {
-  return join(dataFolder, `secrets.${environment}.json`);
 }
 
 async function readSaved(file: string): Promise<Secrets | undefined> {

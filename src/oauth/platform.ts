@@ -63,10 +63,8 @@ function clientAuthentication({ clientAuth, clientSecret }: PlatformSettings): o
   return (server, ...request) => {
     const offered = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
     const isBodyOnly = offered.includes("client_secret_post") && !offered.includes("client_secret_basic");
-    return methods[clientAuth ?? (isBodyOnly ? "client_secret_post" : "client_secret_basic")](
-      server,
-      ...request,
-    );
+    const method = clientAuth ?? (isBodyOnly ? "client_secret_post" : "client_secret_basic");
+    return methods[method](server, ...request);
   };
 }
 

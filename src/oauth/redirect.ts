@@ -115,11 +115,8 @@ function withLanding(
   return sentOn(result, redirect, () => {
     if (secret === undefined || flow === undefined || id === undefined) return successUrl;
     const { user_id } = outcome.result;
-    const signedIn = {
-      id,
-      userId: typeof user_id === "string" ? user_id : null,
-      context: flow.context ?? null,
-    };
+    const userId = typeof user_id === "string" ? user_id : null;
+    const signedIn = { id, userId, context: flow.context ?? null };
     const token = signResult(signedIn, { secret, audience: successUrl, now: clock.now() });
     return `${successUrl}${successUrl.includes("?") ? "&" : "?"}sign_in=${token}`;
   });

@@ -1,2 +1,1 @@
-export type { CallbackLogReader } from "./check-endpoint.ts";
-export { checkEndpoint, type EndpointCheck } from "./check-endpoint.ts";
+export { type CallbackLogReader, checkEndpoint, type EndpointCheck } from "./check-endpoint.ts";

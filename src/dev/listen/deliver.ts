@@ -64,13 +64,8 @@ async function send(request: CapturedRequest, to: URL, signal: AbortSignal): Pro
     ...endToEndHeaders(request.headers),
     ...["Host", to.host, "Content-Length", String(body.length), "Connection", "close"],
   ];
-  const options = {
-    method: request.method,
-    path: requestTarget(to, request.url),
-    headers,
-    agent: false,
-    signal,
-  };
+  const { method, url } = request;
+  const options = { method, path: requestTarget(to, url), headers, agent: false, signal };
   const response = await openRequest(to, options, body);
   // What it says does not matter, only that it has said all of it.
   await finished(response.resume());

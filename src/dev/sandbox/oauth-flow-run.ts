@@ -64,11 +64,8 @@ async function visit(
   if (place === "platform") return sendOrThrow(url, { ...limits, headers });
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const bound = new URL(`${receiver.origin}${url.pathname}${url.search}`);
-  const answer = await sendOrThrow(bound, {
-    ...limits,
-    certificate,
-    headers: cookie === "" ? headers : { ...headers, cookie },
-  });
+  const sent = cookie === "" ? headers : { ...headers, cookie };
+  const answer = await sendOrThrow(bound, { ...limits, certificate, headers: sent });
   for (const line of answer.headers["set-cookie"] ?? []) {
     const [pair = ""] = line.split(";", 1);
     const mark = pair.indexOf("=");
