@@ -86,7 +86,9 @@ async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<Replay
     ...replayView(outcome, deps),
     dry_run: true,
     // Cut after it is masked: half a secret could not be told from other text.
-    statements: dryRun.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
+    statements: dryRun.statements.map(({ sql, rows }) => {
+      return { sql: input.shortened(mask.text(sql), MAX_SQL_CHARACTERS), rows };
+    }),
     statements_omitted: dryRun.statementsOmitted,
     connection_used: dryRun.isConnectionUsed,
     deferred_keys_unchecked: dryRun.hasUncheckedKeys,
@@ -95,10 +97,6 @@ async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<Replay
     }),
     notifications_omitted: dryRun.notificationsOmitted,
   };
-}
-
-function shortened(sql: string): string {
-  return sql.length > MAX_SQL_CHARACTERS ? `${sql.slice(0, MAX_SQL_CHARACTERS)}…` : sql;
 }
 
 /** The replay itself was carried out; `outcome` says how the handler ended. */

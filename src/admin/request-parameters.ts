@@ -10,6 +10,10 @@ export const BOUNDED_SEARCH =
   "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
   "a `next_cursor`, which goes on looking.";
 
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 export function text(description: string, maxLength = 255) {
   return anyText.min(1).max(maxLength).describe(description);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { HttpError } from "./operation.ts";
 import { NO_NUL } from "./page-schemas.ts";
+import { shortened } from "./request-parameters.ts";
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
@@ -36,12 +37,8 @@ function messageOf(issue: z.core.$ZodIssue, schema: z.ZodType, name: string, dat
   const at = path.join(".");
   if (value === undefined) return `the ${name} ${JSON.stringify(at)} is missing`;
   // A body may hold a secret, which no answer repeats.
-  const got = name === PART_NAMES.body ? "" : `got ${shortened(JSON.stringify(value))}, `;
+  const got = name === PART_NAMES.body ? "" : `got ${shortened(JSON.stringify(value), MAX_SHOWN_LENGTH)}, `;
   return `${at || "the body"}: ${got}expected ${expectation(described, code)}`;
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }
 
 function expectation(schema: Schema, code: z.core.$ZodIssue["code"]): string {

@@ -196,12 +196,7 @@ async function listIgnored(options: EventListOptions): Promise<void> {
     count: 1 + others.length,
     newest_at: newest?.timestamp ?? null,
   }));
-  const rows = counts.map((one) => [
-    one.source ?? "",
-    one.event_type ?? "",
-    String(one.count),
-    one.newest_at ?? "",
-  ]);
+  const rows = counts.map((one) => Object.values(one).map((value) => String(value ?? "")));
   const head = ["source", "type", "ignored", "newest at"];
   printList({ items: counts, next_cursor: null }, options, head, rows, "no callback in the log was ignored");
 }

@@ -45,14 +45,9 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
   const askedFrom = Date.now() - sinceMs;
-  const report = await reconcileOnce(loaded, {
-    source,
-    sinceMs,
-    untilMs,
-    isDryRun,
-    maxPages: options.maxPages,
-    waitMs: options.wait * 1_000,
-  });
+  const { maxPages, wait } = options;
+  const asked = { source, sinceMs, untilMs, isDryRun, maxPages, waitMs: wait * 1_000 };
+  const report = await reconcileOnce(loaded, asked);
   const shortened = shortenedText(report, options.since, askedFrom);
   printResult(options, report, () => shortened + reportText(report, isDryRun));
   if (!isWell(report)) process.exitCode = 1;
@@ -89,16 +84,11 @@ function reportText(report: ReconcileReport, isDryRun: boolean): string {
   if (!isComplete && events.length === 0 && Object.values(counts).every((count) => count === 0))
     return `${source}: nothing was checked: ${stoppedBy ?? "the platform did not answer"}\n`;
   const rows = events.map(({ id, type, at, outcome, state, reason }) => {
-    if (outcome === "failed") return [id, type, at, `cannot be accepted: ${reason ?? ""}`];
-    return [id, type, at, state === undefined ? "missing; would be handled" : STATES[state]];
+    const accepted = state === undefined ? "missing; would be handled" : STATES[state];
+    const end = outcome === "failed" ? `cannot be accepted: ${reason ?? ""}` : accepted;
+    return [id, shortText(type), shortText(at), end];
   });
-  const shown = rows.map(([id = "", type = "", at = "", end = ""]) => [
-    id,
-    shortText(type),
-    shortText(at),
-    end,
-  ]);
-  const list = rows.length === 0 ? "" : `${table(["event", "type", "time", "state"], shown)}\n\n`;
+  const list = rows.length === 0 ? "" : `${table(["event", "type", "time", "state"], rows)}\n\n`;
   const known = `${counts.already_received} arrived already, ${counts.ignored} have no handler`;
   const missing = isDryRun ? counts.missing : counts.accepted;
   const done = isDryRun ? "nothing was changed" : "made durable for the receiver";

@@ -10,7 +10,6 @@ import {
   type MissedCallback,
   type ReconcileWindow,
   type Reconciliation,
-  type SignedRequest,
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 
@@ -141,11 +140,14 @@ function handledBy(type: string, { registry, source }: ReconcileDependencies) {
   })).find(({ sources }) => sources.length > 0);
 }
 
+const LOOK_UP_MS = 5_000;
+
 async function unknownKeys(eventId: string, sources: readonly string[], store: Store): Promise<EventKey[]> {
   const unknown: EventKey[] = [];
   for (const source of sources) {
     const key = { source, eventId };
-    if (!(await isKnown(key, store))) unknown.push(key);
+    const record = await store.find(key, performance.now() + LOOK_UP_MS);
+    if (record === undefined && (await store.failures.get(key)) === undefined) unknown.push(key);
   }
   return unknown;
 }
@@ -157,13 +159,6 @@ function wanted(content: EventContent, type: string, { contract }: ReconciledSou
   } catch (error) {
     return `the filter of its source failed: ${errorReason(error)}`;
   }
-}
-
-const LOOK_UP_MS = 5_000;
-
-async function isKnown(key: EventKey, store: Store): Promise<boolean> {
-  if ((await store.find(key, performance.now() + LOOK_UP_MS)) !== undefined) return true;
-  return (await store.failures.get(key)) !== undefined;
 }
 
 /** @returns why there is none, where it has gone since it was listed */
@@ -182,7 +177,7 @@ function readMissed(
   { id, type }: ListedEvent,
   source: ReconciledSource,
 ): EventContent | string {
-  const read = source.contract.read(requestOf(callback, source));
+  const read = source.contract.read({ method: "POST", target: source.path, ...callback });
   if (isRefused(read)) return `its body is refused: ${read.code}: ${read.detail ?? read.message}`;
   if (read.kind !== "event") return `its body is read as a ${read.kind}, and not as an event`;
   const { event } = read;
@@ -191,8 +186,4 @@ function readMissed(
   const readType = event.typeOf();
   if (isRefused(readType)) return `its type is refused: ${readType.message}`;
   return readType === type ? event : `its body has the type ${JSON.stringify(readType)}`;
-}
-
-function requestOf(callback: MissedCallback, { path }: ReconciledSource): SignedRequest {
-  return { method: "POST", target: path, ...callback };
 }
