@@ -14,7 +14,7 @@ import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
-import { rotationAdvice } from "./doctor/check-secrets.ts";
+import { rotationAdvice, storedUse } from "./doctor/check-secrets.ts";
 import type { RegisteredAddress } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { rateOf } from "./source-bounds.ts";
@@ -158,13 +158,12 @@ export function authenticationOf(config: Config, noted: NotedUses): SourceView["
 
 /** @param own of one method of one source, the current one first */
 function secretViews(own: readonly ConfiguredSecret[], { uses, now }: NotedUses) {
-  const noteOf = (secret: ConfiguredSecret | undefined) =>
-    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
+  const current = storedUse(own[0], uses);
   return own.map((secret) => ({
     name: secret.name,
     is_previous: secret.isPrevious,
-    last_used_at: noteOf(secret)?.lastUsedAt ?? null,
-    advice: secret.isPrevious ? rotationAdvice(noteOf(secret), noteOf(own[0]), now).message : null,
+    last_used_at: storedUse(secret, uses)?.lastUsedAt ?? null,
+    advice: secret.isPrevious ? rotationAdvice(storedUse(secret, uses), current, now).message : null,
   }));
 }
 

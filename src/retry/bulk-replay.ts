@@ -29,7 +29,8 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
     await recoverInterrupted(receiver);
     while (bulk?.state === "running" && !stopping.aborted) {
       const startedAt = performance.now();
-      const due = await bulkReplays.next(bulk, batchSize(bulk));
+      const size = Math.min(MAX_CONCURRENT_REPLAYS, Math.ceil(bulk.perSecond / BATCHES_PER_SECOND));
+      const due = await bulkReplays.next(bulk, size);
       if (due.length === 0) {
         await finish(bulk, work);
         return;
@@ -66,10 +67,6 @@ async function whileLeased<T>(
     ended.abort();
     await renewing;
   }
-}
-
-function batchSize({ perSecond }: StoredBulkReplay): number {
-  return Math.min(MAX_CONCURRENT_REPLAYS, Math.ceil(perSecond / BATCHES_PER_SECOND));
 }
 
 /** A batch takes as long as its replays may, at the least. */

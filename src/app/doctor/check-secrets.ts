@@ -36,19 +36,18 @@ const ABOUT = "secrets";
 
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
-  const secrets = await secretsOf(config).catch((error: unknown) => {
+  const reading = configuredSources(config).then((sources) => configuredSecrets(config, sources));
+  const secrets = await reading.catch((error: unknown) => {
     // The check of the authentication says that the file with the keys cannot be used.
     if (error instanceof ConfigError) return undefined;
     throw error;
   });
   if (secrets === undefined) return [];
-  const useOf = (secret: ConfiguredSecret | undefined) =>
-    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
   const findings = secrets
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
-      const { canRetire, message } = rotationAdvice(useOf(secret), useOf(current), now);
+      const { canRetire, message } = rotationAdvice(storedUse(secret, uses), storedUse(current, uses), now);
       return (canRetire ? ok : warning)(ABOUT, `${secret.name}: ${message}`);
     });
   const { methods, jwt } = config.authentication;
@@ -59,9 +58,8 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
-async function secretsOf(config: Config): Promise<ConfiguredSecret[]> {
-  return configuredSecrets(config, await configuredSources(config));
-}
+export const storedUse = (secret: ConfiguredSecret | undefined, uses: readonly StoredCredentialUse[]) =>
+  uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
 
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */
 export function rotationAdvice(

@@ -97,12 +97,10 @@ function keyLists(keys: readonly EventKey[]): WireValue[] {
 
 /** The records that `selectRecords` found. */
 export function toStoredRecords(answer: StatementResult | undefined): StoredRecord[] {
-  return (answer?.rows ?? []).map(toStoredRecord);
-}
-
-function toStoredRecord(values: readonly (string | null)[]): StoredRecord {
-  const row = Object.fromEntries(RECORD_FIELDS.map((name, index) => [name, values[index] ?? null]));
-  return toRecord(row as unknown as RecordRow);
+  return (answer?.rows ?? []).map((values) => {
+    const row = Object.fromEntries(RECORD_FIELDS.map((name, index) => [name, values[index] ?? null]));
+    return toRecord(row as unknown as RecordRow);
+  });
 }
 
 /** Whether a completion was refused because the handler, or something it called, had ended the transaction. */
