@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
 import type { FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
 import { anyText } from "./page-schemas.ts";
-import type { PageOf } from "./schemas.ts";
 
 /** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
 export const BUDGET_MS = 75;
@@ -82,7 +81,7 @@ export async function pageOf<Row extends { id: number }, Item>(
   query: PageQuery,
   list: (page: Page) => Promise<Row[]>,
   present: (row: Row) => Item,
-): Promise<PageOf<Item>> {
+) {
   const { limit } = query;
   const rows = await list({ ...pageAt(query), limit: limit + 1 });
   const shown = rows.slice(0, limit);
@@ -97,7 +96,7 @@ export async function searchPageOf<Row, Item>(
   query: PageQuery,
   search: (search: SearchPage) => Promise<SearchResult<Row>>,
   present: (row: Row) => Item,
-): Promise<PageOf<Item>> {
+) {
   const { rows, next } = await search({ ...pageAt(query), budgetMs: BUDGET_MS });
   return { items: rows.map(present), next_cursor: cursorAt(next) };
 }
