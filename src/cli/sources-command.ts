@@ -75,13 +75,8 @@ function tenantsCommand(): Command {
         one.current_used_at ?? "never",
         one.previous_used_at ?? "never",
       ]);
-      printList(
-        list,
-        options,
-        ["tenant", "current secret", "previous secret"],
-        rows,
-        "no tenant has sent a callback",
-      );
+      const head = ["tenant", "current secret", "previous secret"];
+      printList(list, options, head, rows, "no tenant has sent a callback");
     });
 }
 
