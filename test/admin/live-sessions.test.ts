@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { withListening } from "../support/event-stream.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -32,27 +32,31 @@ async function openWith(cookie: string, { adminOrigin }: TestReceiver) {
 }
 
 describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
-  it("a live stream ends on every process when its owner signs out, and streams of other sessions go on", () =>
-    withDatabase(dialect, async (target) => {
-      const receivers = [
-        await startReceiver(target, { env: ENV }),
-        await startReceiver(target, { env: ENV }),
-      ] as const;
-      try {
-        const { page, cookie } = await signIn(receivers[0]);
-        const streams = [await openWith(cookie, receivers[0]), await openWith(cookie, receivers[1])];
-        await withListening(receivers[0].adminOrigin, {}, async (other) => {
-          expect((await page.ask("DELETE", "/api/v1/session")).status).toBe(204);
-          await until(() => streams.every(({ isOver }) => isOver), LIMIT_MS);
-          await receivers[0].send(payment({ event_id: "after" }));
-          await until(() => other.eventIds().includes("after"), LIMIT_MS);
-          expect(streams.map(({ heard }) => heard.includes('"after"'))).toEqual([false, false]);
-          expect(other.events.some(({ event }) => event === "disconnected")).toBe(false);
-        });
-      } finally {
-        for (const receiver of receivers) await receiver.stop();
-      }
-    }));
+  it(
+    "a live stream ends on every process when its owner signs out, and streams of other sessions go on",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const receivers = [
+          await startReceiver(target, { env: ENV }),
+          await startReceiver(target, { env: ENV }),
+        ] as const;
+        try {
+          const { page, cookie } = await signIn(receivers[0]);
+          const streams = [await openWith(cookie, receivers[0]), await openWith(cookie, receivers[1])];
+          await withListening(receivers[0].adminOrigin, {}, async (other) => {
+            expect((await page.ask("DELETE", "/api/v1/session")).status).toBe(204);
+            await until(() => streams.every(({ isOver }) => isOver), LIMIT_MS);
+            await receivers[0].send(payment({ event_id: "after" }));
+            await until(() => other.eventIds().includes("after"), LIMIT_MS);
+            expect(streams.map(({ heard }) => heard.includes('"after"'))).toEqual([false, false]);
+            expect(other.events.some(({ event }) => event === "disconnected")).toBe(false);
+          });
+        } finally {
+          for (const receiver of receivers) await receiver.stop();
+        }
+      }),
+  );
 });
 
 describe("a live stream of a session", () => {

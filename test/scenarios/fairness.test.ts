@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type HandlerDefinition } from "../../src/handlers/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres } from "../support/databases.ts";
 import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { deliverToTenant, tenantShop } from "../support/tenant-shop.ts";
 import { until } from "../support/until.ts";
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
     );
   });
 
-  it("the accepted events of one `orderBy` take one place", () => {
+  it("the accepted events of one `orderBy` take one place", { tags: fullOnPostgres(dialect) }, () => {
     const { handler, started, open } = hanging({ orderBy: "data.key" });
     return withReceiver(
       dialect,
@@ -91,7 +91,9 @@ describe.each(DIALECTS)("two tenants on %s", (dialect) => {
     );
   });
 
-  it("a retry runs while more retries of another tenant hang than run at a time", () => {
+  it("a retry runs while more retries of another tenant hang than run at a time", {
+    tags: fullOnPostgres(dialect),
+  }, () => {
     let isDown = true;
     const { handler, started, open } = hanging(
       {},

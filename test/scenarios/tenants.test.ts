@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { DIALECTS, type Dialect, fullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
@@ -38,7 +38,10 @@ async function deliverFrom(receiver: TestReceiver, { path, secret, event, from }
 const secretOf = (shop: string) => `the secret of the shop ${shop}.`;
 
 describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
-  it("each of a thousand tenants is verified by its own secret alone", () => {
+  it("each of a thousand tenants is verified by its own secret alone", {
+    tags: fullOnPostgres(dialect),
+    timeout: 120_000,
+  }, () => {
     let lookups = 0;
     const source = shops(({ params }) => {
       lookups += 1;
@@ -71,7 +74,7 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
       },
       { sources: { shops: source }, env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" } },
     );
-  }, 120_000);
+  });
 
   it("a handler knows its tenant, and equal ids of two tenants are two events", () => {
     const seen: (string | undefined)[] = [];
@@ -140,7 +143,10 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
     );
   });
 
-  it("the made-up tenants of one address leave room for a tenant that was not asked for yet", () => {
+  it("the made-up tenants of one address leave room for a tenant that was not asked for yet", {
+    tags: fullOnPostgres(dialect),
+    timeout: 60_000,
+  }, () => {
     const source = shops(({ params }) => (params.shop === "acme" ? secretOf("acme") : undefined));
     const env = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", TRUST_PROXY: "127.0.0.1/32" };
     return withReceiver(
@@ -160,9 +166,9 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
       },
       { sources: { shops: source }, env },
     );
-  }, 60_000);
+  });
 
-  it("a tenant's new secret is found at its first use", () => {
+  it("a tenant's new secret is found at its first use", { tags: fullOnPostgres(dialect) }, () => {
     let secret = secretOf("before");
     return withReceiver(
       dialect,
@@ -178,7 +184,9 @@ describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
     );
   });
 
-  it("the last use of a secret is listed for each tenant, and a stranger adds no tenant", () => {
+  it("the last use of a secret is listed for each tenant, and a stranger adds no tenant", {
+    tags: fullOnPostgres(dialect),
+  }, () => {
     const source = shops(({ params }) =>
       params.shop === "unknown"
         ? undefined
