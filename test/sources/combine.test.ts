@@ -160,7 +160,7 @@ describe("two schemes", () => {
 
   it("name both ways in their challenge", () => {
     expect(any.challenge).toBe(
-      'Signature realm="callbacks", algorithm="hmac-sha256", Token realm="callbacks", header="X-Callback-Token"',
+      'Signature realm="callbacks", algorithm="hmac-sha256", header="X-Signature", Token realm="callbacks", header="X-Callback-Token"',
     );
   });
 });

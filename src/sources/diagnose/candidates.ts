@@ -1,6 +1,5 @@
 import { type Finding, isRefused, type Remedies } from "../../domain/index.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
-import { refusalsOf } from "../schemes/hmac-refusal.ts";
 import type { Content } from "../schemes/keyed-digest.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { keysOf, WHSEC } from "../schemes/secret-keys.ts";
@@ -68,7 +67,7 @@ const OTHER_CONTENT: Readonly<Record<string, string>> = {
 export function compileCandidates(data: HmacData, source: SignedSource) {
   const { name: sourceName, title, secrets, secretName, named, origin } = source;
   const others = source.others.slice(0, MAX_OTHERS);
-  const options = { origin, refuse: refusalsOf({}), parts: data.parts };
+  const options = { origin, parts: data.parts };
   const own = compileContent(data.signed, options);
   const template = data.signed;
   const otherContents = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)

@@ -1,7 +1,6 @@
 import type { Finding } from "../../domain/index.ts";
 import { compileClaims } from "../schemes/claimed-signatures.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
-import { refusalsOf } from "../schemes/hmac-refusal.ts";
 import { digestBytes } from "../schemes/keyed-digest.ts";
 import type { DistinctHeaders } from "../schemes/scheme.ts";
 
@@ -64,7 +63,7 @@ const OTHER_HEADERS: Readonly<Record<string, string>> = {
 
 /** What a platform's headers hold in the place of its signatures, read more leniently than its scheme reads it. */
 export function compileOffered(data: HmacData): (headers: DistinctHeaders) => OfferedDigests {
-  const readStrictly = compileClaims(data, refusalsOf({}));
+  const readStrictly = compileClaims(data);
   const names = [data.signature.header].flat();
   const readLoosely = looseReader(data);
   const [shown = ""] = names;

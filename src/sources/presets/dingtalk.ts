@@ -1,12 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import {
-  isJsonObject,
-  isRefused,
-  type JsonValue,
-  ownValue,
-  type Refused,
-  refused,
-} from "../../domain/index.ts";
+import { isJsonObject, isRefused, type JsonValue, ownValue, type Refused } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import type { PlatformResponse } from "../contract/contract.ts";
 import { decryptJson, encryptedBytes, undecryptable } from "../contract/decryption.ts";
@@ -14,7 +7,7 @@ import type { ContractData } from "../contract/event-contract.ts";
 import { parseForm } from "../contract/form.ts";
 import { parseObject, sha256Hex } from "../contract/parse-body.ts";
 import { fixedResponse } from "../contract/responses.ts";
-import { malformed, missingCredential, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import { acknowledgement, aesKeyOf, type DingTalkKeys, openMessage, signatureOf } from "./dingtalk-crypto.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
@@ -100,9 +93,7 @@ function createScheme(tokens: readonly string[]): Scheme {
       );
       const index = matches.indexOf(true);
       if (index !== -1) return { verified: [{ method: "hmac", index }] };
-      return refused("signature_mismatch", {
-        detail: "signature: made with another token, or of another body",
-      });
+      return refuse("signature_mismatch", "signature: made with another token, or of another body");
     },
   };
 }

@@ -4,7 +4,7 @@ import { assertOneOf, assertOptions, assertText, contractOf, type OwnContract } 
 import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 /** A sender of your own, or a platform without a preset: how it signs, and where an event's id and type stand. */
-export interface HmacSourceOptions extends PresetOptions, OwnContract, Omit<HmacData, "isSpecified"> {}
+export interface HmacSourceOptions extends PresetOptions, OwnContract, HmacData {}
 
 const SCHEME = ["algorithm", "key", "signature", "signed", "timestamp"] as const;
 const OWN = ["secret", ...SCHEME];

@@ -1,7 +1,7 @@
-import { isRefused, refused } from "../../domain/index.ts";
+import { isRefused } from "../../domain/index.ts";
 import { parseObject } from "../contract/parse-body.ts";
 import type { PublicKeyData } from "../schemes/public-key.ts";
-import type { Scheme, SignedRequest } from "../schemes/scheme.ts";
+import { refuse, type Scheme, type SignedRequest } from "../schemes/scheme.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
 import { type PublicKeyOptions, publicKeyParts, TAKES_PUBLIC_KEY } from "./public-key-preset.ts";
@@ -77,7 +77,7 @@ function ofSubscriptions(ids: readonly string[], scheme: Scheme): Scheme {
       if (!("verified" in result) || isTest || ids.includes(subscriptionIn(request))) return result;
       const detail =
         "`subscription_id`: none of `subscriptionId`; Wise signs for all its customers with one key";
-      return refused("signature_mismatch", { detail });
+      return refuse("signature_mismatch", detail);
     },
   };
 }

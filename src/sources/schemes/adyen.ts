@@ -8,9 +8,8 @@ import {
 } from "../../domain/index.ts";
 import { parseJsonBody } from "../contract/parse-body.ts";
 import { decodeExactly } from "./encoding.ts";
-import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
-import type { Credential, Scheme } from "./scheme.ts";
+import { type Credential, malformed, refuse, type Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 
 /** Adyen sends one item; its API allows several. */
@@ -20,8 +19,6 @@ const WHERE = "additionalData.hmacSignature";
 
 /** Its `pspReference` is a file's name, such as `report_2022-11-01T00:00:00.csv` (adyen-ruby-api-library, issue 108). */
 const REPORT = "REPORT_AVAILABLE";
-
-const refuse = refusalsOf({});
 
 /**
  * Adyen's standard webhooks: HMAC-SHA256 in base64 inside each item, over eight of its fields with colons between them.
@@ -83,12 +80,11 @@ interface SignedItem {
 function readItems(body: Uint8Array, keepsDigits = false): SignedItem[] | Refused {
   if (body.length === 0) return refuse("signature_missing", "the body is empty");
   const parsed = parseJsonBody(body, { keepsDigits });
-  if (isRefused(parsed)) return refuse("signature_malformed", `the body: ${parsed.code}`);
+  if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
   const items = isJsonObject(parsed.value) ? parsed.value.notificationItems : undefined;
   if (!Array.isArray(items) || items.length === 0)
     return refuse("signature_missing", "`notificationItems`: missing");
-  if (items.length > MAX_ITEMS)
-    return refuse("signature_malformed", `\`notificationItems\`: more than ${MAX_ITEMS}`);
+  if (items.length > MAX_ITEMS) return malformed(`\`notificationItems\`: more than ${MAX_ITEMS}`);
   const read: SignedItem[] = [];
   for (const element of items) {
     const item = readItem(isJsonObject(element) ? element.NotificationRequestItem : undefined);
@@ -99,15 +95,13 @@ function readItems(body: Uint8Array, keepsDigits = false): SignedItem[] | Refuse
 }
 
 function readItem(item: JsonValue | undefined): SignedItem | Refused {
-  if (!isJsonObject(item))
-    return refuse("signature_malformed", "`NotificationRequestItem`: expected an object");
+  if (!isJsonObject(item)) return malformed("`NotificationRequestItem`: expected an object");
   const { additionalData, amount } = item;
   const claimed = isJsonObject(additionalData) ? additionalData.hmacSignature : undefined;
   if (typeof claimed !== "string" || claimed === "")
     return refuse("signature_missing", `\`${WHERE}\`: missing`);
   const signature = decodeExactly(claimed, "base64");
-  if (signature?.length !== DIGEST_BYTES)
-    return refuse("signature_malformed", `\`${WHERE}\`: expected a SHA-256 in base64`);
+  if (signature?.length !== DIGEST_BYTES) return malformed(`\`${WHERE}\`: expected a SHA-256 in base64`);
   const content = signedContent(item, isJsonObject(amount) ? amount : {});
   return isRefused(content) ? content : { content, signature };
 }
@@ -119,18 +113,15 @@ function signedContent(item: JsonObject, amount: JsonObject): Buffer | Refused {
   const texts = { pspReference, originalReference, merchantAccountCode, merchantReference };
   const after = { currency: amount.currency, eventCode, success };
   for (const [name, value] of Object.entries({ ...texts, ...after })) {
-    if (!isSignedText(value)) return refuse("signature_malformed", `\`${name}\`: expected a text`);
+    if (!isSignedText(value)) return malformed(`\`${name}\`: expected a text`);
     if (name !== mayHoldColons && value?.includes(":"))
-      return refuse(
-        "signature_malformed",
-        `\`${name}\`: holds a colon, which the signed text does not escape`,
-      );
+      return malformed(`\`${name}\`: holds a colon, which the signed text does not escape`);
   }
   if (pspReference === undefined || pspReference === null || pspReference === "")
-    return refuse("signature_malformed", "`pspReference`: missing");
+    return malformed("`pspReference`: missing");
   const { value } = amount;
   if (value !== undefined && value !== null && !Number.isSafeInteger(value))
-    return refuse("signature_malformed", "`amount.value`: expected an integer");
+    return malformed("`amount.value`: expected an integer");
   return Buffer.from([...Object.values(texts), value, ...Object.values(after)].join(":"));
 }
 

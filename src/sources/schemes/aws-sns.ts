@@ -1,11 +1,11 @@
-import { type Clock, isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { type Clock, isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
 import { parseObject } from "../contract/parse-body.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
 import { keysUnavailable } from "./fetched-keys.ts";
 import type { AddressPin } from "./key-request.ts";
 import { isSignedBy } from "./public-keys.ts";
-import { malformed, missingCredential, type Scheme } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 
 export interface SnsOptions {
   /** The ARNs whose messages are ours: any AWS account can have SNS send a signed message to any address. */
@@ -72,13 +72,10 @@ export function createSnsScheme(options: SnsOptions): Scheme {
       if ("kind" in message) return message;
       const { version, content, signature } = message;
       const key = await keys.keyAt(message.certificateUrl, bodyReservation).catch(keysUnavailable);
-      if (typeof key === "string")
-        return refused("signature_mismatch", { detail: `\`SigningCertURL\`: ${key}` });
+      if (typeof key === "string") return refuse("signature_mismatch", `\`SigningCertURL\`: ${key}`);
       if ("kind" in key) return key;
       if (!isSignedBy(key, ALGORITHMS[version], { content: [content], signature }))
-        return refused("signature_mismatch", {
-          detail: "`Signature`: not made by the key at SigningCertURL",
-        });
+        return refuse("signature_mismatch", "`Signature`: not made by the key at SigningCertURL");
       return { verified: [{ method: "public_key", index: 0 }] };
     },
   };
@@ -99,7 +96,7 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
   if (typeof signed !== "string") return signed;
   const topic = text("TopicArn") ?? "";
   if (!topics.includes(topic))
-    return refused("signature_mismatch", { detail: "`TopicArn`: none of the configured topics" });
+    return refuse("signature_mismatch", "`TopicArn`: none of the configured topics");
   const certificateUrl = text("SigningCertURL") ?? "";
   return { content: Buffer.from(signed), signature, version, certificateUrl };
 }

@@ -6,10 +6,9 @@ import {
   type JsonValue,
   ownValue,
   type Refused,
-  refused,
 } from "../../domain/index.ts";
 import { type BodyData, createBodyDecoder } from "../contract/body-formats.ts";
-import { malformed, missingCredential, type Scheme } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 
 interface SignedField {
@@ -57,7 +56,7 @@ export function bodyHmacScheme(data: BodyHmac): (secrets: readonly string[]) => 
           return claimed.digests.filter((digest) => timingSafeEqual(digest, right)).length > 0;
         });
         return index === -1
-          ? refused("signature_mismatch", { detail })
+          ? refuse("signature_mismatch", detail)
           : { verified: [{ method: "hmac", index }] };
       },
     };

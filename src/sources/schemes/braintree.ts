@@ -1,8 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { isRefused, type JsonValue, type Refused } from "../../domain/index.ts";
 import { parseForm } from "../contract/form.ts";
-import { refusalsOf } from "./hmac-refusal.ts";
-import type { Scheme } from "./scheme.ts";
+import { malformed, refuse, type Scheme } from "./scheme.ts";
 import { assertSecret } from "./secret-keys.ts";
 
 /** One API key of a merchant. */
@@ -15,8 +14,6 @@ const SIGNATURE = /^[0-9a-f]{40}$/;
 const PAYLOAD = /^[A-Za-z0-9+/=\n]+$/;
 const CHALLENGE = /^[0-9a-f]{20,32}$/;
 const MAX_PAIRS = 16;
-
-const refuse = refusalsOf({});
 
 /**
  * Braintree: a form of `bt_payload` (base64) and `bt_signature`, pairs `publicKey|hex` with `&` between them: HMAC-SHA1
@@ -75,22 +72,18 @@ interface SignedForm {
 
 function readForm(body: Uint8Array): SignedForm | Refused {
   const form = parseForm(body);
-  if (isRefused(form)) return refuse("signature_malformed", "the body is no form");
+  if (isRefused(form)) return malformed("the body is no form");
   const { bt_payload: payload, bt_signature: signature } = form.value;
   if (signature === undefined || payload === undefined)
     return refuse("signature_missing", "`bt_signature`, `bt_payload`: missing from the form");
   if (typeof signature !== "string" || typeof payload !== "string")
     return refuse("signature_repeated", "`bt_signature`, `bt_payload`: expected each once");
-  if (!PAYLOAD.test(payload) || CHALLENGE.test(payload))
-    return refuse("signature_malformed", "`bt_payload`: expected base64");
+  if (!PAYLOAD.test(payload) || CHALLENGE.test(payload)) return malformed("`bt_payload`: expected base64");
   const pairs = signature.split("&", MAX_PAIRS + 1).map((pair) => pair.split("|", 2));
   const read = pairs.flatMap(([publicKey = "", hex = ""]) =>
     SIGNATURE.test(hex) ? [{ publicKey, digest: Buffer.from(hex, "hex") }] : [],
   );
   if (pairs.length > MAX_PAIRS || read.length === 0)
-    return refuse(
-      "signature_malformed",
-      `\`bt_signature\`: expected up to ${MAX_PAIRS} of \`key|40 hex digits\``,
-    );
+    return malformed(`\`bt_signature\`: expected up to ${MAX_PAIRS} of \`key|40 hex digits\``);
   return { payload, pairs: read };
 }

@@ -1,8 +1,7 @@
 import { isRefused, type Refused } from "../../domain/index.ts";
 import type { HmacData, SignaturePlace } from "./hmac-data.ts";
-import { quoted, type Refuse } from "./hmac-refusal.ts";
 import { digestBytes } from "./keyed-digest.ts";
-import type { DistinctHeaders } from "./scheme.ts";
+import { type DistinctHeaders, malformed, quoted, refuse } from "./scheme.ts";
 
 export interface ClaimedSignatures {
   /** At least one, each as long as the algorithm's digest. */
@@ -18,10 +17,10 @@ const MAX_SIGNATURES = 16;
 const MAX_HEADER_LENGTH = 4_096;
 
 /** Reads the signatures that a request claims to have; what reads them is chosen here, once. */
-export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
+export function compileClaims(data: HmacData): ReadClaims {
   const { header, fields } = data.signature;
   const names = typeof header === "string" ? [header] : header;
-  const read = fields === undefined ? createSingle(data, refuse) : createFields(data, refuse);
+  const read = fields === undefined ? createSingle(data) : createFields(data);
   const [only, ...more] = names;
   if (only === undefined) throw new TypeError("signature.header: got none, expected at least one");
   if (fields !== undefined && data.signature.mayRepeat === true)
@@ -29,25 +28,25 @@ export function compileClaims(data: HmacData, refuse: Refuse): ReadClaims {
       "signature.mayRepeat: got it beside fields, which hold several signatures themselves",
     );
   const missing = `${quoted(names)}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
-  const readHeader = createHeaderReader(read, refuse, data.signature.mayRepeat);
+  const readHeader = createHeaderReader(read, data.signature.mayRepeat);
   if (more.length === 0) {
     const readOnly = readHeader(only);
     return (headers) => readOnly(headers) ?? refuse("signature_missing", missing);
   }
-  return severalHeaders(names.map(readHeader), refuse, missing);
+  return severalHeaders(names.map(readHeader), missing);
 }
 
 type ReadValue = (value: string, name: string) => ClaimedSignatures | Refused;
 type ReadHeader = (headers: DistinctHeaders) => ClaimedSignatures | Refused | undefined;
 
-function createHeaderReader(read: ReadValue, refuse: Refuse, mayRepeat = false) {
+function createHeaderReader(read: ReadValue, mayRepeat = false) {
   return (name: string): ReadHeader => {
     const key = name.toLowerCase();
     return (headers) => {
       const values = headers[key];
       const value = values?.[0];
       if (values === undefined || value === undefined || value === "") return undefined;
-      if (mayRepeat) return readRepeated(values, (one) => read(one, name), refuse);
+      if (mayRepeat) return readRepeated(values, (one) => read(one, name));
       if (values.length > 1)
         return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, expected once`);
       return read(value, name);
@@ -59,21 +58,20 @@ function createHeaderReader(read: ReadValue, refuse: Refuse, mayRepeat = false) 
 function readRepeated(
   values: readonly string[],
   read: (value: string) => ClaimedSignatures | Refused,
-  refuse: Refuse,
 ): ClaimedSignatures | Refused {
   const digests: Buffer[] = [];
   const joined = values.join(",");
-  if (joined.length > MAX_HEADER_LENGTH) return refuse("signature_malformed", tooMany("the header"));
+  if (joined.length > MAX_HEADER_LENGTH) return malformed(tooMany("the header"));
   for (const value of joined.split(",")) {
     const claims = read(value.trim());
     if (isRefused(claims)) return claims;
     digests.push(...claims.digests);
   }
-  if (digests.length > MAX_SIGNATURES) return refuse("signature_malformed", tooMany("the header"));
+  if (digests.length > MAX_SIGNATURES) return malformed(tooMany("the header"));
   return { digests, timestamp: undefined };
 }
 
-function severalHeaders(readers: readonly ReadHeader[], refuse: Refuse, missing: string): ReadClaims {
+function severalHeaders(readers: readonly ReadHeader[], missing: string): ReadClaims {
   return (headers) => {
     const digests: Buffer[] = [];
     let timestamp: string | undefined;
@@ -87,31 +85,32 @@ function severalHeaders(readers: readonly ReadHeader[], refuse: Refuse, missing:
       if (claims.timestamp !== timestamp)
         return refuse("timestamp_missing", "the headers of signatures hold different timestamps");
     }
-    if (digests.length > MAX_SIGNATURES) return refuse("signature_malformed", tooMany("the headers"));
+    if (digests.length > MAX_SIGNATURES) return malformed(tooMany("the headers"));
     return digests.length === 0 ? refuse("signature_missing", missing) : { digests, timestamp };
   };
 }
 
 const tooMany = (place: string) => `${place}: more than ${MAX_SIGNATURES} signatures`;
 
-function createSingle(data: HmacData, refuse: Refuse): ReadValue {
+function createSingle(data: HmacData): ReadValue {
   const { decode, expected } = createDecoder(data);
   return (value, name) => {
     const digest = decode(value);
-    if (digest === undefined) return refuse("signature_malformed", `\`${name}\`: expected ${expected}`);
+    if (digest === undefined) return malformed(`\`${name}\`: expected ${expected}`);
     return { digests: [digest], timestamp: undefined };
   };
 }
 
-function createFields(data: HmacData, refuse: Refuse): ReadValue {
+function createFields(data: HmacData): ReadValue {
   const { decode, expected } = createDecoder(data);
   const { separator, assignment, value: wanted, timestamp: clock } = data.signature.fields ?? {};
   if (separator === undefined || assignment === undefined || separator === "")
     throw new TypeError("signature.fields.separator: got an empty text");
   const label = wanted === "" ? "its signatures" : `\`${wanted}\``;
   return (value, name) => {
-    const malformed = (detail: string) => refuse("signature_malformed", `\`${name}\`: ${detail}`);
-    if (value.length > MAX_HEADER_LENGTH) return malformed(`longer than ${MAX_HEADER_LENGTH} characters`);
+    const malformedHeader = (detail: string) => malformed(`\`${name}\`: ${detail}`);
+    if (value.length > MAX_HEADER_LENGTH)
+      return malformedHeader(`longer than ${MAX_HEADER_LENGTH} characters`);
     const digests: Buffer[] = [];
     let timestamp: string | undefined;
     for (const field of value.split(separator)) {
@@ -127,12 +126,12 @@ function createFields(data: HmacData, refuse: Refuse): ReadValue {
         timestamp = text;
       } else if (key === wanted) {
         const digest = decode(text);
-        if (digest === undefined) return malformed(`expected ${expected} in ${label}`);
-        if (digests.length === MAX_SIGNATURES) return refuse("signature_malformed", tooMany(`\`${name}\``));
+        if (digest === undefined) return malformedHeader(`expected ${expected} in ${label}`);
+        if (digests.length === MAX_SIGNATURES) return malformed(tooMany(`\`${name}\``));
         digests.push(digest);
       }
     }
-    return digests.length === 0 ? malformed(`holds no field ${label}`) : { digests, timestamp };
+    return digests.length === 0 ? malformedHeader(`holds no field ${label}`) : { digests, timestamp };
   };
 }
 

@@ -1,5 +1,5 @@
-import { failed, refused } from "../../domain/index.ts";
-import type { DistinctHeaders, Scheme, VerificationResult } from "./scheme.ts";
+import { failed } from "../../domain/index.ts";
+import { type DistinctHeaders, refuse, type Scheme, type VerificationResult } from "./scheme.ts";
 import type { TenantContext } from "./tenant-scheme.ts";
 
 /**
@@ -56,7 +56,7 @@ export function createCustomScheme(options: CustomSchemeOptions): Scheme {
 
 function resultOf(verdict: boolean | number): VerificationResult {
   if (verdict === false || verdict === -1)
-    return refused("signature_mismatch", { detail: "the source's own verify says that it is not authentic" });
+    return refuse("signature_mismatch", "the source's own verify says that it is not authentic");
   const index = verdict === true ? 0 : verdict;
   if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS)
     return { verified: [{ method: "custom", index }] };

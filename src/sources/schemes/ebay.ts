@@ -1,10 +1,10 @@
 import type { KeyObject } from "node:crypto";
-import { isJsonObject, type JsonObject, parseJson, type Refused, refused } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, parseJson, type Refused } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
 import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
 import { requestKeys } from "./key-request.ts";
 import { isSignedBy, namedPublicKey } from "./public-keys.ts";
-import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme, type SignedRequest } from "./scheme.ts";
 
 export interface EbayCredentials {
   readonly clientId: string;
@@ -48,12 +48,11 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
       if ("kind" in claim) return claim;
       const { id, signature } = claim;
       const key = known.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
-      if (key === undefined)
-        return refused("signature_mismatch", { detail: `\`${HEADER}\`: eBay has no such key` });
+      if (key === undefined) return refuse("signature_mismatch", `\`${HEADER}\`: eBay has no such key`);
       if ("kind" in key) return key;
       if (isSignedBy(key, ALGORITHM, { content: [request.body], signature }))
         return { verified: [{ method: "public_key", index: Math.max(0, places.indexOf(id)) }] };
-      return refused("signature_mismatch", { detail: `\`${HEADER}\`: a body that was changed on the way` });
+      return refuse("signature_mismatch", `\`${HEADER}\`: a body that was changed on the way`);
     },
   };
 }
@@ -66,18 +65,21 @@ function readKey(text: string): KeyObject {
 
 function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer } | Refused {
   const [value = "", ...more] = headers[HEADER.toLowerCase()] ?? [];
-  if (more.length > 0) return refused("signature_repeated", { detail: `\`${HEADER}\`: expected once` });
+  if (more.length > 0) return refuse("signature_repeated", `\`${HEADER}\`: expected once`);
   if (value === "") return missingCredential("signature_missing", `\`${HEADER}\`: missing`);
   const bytes = value.length > MAX_HEADER_LENGTH ? undefined : decodeExactly(value, "base64");
   const { alg, digest, kid, signature } = objectIn(bytes?.toString("utf8"));
-  if (alg !== "ecdsa" || digest !== "SHA1") return malformed("expected ecdsa and SHA1 in JSON in base64");
-  if (typeof kid !== "string" || !KEY_ID.test(kid)) return malformed("`kid`: expected the id of a key");
+  if (alg !== "ecdsa" || digest !== "SHA1")
+    return malformedHeader("expected ecdsa and SHA1 in JSON in base64");
+  if (typeof kid !== "string" || !KEY_ID.test(kid)) return malformedHeader("`kid`: expected the id of a key");
   const decoded = typeof signature === "string" ? decodeExactly(signature, "base64") : undefined;
-  return decoded === undefined ? malformed("`signature`: expected base64") : { id: kid, signature: decoded };
+  return decoded === undefined
+    ? malformedHeader("`signature`: expected base64")
+    : { id: kid, signature: decoded };
 }
 
-function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail: `\`${HEADER}\`: ${detail}` });
+function malformedHeader(detail: string): Refused {
+  return malformed(`\`${HEADER}\`: ${detail}`);
 }
 
 function objectIn(text: string | undefined): JsonObject {

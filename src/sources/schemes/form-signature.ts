@@ -1,8 +1,8 @@
-import { isRefused, type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { isRefused, type JsonObject, type Refused } from "../../domain/index.ts";
 import { parseForm } from "../contract/form.ts";
 import { decodeExactly } from "./encoding.ts";
 import { isSignedBy, namedPublicKey } from "./public-keys.ts";
-import { malformed, missingCredential, type Scheme } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 
 const SIGN = "sign";
 const SIGN_TYPE = "sign_type";
@@ -42,9 +42,7 @@ export function createFormSignatureScheme(keys: readonly string[], plain: readon
         isSignedBy(key, "rsa-sha256", { content: [content], signature }),
       );
       if (index !== -1) return { verified: [{ method: "public_key", index }] };
-      return refused("signature_mismatch", {
-        detail: `\`${SIGN}\`: made with another key, or over another form`,
-      });
+      return refuse("signature_mismatch", `\`${SIGN}\`: made with another key, or over another form`);
     },
   };
 }

@@ -41,8 +41,6 @@ export interface HmacData {
   /** Placeholders of the platform's own, by the name that stands in braces. */
   readonly parts?: Readonly<Record<string, SignedPart>>;
   readonly timestamp?: TimestampRule;
-  /** The platform of the specification: docs/errors.md is in its words, so its refusals have no `detail`. */
-  readonly isSpecified?: true;
 }
 
 /**
@@ -99,6 +97,5 @@ export function platformHmac(toleranceSeconds: number | null): HmacData {
     signature: { header: "X-Signature", encoding: "hex" },
     signed: "{body}",
     timestamp: { header: "X-Timestamp", unit: "seconds", toleranceSeconds },
-    isSpecified: true,
   };
 }

@@ -2,9 +2,8 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Clock, isRefused } from "../../domain/index.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import type { HmacData } from "./hmac-data.ts";
-import { quoted, refusalsOf } from "./hmac-refusal.ts";
 import { createDigester, isPlain } from "./keyed-digest.ts";
-import type { Scheme } from "./scheme.ts";
+import { quoted, refuse, type Scheme } from "./scheme.ts";
 import { indexedKeysOf } from "./secret-keys.ts";
 import { compileContent, type SignedContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp, type TimestampCheck } from "./timestamp.ts";
@@ -29,10 +28,9 @@ export function signHmac(secret: string, body: Uint8Array): string {
  */
 export function createHmacScheme(data: HmacData, { secrets, clock, origin }: HmacOptions): Scheme {
   const { algorithm = "sha256", signed } = data;
-  const refuse = refusalsOf(data);
-  const readClaims = compileClaims(data, refuse);
-  const content = compileContent(signed, { origin, refuse, parts: data.parts });
-  const time = compileTimestamp(data, clock, refuse);
+  const readClaims = compileClaims(data);
+  const content = compileContent(signed, { origin, parts: data.parts });
+  const time = compileTimestamp(data, clock);
   assertConsistent(data, content, time);
   const digesters = indexedKeysOf(secrets, data.key).map(({ key, index }) => ({
     digest: createDigester(algorithm, key),
@@ -91,8 +89,7 @@ function assertConsistent(data: HmacData, content: SignedContent, time: Timestam
     );
 }
 
-function challengeOf({ algorithm = "sha256", signature, isSpecified }: HmacData): string {
+function challengeOf({ algorithm = "sha256", signature }: HmacData): string {
   const name = isPlain(algorithm) ? algorithm : `hmac-${algorithm}`;
-  const challenge = `Signature realm="callbacks", algorithm="${name}"`;
-  return isSpecified ? challenge : `${challenge}, header="${[signature.header].flat().join(" ")}"`;
+  return `Signature realm="callbacks", algorithm="${name}", header="${[signature.header].flat().join(" ")}"`;
 }

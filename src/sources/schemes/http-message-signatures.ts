@@ -1,7 +1,14 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
-import { type Clock, type Refused, refused } from "../../domain/index.ts";
+import type { Clock, Refused } from "../../domain/index.ts";
 import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
-import { type Credential, malformed, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import {
+  type Credential,
+  malformed,
+  missingCredential,
+  refuse,
+  type Scheme,
+  type SignedRequest,
+} from "./scheme.ts";
 import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "./structured-fields.ts";
 import { ageFault } from "./timestamp.ts";
 
@@ -155,9 +162,7 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   });
   const verifier = options.verifiers[index];
   if (verifier === undefined)
-    return refused("signature_mismatch", {
-      detail: `\`${label}\`: made by no configured key of its keyid and alg`,
-    });
+    return refuse("signature_mismatch", `\`${label}\`: made by no configured key of its keyid and alg`);
   const fault =
     timeFault(label, input, options) ??
     (covered.includes("content-digest") ? digestFault(request) : undefined);
@@ -240,9 +245,8 @@ function timeFault(
   const now = clock.now().getTime() / 1_000;
   const created = parameters.get("created");
   const expires = parameters.get("expires");
-  if (created?.type !== "integer")
-    return refused("timestamp_missing", { detail: `\`${label}\`: created is missing` });
-  const stale = (detail: string) => refused("timestamp_stale", { detail: `\`${label}\`: ${detail}` });
+  if (created?.type !== "integer") return refuse("timestamp_missing", `\`${label}\`: created is missing`);
+  const stale = (detail: string) => refuse("timestamp_stale", `\`${label}\`: ${detail}`);
   const fault = ageFault(now - created.value, toleranceSeconds);
   if (fault !== undefined) return stale(`created ${fault}`);
   if (expires === undefined) return undefined;
@@ -264,7 +268,7 @@ function digestFault({ headers, body }: SignedRequest): Refused | undefined {
     const claimed = "item" in member && member.item.type === "bytes" ? member.item.value : Buffer.of();
     const digest = createHash(algorithm).update(body).digest();
     if (claimed.length !== digest.length || !timingSafeEqual(claimed, digest))
-      return refused("signature_mismatch", { detail: `\`Content-Digest\`: its ${name} is not the body's` });
+      return refuse("signature_mismatch", `\`Content-Digest\`: its ${name} is not the body's`);
     known += 1;
   }
   return known > 0 ? undefined : malformed("`Content-Digest`: expected sha-256 or sha-512");

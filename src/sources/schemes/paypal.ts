@@ -1,10 +1,10 @@
 import { crc32 } from "node:zlib";
-import { type Clock, type Refused, refused } from "../../domain/index.ts";
+import type { Clock, Refused } from "../../domain/index.ts";
 import { type CertificateOptions, certificateKeys } from "./certificate-keys.ts";
 import { decodeExactly } from "./encoding.ts";
 import { keysUnavailable } from "./fetched-keys.ts";
 import { isSignedBy } from "./public-keys.ts";
-import { malformed, missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme, type SignedRequest } from "./scheme.ts";
 
 export interface PayPalOptions {
   /** The ids of the webhook in PayPal's dashboard; the current one first. */
@@ -53,8 +53,7 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       if ("kind" in claims) return claims;
       const { id, time, signature, certificateUrl } = claims;
       const key = await keys.keyAt(certificateUrl, request.bodyReservation).catch(keysUnavailable);
-      if (typeof key === "string")
-        return refused("signature_mismatch", { detail: `\`PayPal-Cert-Url\`: ${key}` });
+      if (typeof key === "string") return refuse("signature_mismatch", `\`PayPal-Cert-Url\`: ${key}`);
       if ("kind" in key) return key;
       const checksum = crc32(request.body);
       const signed = (webhookId: string) => Buffer.from(`${id}|${time}|${webhookId}|${checksum}`);
@@ -63,7 +62,7 @@ export function createPayPalScheme(options: PayPalOptions): Scheme {
       );
       if (index === -1) {
         const detail = "`PayPal-Transmission-Sig`: another webhook id, or a body that was changed on the way";
-        return refused("signature_mismatch", { detail });
+        return refuse("signature_mismatch", detail);
       }
       // Other bodies have the same checksum.
       const signedText = (_body: string, hasTime: boolean) => `${id}|${hasTime ? time : ""}|${checksum}`;
@@ -84,7 +83,7 @@ function readHeaders({ headers }: SignedRequest): Claims | Refused {
   const values: string[] = [];
   for (const name of [...names, "PayPal-Cert-Url", "PayPal-Auth-Algo"]) {
     const [value = "", ...more] = headers[name.toLowerCase()] ?? [];
-    if (more.length > 0) return refused("signature_repeated", { detail: `\`${name}\`: expected once` });
+    if (more.length > 0) return refuse("signature_repeated", `\`${name}\`: expected once`);
     if (value === "") return missingCredential("signature_missing", `\`${name}\`: missing`);
     values.push(value);
   }

@@ -2,10 +2,9 @@ import type { KeyObject } from "node:crypto";
 import { type Clock, isRefused, type Refused } from "../../domain/index.ts";
 import { decodeExactly } from "./encoding.ts";
 import type { SignatureEncoding, TimestampRule } from "./hmac-data.ts";
-import { type Refuse, refusalsOf } from "./hmac-refusal.ts";
 import { type Content, SECRET } from "./keyed-digest.ts";
 import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
-import type { Scheme, SignedRequest } from "./scheme.ts";
+import { malformed, refuse, type Scheme, type SignedRequest } from "./scheme.ts";
 import { compileContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp } from "./timestamp.ts";
 
@@ -65,7 +64,7 @@ export function createPublicKeyScheme(
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
     verify(request) {
-      const claimed = claimedSignature(request, data, refuse);
+      const claimed = claimedSignature(request, data);
       if (!Buffer.isBuffer(claimed)) return claimed;
       let sent: SentTimestamp | undefined;
       if (time !== undefined) {
@@ -75,7 +74,7 @@ export function createPublicKeyScheme(
       }
       const bytes = content.read?.(request, sent?.text) ?? request.body;
       if (isRefused(bytes)) return bytes;
-      const id = namedKey(request, data, refuse);
+      const id = namedKey(request, data);
       if (typeof id === "object") return id;
       const signedContent = { content: partsOf(bytes), signature: claimed, format };
       const index = known.findIndex(
@@ -98,15 +97,13 @@ export function createPublicKeyScheme(
   };
 }
 
-const refuse = refusalsOf({});
-
 /** What is made of the data alone. @throws TypeError for data that contradicts itself */
 export function compilePublicKeyData(
   data: PublicKeyData,
   { clock, origin }: Pick<PublicKeyOptions, "clock" | "origin">,
 ) {
-  const content = compileContent(data.signed, { origin, refuse });
-  const time = compileTimestamp(data, clock, refuse);
+  const content = compileContent(data.signed, { origin });
+  const time = compileTimestamp(data, clock);
   if (content.hasTimestamp && time === undefined)
     throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
   if (content.holdsKey)
@@ -131,18 +128,14 @@ function readKeys(keys: PublicKeyOptions["keys"], data: PublicKeyData): KnownKey
 }
 
 /** The id of the key that is claimed; undefined where the platform names none. */
-function namedKey(
-  { headers }: SignedRequest,
-  { keyId }: PublicKeyData,
-  refuse: Refuse,
-): string | Refused | undefined {
+function namedKey({ headers }: SignedRequest, { keyId }: PublicKeyData): string | Refused | undefined {
   if (keyId === undefined) return undefined;
   const values = headers[keyId.toLowerCase()] ?? [];
   if (values.length === 1) return values[0];
-  return refuse("signature_malformed", `\`${keyId}\`: stands ${values.length} times, expected once`);
+  return malformed(`\`${keyId}\`: stands ${values.length} times, expected once`);
 }
 
-function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refuse: Refuse): Buffer | Refused {
+function claimedSignature({ headers }: SignedRequest, data: PublicKeyData): Buffer | Refused {
   const { header, encoding, prefix = "", extract } = data.signature;
   const values = headers[header.toLowerCase()] ?? [];
   const [value = ""] = values;
@@ -153,9 +146,7 @@ function claimedSignature({ headers }: SignedRequest, data: PublicKeyData, refus
   const text = isFit ? value.slice(prefix.length) : "";
   const signature = decodeExactly(extract === undefined ? text : (extract(text) ?? ""), encoding);
   const before = prefix === "" ? "" : `\`${prefix}\` and `;
-  return (
-    signature ?? refuse("signature_malformed", `\`${header}\`: expected ${before}a signature in ${encoding}`)
-  );
+  return signature ?? malformed(`\`${header}\`: expected ${before}a signature in ${encoding}`);
 }
 
 function partsOf(content: Content): Uint8Array[] {

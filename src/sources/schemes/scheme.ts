@@ -90,10 +90,24 @@ export function missingCredential(
   return { ...refused(code, detail === undefined ? {} : { detail }), isCredentialMissing: true };
 }
 
+type SignatureFault =
+  | `signature_${"missing" | "repeated" | "malformed" | "mismatch"}`
+  | "timestamp_missing"
+  | "timestamp_stale";
+
+/** @param detail what was found and expected, naming the header; never a stranger's text that has no known shape */
+export function refuse(code: SignatureFault, detail: string): Refused {
+  return code === "signature_missing" ? missingCredential(code, detail) : refused(code, { detail });
+}
+
 /** @param detail what was found and expected, and where */
 export function malformed(detail: string): Refused {
-  return refused("signature_malformed", { detail });
+  return refuse("signature_malformed", detail);
 }
+
+/** Names as a refusal shows them. The mask of logs takes `token: …` for a secret, and leaves a name in backticks alone. */
+export const quoted = (names: readonly string[], separator = ", "): string =>
+  names.map((name) => `\`${name}\``).join(separator);
 
 /** Whether the request came without any credential, so that another way to authenticate it may decide. */
 export function isCredentialMissing(verdict: VerificationResult): verdict is MissingCredential {

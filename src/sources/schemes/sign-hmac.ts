@@ -1,6 +1,5 @@
 import { isRefused } from "../../domain/index.ts";
 import type { HmacData, MacEncoding } from "./hmac-data.ts";
-import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
 import { distinctHeaders } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
@@ -30,7 +29,6 @@ export function signHmacRequest(data: HmacData, request: HmacRequest): Record<st
   const { origin, now, body, headers = {}, method = "POST", target = "/" } = request;
   const content = compileContent(data.signed, {
     origin: origin === undefined ? undefined : () => origin,
-    refuse: refusalsOf({}),
     parts: data.parts,
   });
   const time = rule === undefined ? undefined : formatTimestamp(now, rule.unit);

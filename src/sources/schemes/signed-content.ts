@@ -1,8 +1,7 @@
 import type { Refused } from "../../domain/index.ts";
 import type { HmacData, SignedPart } from "./hmac-data.ts";
-import { quoted, type Refuse } from "./hmac-refusal.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
-import type { SignedRequest } from "./scheme.ts";
+import { malformed, quoted, refuse, type SignedRequest } from "./scheme.ts";
 
 export interface SignedContent {
   readonly hasTimestamp: boolean;
@@ -19,7 +18,6 @@ export interface SignedContent {
 export interface ContentOptions {
   /** @throws where an address is signed and there is none */
   readonly origin: (() => string) | undefined;
-  readonly refuse: Refuse;
   readonly parts?: HmacData["parts"];
 }
 
@@ -100,17 +98,17 @@ function constant(text: string): Part {
 
 function placeholder(name: string, options: ContentOptions): Part {
   const own = options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
-  if (own) return ownPart(own, name, options.refuse);
+  if (own) return ownPart(own, name);
   const [kind = "", rest] = divided(name, ".");
   if (rest !== undefined && rest !== "") {
-    if (kind === "header") return headerPart(rest, options.refuse);
-    if (kind === "query") return queryPart(rest, options.refuse);
+    if (kind === "header") return headerPart(rest);
+    if (kind === "query") return queryPart(rest);
   }
   if (name === "body" || name === "secret") return name;
   if (name === "timestamp") return (_request, timestamp) => timestamp;
   if (name === "method") return ({ method }) => method;
-  if (name === "target") return targetPart(options.refuse, (target) => target);
-  if (name === "path") return targetPart(options.refuse, (target) => divided(target, "?")[0]);
+  if (name === "target") return targetPart((target) => target);
+  if (name === "path") return targetPart((target) => divided(target, "?")[0]);
   if (name === "url") return urlPart(options, (target) => target);
   if (name === "decodedUrl") return urlPart(options, decodeReserved);
   throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
@@ -136,7 +134,7 @@ function divided(text: string, at: string): [string, string | undefined] {
   return end === -1 ? [text, undefined] : [text.slice(0, end), text.slice(end + at.length)];
 }
 
-function headerPart(names: string, refuse: Refuse): Part {
+function headerPart(names: string): Part {
   const wanted = names.split("|").map((name) => ({ name, key: name.toLowerCase() }));
   const missing = `${quoted(names.split("|"), " or ")}: missing, and the signature covers it`;
   return ({ headers }) => {
@@ -147,32 +145,27 @@ function headerPart(names: string, refuse: Refuse): Part {
       if (values.length > 1)
         return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, and is signed`);
       if (value.length > MAX_TEXT_LENGTH || !SENT.test(value))
-        return refuse(
-          "signature_malformed",
-          `\`${name}\`: not a text of at most ${MAX_TEXT_LENGTH} characters`,
-        );
+        return malformed(`\`${name}\`: not a text of at most ${MAX_TEXT_LENGTH} characters`);
       return value;
     }
-    return refuse("signature_malformed", missing);
+    return malformed(missing);
   };
 }
 
-function ownPart(read: SignedPart, name: string, refuse: Refuse): Part {
-  const malformed = `\`${name}\`: missing or malformed, and the signature covers it`;
-  return (request) => read(request) ?? refuse("signature_malformed", malformed);
+function ownPart(read: SignedPart, name: string): Part {
+  return (request) =>
+    read(request) ?? malformed(`\`${name}\`: missing or malformed, and the signature covers it`);
 }
 
-function targetPart(refuse: Refuse, read: (target: string) => string): Part {
+function targetPart(read: (target: string) => string): Part {
   return ({ target }) =>
-    SENT.test(target)
-      ? read(target)
-      : refuse("signature_malformed", "the request's target has a character that cannot be sent");
+    SENT.test(target) ? read(target) : malformed("the request's target has a character that cannot be sent");
 }
 
-function urlPart({ origin, refuse }: ContentOptions, read: (target: string) => string): Part {
+function urlPart({ origin }: ContentOptions, read: (target: string) => string): Part {
   if (origin === undefined)
     throw new TypeError("signed: got {url}, expected the origin that the platform has registered");
-  return targetPart(refuse, (target) => bytesOf(origin()) + read(target));
+  return targetPart((target) => bytesOf(origin()) + read(target));
 }
 
 /** `: / ? @ ! $ ' ( ) * , ;` (developers.hubspot.com, "Validating requests"). */
@@ -183,21 +176,20 @@ function decodeReserved(target: string): string {
 }
 
 /** Decoded, since platforms sign the value and not its form (Mercado Pago). */
-function queryPart(name: string, refuse: Refuse): Part {
-  const malformed = (detail: string) =>
-    refuse("signature_malformed", `query parameter \`${name}\`: ${detail}`);
+function queryPart(name: string): Part {
+  const malformedQuery = (detail: string) => malformed(`query parameter \`${name}\`: ${detail}`);
   return ({ target }) => {
     let found: string | undefined;
     for (const pair of (divided(target, "?")[1] ?? "").split("&")) {
       const [key, value = ""] = divided(pair, "=");
       if (percentDecoded(key) !== name) continue;
-      if (found !== undefined) return malformed("stands more than once, and is signed");
+      if (found !== undefined) return malformedQuery("stands more than once, and is signed");
       found = percentDecoded(value);
       // Two values that are no UTF-8 would both become U+FFFD, and be one.
       if (found === undefined || value.length > MAX_TEXT_LENGTH)
-        return malformed(`not UTF-8 of at most ${MAX_TEXT_LENGTH} characters`);
+        return malformedQuery(`not UTF-8 of at most ${MAX_TEXT_LENGTH} characters`);
     }
-    return found === undefined ? malformed("missing, and the signature covers it") : bytesOf(found);
+    return found === undefined ? malformedQuery("missing, and the signature covers it") : bytesOf(found);
   };
 }
 

@@ -1,7 +1,6 @@
 import type { Clock, Refused } from "../../domain/index.ts";
 import type { HmacData, TimestampRule, TimestampUnit } from "./hmac-data.ts";
-import { quoted, type Refuse } from "./hmac-refusal.ts";
-import type { DistinctHeaders } from "./scheme.ts";
+import { type DistinctHeaders, quoted, refuse } from "./scheme.ts";
 
 export interface SentTimestamp {
   /** Exactly as it was sent, which is what is signed. */
@@ -21,7 +20,6 @@ export interface TimestampCheck {
 export function compileTimestamp(
   data: Pick<HmacData, "signature" | "timestamp">,
   clock: Clock,
-  refuse: Refuse,
 ): TimestampCheck | undefined {
   const { timestamp: rule, signature } = data;
   if (rule === undefined) return undefined;
@@ -31,9 +29,9 @@ export function compileTimestamp(
   const name =
     field === undefined ? quoted(headers, " or ") : `${quoted([signature.header].flat())}: \`${field}\``;
   if (name === "") throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
-  const parse = createParser(name, unit, refuse);
+  const parse = createParser(name, unit);
   const read: TimestampCheck["read"] =
-    field === undefined ? createHeaderReader(headers, parse, refuse) : (_headers, text) => parse(text);
+    field === undefined ? createHeaderReader(headers, parse) : (_headers, text) => parse(text);
   if (toleranceSeconds === null) return { read };
   return {
     read,
@@ -60,7 +58,7 @@ export function ageFault(
 
 type Parse = (text: string | undefined) => SentTimestamp | Refused;
 
-function createParser(name: string, unit: TimestampUnit, refuse: Refuse): Parse {
+function createParser(name: string, unit: TimestampUnit): Parse {
   const malformed = `${name}: missing, or not ${FORMS[unit]}`;
   const secondsOf = PARSERS[unit];
   return (text) => {
@@ -70,7 +68,7 @@ function createParser(name: string, unit: TimestampUnit, refuse: Refuse): Parse 
   };
 }
 
-function createHeaderReader(names: readonly string[], parse: Parse, refuse: Refuse): TimestampCheck["read"] {
+function createHeaderReader(names: readonly string[], parse: Parse): TimestampCheck["read"] {
   const wanted = names.map((name) => ({ name, key: name.toLowerCase() }));
   return (headers) => {
     for (const { name, key } of wanted) {

@@ -5,9 +5,8 @@ import { isForm, parseForm } from "../contract/form.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import { decodeExactly } from "./encoding.ts";
 import type { HmacData } from "./hmac-data.ts";
-import { refusalsOf } from "./hmac-refusal.ts";
 import { createDigester } from "./keyed-digest.ts";
-import { distinctHeaders, type Scheme, type SignedRequest } from "./scheme.ts";
+import { distinctHeaders, malformed, refuse, type Scheme, type SignedRequest } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 import type { HmacRequest } from "./sign-hmac.ts";
 
@@ -24,8 +23,6 @@ const FORM = "application/x-www-form-urlencoded";
 const SENT = /^[\x21-\x7e]*$/;
 const SHA256_BYTES = 32;
 
-const refuse = refusalsOf({});
-
 /**
  * Twilio: HMAC-SHA1 in base64 over the address and the form's fields, sorted, names and values in a row without
  * separators; the address alone where its `bodySHA256` is the hash of the body. Source: twilio-node
@@ -35,14 +32,14 @@ const refuse = refusalsOf({});
  */
 export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Scheme {
   const digesters = keysOf(authTokens).map((key) => createDigester("sha1", key));
-  const readClaims = compileClaims(DATA, refuse);
+  const readClaims = compileClaims(DATA);
   return {
     challenge: `Signature realm="callbacks", algorithm="hmac-sha1", header="${HEADER}"`,
     verify(request) {
       const claims = readClaims(request.headers);
       if (isRefused(claims)) return claims;
       if (!SENT.test(request.target))
-        return refuse("signature_malformed", "the request's target has a character that cannot be sent");
+        return malformed("the request's target has a character that cannot be sent");
       const fields = signedFields(request);
       if (typeof fields !== "string") return fields;
       const contents = spellings(origin() + request.target).map((one) => Buffer.from(one + fields));
@@ -88,9 +85,9 @@ function signedFields(request: SignedRequest): string | Refused {
   // Read as another format than it was signed in, the same bytes would be another event.
   const [type = ""] = (headers["content-type"]?.[0] ?? "").split(";", 1);
   if (type.trim().toLowerCase() !== FORM || !isForm(body))
-    return refuse("signature_malformed", `\`Content-Type\`: expected ${FORM}, or bodySHA256 in the address`);
+    return malformed(`\`Content-Type\`: expected ${FORM}, or bodySHA256 in the address`);
   const form = parseForm(body);
-  return isRefused(form) ? refuse("signature_malformed", `the form: ${form.code}`) : inARow(form.value);
+  return isRefused(form) ? malformed(`the form: ${form.code}`) : inARow(form.value);
 }
 
 function isHashOf(body: Uint8Array, hash: string): boolean {

@@ -1,7 +1,7 @@
-import { type Clock, refused } from "../../domain/index.ts";
+import type { Clock } from "../../domain/index.ts";
 import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
 import { createPublicKeyScheme, type IdentifiedKey, type PublicKeyData } from "./public-key.ts";
-import { missingCredential, type Scheme } from "./scheme.ts";
+import { malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 
 export interface WeChatSchemeOptions {
   readonly keys: readonly IdentifiedKey[];
@@ -44,10 +44,9 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
       const [serial = "", ...more] = request.headers[SERIAL_HEADER] ?? [];
       if (request.headers[SIGNATURE_HEADER] === undefined)
         return missingCredential("signature_missing", "`Wechatpay-Signature`: missing");
-      if (more.length > 0)
-        return refused("signature_malformed", { detail: "`Wechatpay-Serial`: expected once" });
+      if (more.length > 0) return malformed("`Wechatpay-Serial`: expected once");
       if (configured !== undefined && known.has(serial)) return configured.verify(request);
-      const unknown = refused("signature_mismatch", { detail: "`Wechatpay-Serial`: no such key" });
+      const unknown = refuse("signature_mismatch", "`Wechatpay-Serial`: no such key");
       if (!CERTIFICATE_SERIAL.test(serial)) return unknown;
       try {
         const scheme = await fetched.get(serial, request.bodyReservation);
