@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../domain/index.ts";
 import { type GitHubReconcileOptions, githubDeliveries } from "../reconcile/github-deliveries.ts";
+import samples from "./github.samples.json" with { type: "json" };
 import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 export interface GitHubOptions extends PresetOptions {
@@ -7,47 +8,8 @@ export interface GitHubOptions extends PresetOptions {
   readonly reconcile?: GitHubReconcileOptions;
 }
 
-const BEFORE = "6113728f27ae82c7b1a177c8d03f9e96e0adf246";
-const AFTER = "76ae82c7b1a177c8d03f9e96e0adf24661137281";
-const USER = { id: 1, login: "octocat", type: "User" };
-const TIME = "2026-01-01T00:00:00Z";
-const NUMBERED = {
-  id: 1,
-  number: 1,
-  state: "open",
-  user: USER,
-  created_at: TIME,
-  updated_at: TIME,
-  body: null,
-};
-const PUSHED_BY = { name: "octocat", email: "octocat@github.com" };
-const COMMIT = { id: AFTER, message: "Change the sample", timestamp: TIME, url: "", distinct: true };
-const COMMITS = [
-  { ...COMMIT, author: PUSHED_BY, committer: PUSHED_BY, added: [], removed: [], modified: ["README.md"] },
-];
-
 /** The fields that GitHub Docs, "Webhook events and payloads", has for these events; others have an action alone. */
-const SAMPLES: Readonly<Record<string, JsonObject>> = {
-  push: {
-    ...{ ref: "refs/heads/main", before: BEFORE, after: AFTER, base_ref: null, compare: "" },
-    ...{ created: false, deleted: false, forced: false, pusher: PUSHED_BY },
-    ...{ commits: COMMITS, head_commit: COMMITS[0] as JsonObject },
-  },
-  pull_request: {
-    action: "opened",
-    number: 1,
-    pull_request: {
-      ...NUMBERED,
-      ...{ title: "A sample", draft: false, merged: false, merged_at: null },
-      head: { ref: "sample", sha: AFTER, label: "octocat:sample" },
-      base: { ref: "main", sha: BEFORE, label: "octocat:main" },
-    },
-  },
-  issues: {
-    action: "opened",
-    issue: { ...NUMBERED, title: "A sample", labels: [], assignees: [], comments: 0 },
-  },
-};
+const SAMPLES: Readonly<Record<string, JsonObject>> = samples;
 
 /**
  * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is

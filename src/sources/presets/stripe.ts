@@ -3,61 +3,10 @@ import type { Readable } from "../contract/reading.ts";
 import { stripeEvents } from "../reconcile/stripe-events.ts";
 import { hmacPreset, type ReconcilingOptions } from "./preset.ts";
 import { timedFields } from "./standard.ts";
-
-const COMMON = {
-  livemode: false,
-  created: 1_767_225_600,
-  customer: "cus_sample",
-  metadata: {},
-  currency: "usd",
-};
-const PERIOD = { current_period_start: 1_767_225_600, current_period_end: 1_769_904_000 };
-const PRICE = {
-  id: "price_sample",
-  object: "price",
-  product: "prod_sample",
-  unit_amount: 1_000,
-  currency: "usd",
-};
+import samples from "./stripe.samples.json" with { type: "json" };
 
 /** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
-const SAMPLES: Readonly<Record<string, JsonObject>> = {
-  "invoice.paid": {
-    ...{ id: "in_sample", object: "invoice", ...COMMON, number: "SAMPLE-0001", status: "paid" },
-    ...{ amount_due: 1_000, amount_paid: 1_000, amount_remaining: 0, subtotal: 1_000, total: 1_000 },
-    ...{
-      billing_reason: "manual",
-      collection_method: "charge_automatically",
-      customer_email: "a@example.com",
-    },
-    lines: { object: "list", data: [], has_more: false, url: "/v1/invoices/in_sample/lines" },
-  },
-  "checkout.session.completed": {
-    ...{ id: "cs_test_sample", object: "checkout.session", ...COMMON, mode: "payment", status: "complete" },
-    ...{ payment_status: "paid", payment_intent: "pi_sample", subscription: null, client_reference_id: null },
-    ...{ amount_subtotal: 1_000, amount_total: 1_000, customer_email: null },
-    customer_details: { email: "a@example.com", name: null, phone: null },
-  },
-  "payment_intent.succeeded": {
-    ...{ id: "pi_sample", object: "payment_intent", ...COMMON, status: "succeeded", amount: 1_000 },
-    ...{ amount_received: 1_000, capture_method: "automatic", latest_charge: "ch_sample" },
-    ...{
-      payment_method: "pm_sample",
-      payment_method_types: ["card"],
-      description: null,
-      receipt_email: null,
-    },
-  },
-  "customer.subscription.updated": {
-    ...{ id: "sub_sample", object: "subscription", ...COMMON, status: "active", start_date: 1_767_225_600 },
-    ...{ cancel_at_period_end: false, cancel_at: null, canceled_at: null, latest_invoice: "in_sample" },
-    items: {
-      object: "list",
-      data: [{ id: "si_sample", object: "subscription_item", quantity: 1, price: PRICE, ...PERIOD }],
-      has_more: false,
-    },
-  },
-};
+const SAMPLES: Readonly<Record<string, JsonObject>> = samples;
 
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
