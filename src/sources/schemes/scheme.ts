@@ -95,7 +95,7 @@ type SignatureFault =
   | "timestamp_missing"
   | "timestamp_stale";
 
-/** @param detail what was found and expected, naming the header; never a stranger's text that has no known shape */
+/** @param detail what was found and expected, naming the header; never a sender's text that has no known shape */
 export function refuse(code: SignatureFault, detail: string): Refused {
   return code === "signature_missing" ? missingCredential(code, detail) : refused(code, { detail });
 }
