@@ -9,15 +9,29 @@ import {
 import type { BatchData } from "./batch.ts";
 import type { Readable } from "./reading.ts";
 
-/** A preset's own sample, in the shape of its platform; an array where the body is one. */
-export type OwnSample = (
-  type: string,
-  id: string,
-  now: Date,
-) => { readonly headers?: Readonly<Record<string, string>>; readonly body: JsonObject | JsonValue[] };
+interface Made {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: JsonObject | JsonValue[];
+}
 
-type Made = ReturnType<OwnSample>;
+/**
+ * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have `{type}`,
+ * `{id}` and the time as `{iso}`, `{seconds}` or `{milliseconds}` where the contract has no place for them.
+ */
+export type OwnSample = Made | ((type: string, id: string, now: Date) => Made);
+
 type Root = "body" | "item" | "parent";
+
+export function makeSample(own: OwnSample, type: string, id: string, now: Date): Made {
+  if (typeof own === "function") return own(type, id, now);
+  const ms = now.getTime();
+  const seconds = Math.floor(ms / 1_000);
+  const texts: Record<string, unknown> = { type, id, iso: now.toISOString(), seconds, milliseconds: ms };
+  const filled = JSON.stringify(own).replace(/\{(\w+)\}/g, (_, name: string) => {
+    return JSON.stringify(String(texts[name])).slice(1, -1);
+  });
+  return JSON.parse(filled);
+}
 
 /** A sample while it is made: each place can be read, as in a callback that arrived, and set. */
 export class SampleDraft implements Readable {

@@ -9,7 +9,7 @@ import type { BodyFormat, InnerText } from "./body-formats.ts";
 import type { ContractData } from "./event-contract.ts";
 import type { EventIdentity } from "./identity.ts";
 import { compileText, type TextPlace } from "./locate.ts";
-import { type OwnSample, SampleDraft } from "./sample-draft.ts";
+import { makeSample, type OwnSample, SampleDraft } from "./sample-draft.ts";
 
 /** What a sample of a callback is made for. */
 export interface SampleRequest {
@@ -43,7 +43,7 @@ export function createSample(
   const type = [contract.type].flat();
   const id = [contract.id].flat();
   return ({ type: wanted, id: givenId, newId, now, data }) => {
-    const made = own?.(wanted, givenId ?? newId, now);
+    const made = own && makeSample(own, wanted, givenId ?? newId, now);
     const draft = new SampleDraft(contract.batch, made);
     if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
     if (textAt(draft, type) !== wanted) setText(draft, type, wanted);

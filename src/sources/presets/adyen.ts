@@ -1,28 +1,5 @@
-import type { OwnSample } from "../contract/sample-draft.ts";
 import { createAdyenItemsScheme, signAdyenItems } from "../schemes/adyen.ts";
 import { secretPreset } from "./secret-preset.ts";
-
-const sample: OwnSample = (type, id, now) => ({
-  body: {
-    live: "false",
-    notificationItems: [
-      {
-        NotificationRequestItem: {
-          additionalData: {},
-          amount: { currency: "EUR", value: 1_000 },
-          eventCode: type,
-          eventDate: now.toISOString(),
-          merchantAccountCode: "SampleMerchant",
-          merchantReference: "sample-order-1",
-          paymentMethod: "visa",
-          pspReference: id,
-          reason: "",
-          success: "true",
-        },
-      },
-    ],
-  },
-});
 
 /**
  * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
@@ -50,7 +27,6 @@ export const adyen = secretPreset({
     eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
     responses: { received: { body: "[accepted]" } },
   },
-  sample,
   credential: { fields: ["hmacSignature"] },
   signBody: signAdyenItems,
   scheme: createAdyenItemsScheme,

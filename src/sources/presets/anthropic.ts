@@ -19,8 +19,4 @@ export const anthropic = standardPreset({
     eventTime: { at: "body.created_at", unit: "iso" },
     hasSignedTime: true,
   },
-  sample: (type, id, now) => ({
-    headers: { "webhook-id": id },
-    body: { type: "event", id, created_at: now.toISOString(), data: { type, id: "sample" } },
-  }),
 });

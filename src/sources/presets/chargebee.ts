@@ -17,12 +17,4 @@ export const chargebee = basicPreset({
     eventTime: { at: "body.occurred_at", unit: "seconds" },
     data: ["body.content", "body"],
   },
-  sample: (type, id, now) => ({
-    body: {
-      id,
-      event_type: type,
-      occurred_at: Math.floor(now.getTime() / 1_000),
-      content: { customer: { id: "sample" } },
-    },
-  }),
 });

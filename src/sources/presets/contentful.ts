@@ -37,16 +37,6 @@ export const contentful = hmacPreset({
     type: "header.X-Contentful-Topic",
     headers: ["X-Contentful-Topic", "X-Contentful-Webhook-Name"],
   },
-  sample: (type, id, now) => ({
-    headers: {
-      [NAMES]: [NAMES, TIME].join(","),
-      [TIME]: String(now.getTime()),
-      "X-Contentful-Idempotency-Key": id,
-      "X-Contentful-Topic": type,
-      "X-Contentful-Webhook-Name": "Sample",
-    },
-    body: { sys: { id, type: "Entry" }, fields: {} },
-  }),
 });
 
 /** Path and query, encoded as the SDK does, which encodes a query as a whole, and `%` once more. */

@@ -1,6 +1,4 @@
-import type { OwnSample } from "../contract/sample-draft.ts";
 import { type BodyHmac, bodyHmacScheme, signBodyHmac } from "../schemes/body-hmac.ts";
-import { formatTimestamp } from "../schemes/timestamp.ts";
 import { secretPreset } from "./secret-preset.ts";
 
 const RECEIVED = "Hello API Event Received";
@@ -23,18 +21,6 @@ const SCHEME: BodyHmac = {
 
 /** All that the hash is made of: with the hash itself in logs, a reader could make an authentic callback. */
 const EVENT = "{body.event.event_time}.{body.event.event_type}";
-
-const sample: OwnSample = (type, id, now) => ({
-  body: {
-    event: {
-      event_time: formatTimestamp(now, "seconds"),
-      event_type: type,
-      event_hash: "0".repeat(64),
-      event_metadata: { related_signature_id: id },
-    },
-    signature_request: { signature_request_id: id, title: "A sample", test_mode: true },
-  },
-});
 
 /**
  * Dropbox Sign (HelloSign): `event_hash` in the body, an HMAC-SHA256 over `event_time` and `event_type`; the key is the
@@ -75,7 +61,6 @@ export const dropboxSign = secretPreset({
     responses: { received: { body: RECEIVED } },
   },
   credential: { fields: ["event_hash"] },
-  sample,
   signBody: (body, secret) => signBodyHmac(SCHEME, body, secret),
   scheme: bodyHmacScheme(SCHEME),
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../domain/index.ts";
+import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 
@@ -37,9 +37,5 @@ export const dropbox = hmacPreset({
         reply: { kind: "text", at: "query.challenge" },
       },
     ],
-  },
-  sample: (type) => {
-    const body: JsonObject = { [type]: { accounts: ["dbid:sample"] }, delta: { users: [1] } };
-    return { body };
   },
 });

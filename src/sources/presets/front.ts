@@ -35,8 +35,4 @@ export const front = hmacPreset({
       { ...CHALLENGE, isSigned: true },
     ],
   },
-  sample: (type, id, now) => ({
-    headers: { "X-Front-Request-Timestamp": String(now.getTime()) },
-    body: { type, payload: { id } },
-  }),
 });

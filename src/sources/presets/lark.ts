@@ -11,7 +11,6 @@ import {
 } from "../contract/decryption.ts";
 import type { ContractData } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
-import type { OwnSample } from "../contract/sample-draft.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
@@ -89,7 +88,6 @@ export const lark = optionsPreset<LarkOptions>({
       scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
       contract: contractOf(encryption, handshakes),
       sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
-      sample,
     };
   },
 });
@@ -141,16 +139,3 @@ function encrypt(plain: JsonValue, key: Uint8Array): JsonObject {
   const iv = createHash("sha256").update(text).digest().subarray(0, IV_BYTES);
   return { encrypt: Buffer.concat([iv, encryptCbc(text, { key, iv })]).toString("base64") };
 }
-
-/** An event of version 2. */
-const sample: OwnSample = (type, id, now) => ({
-  headers: {
-    "X-Lark-Request-Timestamp": String(Math.floor(now.getTime() / 1_000)),
-    "X-Lark-Request-Nonce": id,
-  },
-  body: {
-    schema: "2.0",
-    header: { event_id: id, event_type: type, create_time: String(now.getTime()) },
-    event: {},
-  },
-});

@@ -38,5 +38,4 @@ export const paystack = hmacPreset({
     isIdSigned: true,
     type: "body.event",
   },
-  sample: (type, id) => ({ body: { event: type, data: { id } } }),
 });

@@ -20,16 +20,4 @@ export const pipedrive = basicPreset({
     type: "{body.meta.action}.{body.meta.entity}",
     eventTime: { at: "body.meta.timestamp", unit: "iso" },
   },
-  sample: (type, id, now) => {
-    const [action = "", entity = ""] = type.split(".");
-    const meta = {
-      version: "2.0",
-      webhook_id: 1,
-      action,
-      entity,
-      entity_id: id,
-      timestamp: now.toISOString(),
-    };
-    return { body: { meta, data: { id }, previous: null } };
-  },
 });

@@ -21,6 +21,7 @@ import { credentialPhrase, withHandshakes } from "./credential-places.ts";
 import type { Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, type SecretOption } from "./given-secrets.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
+import samples from "./samples.json" with { type: "json" };
 import { type MakeScheme, type SecretParts, secretParts } from "./secret-parts.ts";
 import { assertKnown, assertReconcilable, SETTING_NAMES, settingsOf } from "./source-settings.ts";
 import { assertTenantsApart, refuseFunction, refuseTenants } from "./tenants.ts";
@@ -64,6 +65,8 @@ export interface SourceParts
   readonly sample?: OwnSample | undefined;
 }
 
+/** The samples that are data, by their preset. */
+const SAMPLES: Readonly<Record<string, OwnSample>> = samples;
 const NOTHING: readonly string[] = [];
 const NOTHING_LEARNT: SecretLookup = { learntSecrets: () => NOTHING, lookForSecrets: () => undefined };
 const NOWHERE: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
@@ -107,7 +110,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       const created = createEventContract(contract, { visit: visitAddress, ...environment, learn });
       return isWanted === undefined ? created : { ...created, isWanted };
     },
-    sample: createSample(contract, identity, parts.sample),
+    sample: createSample(contract, identity, parts.sample ?? SAMPLES[preset]),
   });
 }
 

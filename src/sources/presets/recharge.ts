@@ -32,5 +32,4 @@ export const recharge = hmacPreset({
     timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
   },
   contract: { id: "sha256", bytesScope: "header.X-Recharge-Topic", type: typeOf, renewsTimestamp: true },
-  sample: (type, id) => ({ body: { [type]: { id } } }),
 });

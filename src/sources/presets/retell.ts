@@ -39,5 +39,4 @@ export const retell = hmacPreset({
     isIdSigned: true,
     type: "body.event",
   },
-  sample: (type, id) => ({ body: { event: type, call: { call_id: id } } }),
 });

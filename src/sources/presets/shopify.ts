@@ -45,15 +45,4 @@ export const shopify = hmacPreset({
       "X-Shopify-Triggered-At",
     ],
   },
-  sample: (type, id, now) => ({
-    headers: {
-      "X-Shopify-Topic": type,
-      "X-Shopify-Event-Id": id,
-      "X-Shopify-Webhook-Id": id,
-      "X-Shopify-Shop-Domain": "sample.myshopify.com",
-      "X-Shopify-API-Version": "2026-04",
-      "X-Shopify-Triggered-At": now.toISOString(),
-    },
-    body: { id: 1, admin_graphql_api_id: `gid://shopify/Sample/${id}`, updated_at: now.toISOString() },
-  }),
 });

@@ -31,8 +31,4 @@ export const solidgate = hmacPreset({
     bytesScope: "header.solidgate-event-type",
     headers: ["solidgate-event-created-at"],
   },
-  sample: (type, id) => ({
-    headers: { merchant: "wh_pk_sample", "solidgate-event-type": type, "solidgate-event-id": id },
-    body: { order: { order_id: id } },
-  }),
 });

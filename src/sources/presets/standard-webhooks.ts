@@ -1,5 +1,5 @@
 import { hmacPreset } from "./preset.ts";
-import { type StandardOptions, standardContract, standardSample, standardScheme } from "./standard.ts";
+import { type StandardOptions, standardContract, standardScheme } from "./standard.ts";
 
 /**
  * Any sender that follows Standard Webhooks: `webhook-signature: v1,…`, HMAC-SHA256 over `id.timestamp.body` with the key
@@ -17,5 +17,4 @@ export const standardWebhooks = hmacPreset<StandardOptions>({
   },
   scheme: standardScheme("webhook"),
   contract: standardContract("webhook"),
-  sample: standardSample("webhook"),
 });

@@ -1,6 +1,5 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
-import type { OwnSample } from "../contract/sample-draft.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { hmacPreset, type PresetOptions } from "./preset.ts";
@@ -13,7 +12,6 @@ export interface StandardPreset {
   readonly headers: "webhook" | "svix";
   readonly key?: HmacData["key"];
   readonly contract: Partial<ContractData> & Pick<ContractData, "type">;
-  readonly sample?: OwnSample;
 }
 
 /**
@@ -62,22 +60,13 @@ export function standardContract(headers: StandardPreset["headers"]) {
   });
 }
 
-/** The body that the specification recommends. */
-export function standardSample(headers: StandardPreset["headers"]): OwnSample {
-  return (type, id, now) => ({
-    headers: { [`${headers}-id`]: id },
-    body: { type, timestamp: now.toISOString(), data: { id: "sample" } },
-  });
-}
-
 /** A preset of a platform that signs as Standard Webhooks. */
-export function standardPreset({ preset, facts, headers, key, contract, sample }: StandardPreset) {
+export function standardPreset({ preset, facts, headers, key, contract }: StandardPreset) {
   return hmacPreset({
     preset,
     facts: { renewsTimestamp: true, ...facts },
     scheme: standardScheme(headers, key),
     contract: { ...standardId(headers), ...contract },
-    ...(sample !== undefined && { sample }),
   });
 }
 

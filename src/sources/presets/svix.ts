@@ -1,11 +1,5 @@
 import { hmacPreset } from "./preset.ts";
-import {
-  type StandardOptions,
-  SVIX_FACTS,
-  standardContract,
-  standardSample,
-  standardScheme,
-} from "./standard.ts";
+import { type StandardOptions, SVIX_FACTS, standardContract, standardScheme } from "./standard.ts";
 
 /**
  * Any sender that Svix delivers for: Standard Webhooks under `svix-id`, `svix-timestamp` and `svix-signature`, or under
@@ -23,5 +17,4 @@ export const svix = hmacPreset<StandardOptions>({
   },
   scheme: standardScheme("svix"),
   contract: standardContract("svix"),
-  sample: standardSample("svix"),
 });

@@ -40,26 +40,6 @@ export const twitch = hmacPreset({
       },
     ],
   },
-  sample: (type, id, now) => ({
-    headers: {
-      "Twitch-Eventsub-Message-Id": id,
-      "Twitch-Eventsub-Message-Type": "notification",
-      "Twitch-Eventsub-Message-Timestamp": now.toISOString(),
-      "Twitch-Eventsub-Subscription-Type": type,
-      "Twitch-Eventsub-Subscription-Version": "1",
-    },
-    body: {
-      subscription: {
-        id: "sample",
-        status: "enabled",
-        type,
-        version: "1",
-        condition: {},
-        created_at: now.toISOString(),
-      },
-      event: {},
-    },
-  }),
 });
 
 function typeOf(body: JsonValue | undefined): string | undefined {

@@ -48,5 +48,4 @@ export const x = hmacPreset<FixedSecretOptions>({
       },
     ],
   }),
-  sample: (type, id) => ({ body: { for_user_id: "2244994945", [type]: [{ id }] } }),
 });
