@@ -9,7 +9,7 @@ export interface GitHubOptions extends PresetOptions {
 }
 
 /** The fields that GitHub Docs, "Webhook events and payloads", has for these events; others have an action alone. */
-const SAMPLES: Readonly<Record<string, JsonObject>> = samples;
+const BODIES: Readonly<Record<string, JsonObject>> = samples.types;
 
 /**
  * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is
@@ -42,17 +42,8 @@ export const github = hmacPreset<GitHubOptions>({
     headers: ["X-GitHub-Event", "X-GitHub-Hook-ID"],
   },
   reconcile: githubDeliveries,
-  sample: (type, id) => ({
-    headers: {
-      "User-Agent": "GitHub-Hookshot/sample",
-      "X-GitHub-Delivery": id,
-      "X-GitHub-Event": type,
-      "X-GitHub-Hook-ID": "1",
-    },
-    body: {
-      ...(SAMPLES[type] ?? { action: "created" }),
-      repository: { id: 1, name: "sample", full_name: "octocat/sample", private: false },
-      sender: { id: 1, login: "octocat", type: "User" },
-    },
+  sample: (type) => ({
+    ...samples.every,
+    body: { ...(BODIES[type] ?? { action: "created" }), ...samples.every.body },
   }),
 });

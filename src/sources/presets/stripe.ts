@@ -6,7 +6,7 @@ import { timedFields } from "./standard.ts";
 import samples from "./stripe.samples.json" with { type: "json" };
 
 /** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
-const SAMPLES: Readonly<Record<string, JsonObject>> = samples;
+const OBJECTS: Readonly<Record<string, JsonObject>> = samples.objects;
 
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
@@ -41,21 +41,13 @@ export const stripe = hmacPreset<ReconcilingOptions>({
   // An API key would verify nothing.
   secretFault: (secret) =>
     /^[srp]k_/.test(secret) ? "got an API key, expected the endpoint's signing secret (whsec_…)" : undefined,
-  sample: (type, id, now) => ({
-    body: {
-      id,
-      object: "event",
-      api_version: "2025-03-31.basil",
-      created: Math.floor(now.getTime() / 1_000),
-      type,
-      livemode: false,
-      pending_webhooks: 1,
-      request: { id: null, idempotency_key: null },
-      data: {
-        object: SAMPLES[type] ?? { id: "obj_sample", object: type.slice(0, type.lastIndexOf(".")) || type },
-      },
-    },
-  }),
+  sample(type, id) {
+    const object = OBJECTS[type] ?? {
+      id: "obj_sample",
+      object: type.slice(0, type.lastIndexOf(".")) || type,
+    };
+    return { body: { id, ...samples.event, type, data: { object } } };
+  },
 });
 
 const TEST_ID = /_0{14}$/;
