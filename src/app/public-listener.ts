@@ -75,8 +75,9 @@ export function publicListener(
     callbackLog,
     diagnoser: createDiagnoser({
       platform: createPlatformDiagnosis({
-        ...{ secrets: signing.secrets, named: services.diagnosisSecrets, clock },
-        ...{ toleranceSeconds: signing.toleranceSeconds, tokens: token },
+        secrets: signing.secrets,
+        named: services.diagnosisSecrets,
+        tokens: token,
       }),
       sources: services.diagnoses,
       clock,

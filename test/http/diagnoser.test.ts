@@ -31,8 +31,9 @@ describe("a token bucket", () => {
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const PLATFORM = createPlatformDiagnosis({
-  ...{ secrets: [SECRET], named: [], clock: { now: () => new Date(0) } },
-  ...{ toleranceSeconds: null, tokens: { tokens: [], header: "x" } },
+  secrets: [SECRET],
+  named: [],
+  tokens: { tokens: [], header: "x" },
 });
 
 describe("the diagnoser", () => {

@@ -47,8 +47,9 @@ function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
   if (refusal instanceof Promise || !("code" in refusal) || refusal.kind !== "refused")
     throw new Error("this request is authentic, so that there is nothing to diagnose");
   const diagnose = createPlatformDiagnosis({
-    ...{ secrets: accepted, named: NAMED, clock: { now: () => NOW } },
-    ...{ toleranceSeconds: null, tokens: { tokens: [], header: "x" } },
+    secrets: accepted,
+    named: NAMED,
+    tokens: { tokens: [], header: "x" },
   });
   return diagnose(refusal, request);
 }
@@ -198,8 +199,9 @@ describe("the work of a diagnosis", () => {
 
 function diagnosedFault(code: FaultCode, headers: Record<string, readonly string[]>, detail?: string) {
   const diagnose = createPlatformDiagnosis({
-    ...{ secrets: ["a secret"], named: [], clock: { now: () => NOW } },
-    ...{ toleranceSeconds: 300, tokens: { tokens: [TOKEN], header: "X-Callback-Token" } },
+    secrets: [CURRENT],
+    named: [],
+    tokens: { tokens: [TOKEN], header: "X-Callback-Token" },
   });
   const request = { ...POSTED, headers, body: Buffer.from(BODY) };
   const refusal = refused(code, detail === undefined ? {} : { detail });
@@ -207,17 +209,28 @@ function diagnosedFault(code: FaultCode, headers: Record<string, readonly string
 }
 
 describe("the diagnosis of a timestamp", () => {
+  const scheme = createHmacScheme(platformHmac(300), { secrets: [CURRENT], clock: { now: () => NOW } });
+
   it.each([
-    ["timestamp_stale", ["1767225269"], "is 331 s behind this machine's clock, and 300 s are allowed"],
-    ["timestamp_stale", ["1767229200"], "is 3600 s ahead of this machine's clock"],
-    ["timestamp_missing", [], "X-Timestamp is missing"],
-    ["timestamp_missing", ["1767225600", "1767225600"], "is there 2 times"],
-    ["timestamp_missing", ["1767225600000"], "is in milliseconds"],
-    ["timestamp_missing", ["2026-01-01T00:00:00Z"], "is not a whole number of seconds"],
-  ] as const)("a diagnosis of %s with %j names the problem of the timestamp", (code, values, message) => {
-    expect(diagnosedFault(code, { "x-timestamp": values })).toMatchObject({
+    ["timestamp_stale", ["1767225269"], "331 s ago, expected at most 300 s"],
+    ["timestamp_stale", ["1767229200"], "3600 s ahead, expected at most 300 s"],
+    ["timestamp_missing", [], "missing, expected whole seconds since the epoch"],
+    ["timestamp_missing", [""], "missing, expected whole seconds since the epoch"],
+    ["timestamp_missing", ["1767225600", "1767225600"], "stands 2 times, expected once"],
+    ["timestamp_missing", ["1767225600000"], "in milliseconds, expected whole seconds since the epoch"],
+    [
+      "timestamp_missing",
+      ["2026-01-01T00:00:00Z"],
+      "in another form, expected whole seconds since the epoch",
+    ],
+  ] as const)("a diagnosis of %s with %j names the problem of the timestamp", (code, values, problem) => {
+    const headers = { "x-signature": [mac(BODY)], "x-timestamp": values };
+    const refusal = scheme.verify({ ...POSTED, headers, body: Buffer.from(BODY) });
+    expect(refusal).toMatchObject({ code, detail: `\`X-Timestamp\`: ${problem}` });
+    const { detail } = refusal as { detail?: string };
+    expect(diagnosedFault(code, headers, detail)).toMatchObject({
       code: "timestamp",
-      message: expect.stringContaining(message),
+      message: `The signature is correct; \`X-Timestamp\`: ${problem}.`,
       confirmed: true,
     });
   });

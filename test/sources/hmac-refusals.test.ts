@@ -85,7 +85,7 @@ describe("a refusal of a platform's signature", () => {
     [
       [`v1=${RIGHT}`],
       "timestamp_missing",
-      "`Stripe-Signature`: `t`: missing, or not whole seconds since the epoch",
+      "`Stripe-Signature`: `t`: missing, expected whole seconds since the epoch",
     ],
     [[`t=${NOW},t=${NOW},v1=${RIGHT}`], "timestamp_missing", "`Stripe-Signature`: `t` stands more than once"],
     [

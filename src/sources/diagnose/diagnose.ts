@@ -1,4 +1,4 @@
-import { type Clock, type Diagnosis, diagnosisOf, type FaultCode, type Refused } from "../../domain/index.ts";
+import { type Diagnosis, diagnosisOf, type FaultCode, type Refused } from "../../domain/index.ts";
 import { platformHmac } from "../schemes/hmac-data.ts";
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { tokenMatcher } from "../schemes/token-match.ts";
@@ -12,9 +12,7 @@ interface Expected {
   readonly secrets: readonly string[];
   /** Those of other environments. */
   readonly named: readonly NamedSecret[];
-  readonly toleranceSeconds: number | null;
   readonly tokens: { readonly tokens: readonly string[]; readonly header: string };
-  readonly clock: Clock;
 }
 
 /** Of the refusals without a detail. */
@@ -46,36 +44,15 @@ export function createPlatformDiagnosis(expected: Expected): DiagnoseSource {
     const found = CODES[code];
     if (found === undefined) return undefined;
     if (code.startsWith("signature_")) return bySignature(request, {});
-    if (found === "timestamp") return diagnoseTimestamp(request, expected);
+    if (found === "timestamp") {
+      const message = `The signature is correct; ${detail ?? refusal.message}.`;
+      return diagnosisOf([{ code: found, message }], true);
+    }
     if (code === "token_mismatch") return diagnoseToken(request, expected);
     const message = detail ? `The JWT was refused: ${detail}.` : (MEANINGS[code] ?? refusal.message);
     // A JWT's claims are read once a key has verified its signature.
     return diagnosisOf([{ code: found, message }], code === "jwt_claims" || code === "jwt_body_mismatch");
   };
-}
-
-const SECONDS = /^\d{1,11}$/;
-const MILLISECONDS = /^\d{13}$/;
-
-/** Why `X-Timestamp` was refused, beside a correct signature. */
-function diagnoseTimestamp({ headers }: SignedRequest, { toleranceSeconds, clock }: Expected): Diagnosis {
-  const values = headers["x-timestamp"] ?? [];
-  const problem = timestampProblem(values, toleranceSeconds ?? 0, clock.now());
-  return diagnosisOf(
-    [{ code: "timestamp", message: `The signature is correct; X-Timestamp ${problem}.` }],
-    true,
-  );
-}
-
-function timestampProblem(values: readonly string[], toleranceSeconds: number, now: Date): string {
-  const [value = ""] = values;
-  if (values.length > 1) return `is there ${values.length} times`;
-  if (value === "") return "is missing";
-  if (MILLISECONDS.test(value)) return "is in milliseconds";
-  if (!SECONDS.test(value)) return "is not a whole number of seconds";
-  const ahead = Math.round(Number(value) - now.getTime() / 1_000);
-  const where = ahead > 0 ? `${ahead} s ahead of` : `${-ahead} s behind`;
-  return `is ${where} this machine's clock, and ${toleranceSeconds} s are allowed`;
 }
 
 const SCHEME_NAME = /^(?:bearer|token|basic) /i;

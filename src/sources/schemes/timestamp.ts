@@ -59,12 +59,13 @@ export function ageFault(
 type Parse = (text: string | undefined) => SentTimestamp | Refused;
 
 function createParser(name: string, unit: TimestampUnit): Parse {
-  const malformed = `${name}: missing, or not ${FORMS[unit]}`;
   const secondsOf = PARSERS[unit];
-  return (text) => {
-    const seconds = text === undefined ? undefined : secondsOf(text);
-    if (text === undefined || seconds === undefined) return refuse("timestamp_missing", malformed);
-    return { text, seconds };
+  return (text = "") => {
+    const seconds = secondsOf(text);
+    if (seconds !== undefined) return { text, seconds };
+    const isFiner = unit === "seconds" && /^\d{13}$/.test(text);
+    const found = text === "" ? "missing" : isFiner ? "in milliseconds" : "in another form";
+    return refuse("timestamp_missing", `${name}: ${found}, expected ${FORMS[unit]}`);
   };
 }
 
