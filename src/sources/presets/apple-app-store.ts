@@ -6,7 +6,7 @@ import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
 import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
 import { platformJwt, requireText } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
-import { assertOneOf } from "./own-source.ts";
+import { assertOneOf, wrongOption } from "./own-source.ts";
 
 export interface AppleAppStoreOptions extends SourceSettings {
   /** Of the app, such as `com.example.app`. */
@@ -89,12 +89,8 @@ function appOf({ bundleId, appAppleId, environment = "Production" }: AppleAppSto
   requireText("apple-app-store", "bundleId", bundleId, "com.example.app");
   assertOneOf("apple-app-store", "environment", environment, ["Production", "Sandbox"]);
   const isMissing = appAppleId === undefined && environment === "Production";
-  if (isMissing || (appAppleId !== undefined && !Number.isSafeInteger(appAppleId))) {
-    const got = JSON.stringify(appAppleId) ?? "none";
-    throw new TypeError(
-      `apple-app-store: \`appAppleId\`: got ${got}, expected an integer such as 1234567890`,
-    );
-  }
+  if (isMissing || (appAppleId !== undefined && !Number.isSafeInteger(appAppleId)))
+    throw wrongOption("apple-app-store", "appAppleId", appAppleId, "an integer such as 1234567890");
   return { bundleId, appAppleId, environment };
 }
 

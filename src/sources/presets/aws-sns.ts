@@ -4,6 +4,7 @@ import { createSnsScheme, type SnsOptions } from "../schemes/aws-sns.ts";
 import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { wrongOption } from "./own-source.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
   /** The ARNs of the topics whose messages are ours: any AWS account can have SNS send a signed message to any address. */
@@ -63,10 +64,8 @@ export const awsSns = optionsPreset<AwsSnsOptions>({
     const { certificates, type = CONTRACT.type } = options;
     const topics = requiredTexts("aws-sns", options.topics, "topics");
     const wrong = topics.find((topic) => !ARN.test(topic));
-    if (wrong !== undefined) {
-      const expected = "expected an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";
-      throw new TypeError(`aws-sns: \`topics\`: got ${JSON.stringify(wrong)}, ${expected}`);
-    }
+    const expected = "an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";
+    if (wrong !== undefined) throw wrongOption("aws-sns", "topics", wrong, expected);
     return {
       secrets: [],
       credential: { fields: ["Signature"] },

@@ -5,6 +5,7 @@ import type { SourceSettings } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
 import { createAddressedScheme, requireHttps, requireText } from "./jwt-preset.ts";
 import { optionsPreset } from "./options-preset.ts";
+import { wrongOption } from "./own-source.ts";
 
 export interface GooglePubSubOptions extends SourceSettings {
   /** The email of the service account that the subscription authenticates with; several while one replaces another. */
@@ -58,11 +59,9 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
   make(options) {
     const { audience, type = CONTRACT.type } = options;
     const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");
-    for (const account of accounts) {
-      if (EMAIL.test(account)) continue;
-      const expected = "expected an email such as push@project.iam.gserviceaccount.com";
-      throw new TypeError(`google-pubsub: \`serviceAccount\`: got ${JSON.stringify(account)}, ${expected}`);
-    }
+    const wrong = accounts.find((account) => !EMAIL.test(account));
+    const expected = "an email such as push@project.iam.gserviceaccount.com";
+    if (wrong !== undefined) throw wrongOption("google-pubsub", "serviceAccount", wrong, expected);
     if (audience !== undefined)
       requireText("google-pubsub", "audience", audience, "https://hooks.example.com");
     const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);

@@ -5,6 +5,7 @@ import type { Scheme } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
 import { requiredTexts, type SecretOption } from "./given-secrets.ts";
+import { wrongOption } from "./own-source.ts";
 
 /** Of a platform's tokens, unless its preset says otherwise; they bear the times of another clock. */
 const USUAL = { issuer: null, audience: null, clockToleranceSeconds: 10, bodyClaim: null } as const;
@@ -62,14 +63,11 @@ export function createAddressedScheme(
 /** @throws TypeError for what is no address over TLS */
 export function requireHttps(preset: string, option: string, url: string): string {
   if (URL.parse(url)?.protocol === "https:") return url;
-  throw new TypeError(
-    `${preset}: \`${option}\`: got ${JSON.stringify(url)}, expected an address with https:`,
-  );
+  throw wrongOption(preset, option, url, "an address with https:");
 }
 
 /** @throws TypeError for what is no text, or an empty one */
 export function requireText(preset: string, option: string, value: unknown, example: string): string {
   if (typeof value === "string" && value !== "" && value.trim() === value) return value;
-  const got = value === undefined ? "none" : JSON.stringify(value);
-  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected a text such as ${example}`);
+  throw wrongOption(preset, option, value, `a text such as ${example}`);
 }

@@ -41,22 +41,25 @@ function assertPlace(preset: string, option: string, given: unknown, examples: s
   const places = [given].flat();
   const isPlace = (one: unknown) => (typeof one === "string" && one !== "") || typeof one === "function";
   if (places.length > 0 && places.every(isPlace)) return;
+  throw wrongOption(preset, option, given, `where it stands, such as ${examples}`);
+}
+
+/** @param given shown as it is: never a secret */
+export function wrongOption(preset: string, option: string, given: unknown, expected: string): TypeError {
   const got = given === undefined ? "none" : JSON.stringify(given);
-  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected where it stands, such as ${examples}`);
+  return new TypeError(`${preset}: \`${option}\`: got ${got}, expected ${expected}`);
 }
 
 /** @throws TypeError where it is missing or empty */
 export function assertText(preset: string, option: string, given: unknown, example: string): void {
   if (typeof given === "string" && given !== "") return;
-  const got = given === undefined ? "none" : JSON.stringify(given);
-  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected a text such as ${example}`);
+  throw wrongOption(preset, option, given, `a text such as ${example}`);
 }
 
 /** @throws TypeError that lists what there is */
 export function assertOneOf(preset: string, option: string, given: unknown, known: readonly string[]): void {
   if (known.some((one) => one === given)) return;
-  const got = given === undefined ? "none" : JSON.stringify(given);
-  throw new TypeError(`${preset}: \`${option}\`: got ${got}, expected ${known.join(", ")}`);
+  throw wrongOption(preset, option, given, known.join(", "));
 }
 
 /** The contract alone, without a source's settings and without what its scheme takes. */
