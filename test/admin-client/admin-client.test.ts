@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AdminError, createAdminClient, paginate } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -23,7 +23,7 @@ const handlers = [
 ];
 const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
 
-describe.each(DIALECTS)("the admin client on %s", (dialect) => {
+describeFullOnPostgres("the admin client on %s", (dialect) => {
   it("lists what came in, and finds one event", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment({ event_id: "a/b é" }));

@@ -8,7 +8,7 @@ import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
+import { describeFullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { logRow } from "../support/log-row.ts";
@@ -44,7 +44,7 @@ function cellsOf(csv: string): string[][] {
     );
 }
 
-describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
+describeFullOnPostgres("an export of the callback log on %s", (dialect) => {
   it("an export has all matching rows as NDJSON, in the list's shape, newest first", () =>
     withReceiver(dialect, async (receiver) => {
       await append(receiver.target, 430, { eventType: "other" });

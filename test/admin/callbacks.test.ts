@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -15,7 +15,7 @@ async function sendOfEveryKind(receiver: TestReceiver): Promise<void> {
   await receiver.send(payment({ event_id: "forged" }), { secret: "z".repeat(32) });
 }
 
-describe.each(DIALECTS)("GET /api/v1/callbacks on %s", (dialect) => {
+describeFullOnPostgres("GET /api/v1/callbacks on %s", (dialect) => {
   it("a list returns what each filter means, and an end marker after the last row", () =>
     withReceiver(dialect, async (receiver) => {
       const begun = new Date();

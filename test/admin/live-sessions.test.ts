@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { withListening } from "../support/event-stream.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -31,7 +31,7 @@ async function openWith(cookie: string, { adminOrigin }: TestReceiver) {
   return stream;
 }
 
-describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
+describeFullOnPostgres("a live stream of a session on %s", (dialect) => {
   it(
     "a live stream ends on every process when its owner signs out, and streams of other sessions go on",
     { tags: fullOnPostgres(dialect) },

@@ -9,7 +9,13 @@ import { createAdminClient } from "../../src/admin-client/index.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, fullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
+import {
+  describeFullOnPostgres,
+  fullOnPostgres,
+  type Target,
+  withDatabase,
+  withStore,
+} from "../support/databases.ts";
 import { readEvents, withListening } from "../support/event-stream.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
@@ -31,7 +37,7 @@ function append(target: Target, requestIds: readonly string[], over: object = {}
   return withStoreBeside(target, (store) => store.appendCallbacks(rows));
 }
 
-describe.each(DIALECTS)("a live stream on %s", (dialect) => {
+describeFullOnPostgres("a live stream on %s", (dialect) => {
   it("a live stream sends each matching callback once after its response, in order", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment({ event_id: "before" }));

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -23,7 +23,7 @@ const broken = defineHandler({
 const overviewOf = ({ adminOrigin }: TestReceiver, span: "hour" | "day" | "month" = "hour") =>
   createAdminClient({ origin: adminOrigin, token: TOKEN }).overview(span);
 
-describe.each(DIALECTS)("the overview on %s", (dialect) => {
+describeFullOnPostgres("the overview on %s", (dialect) => {
   it("the overview counts outcomes and latencies, in every period of the span", () => {
     let now = Date.parse("2026-03-04T12:34:20.000Z");
     const clock = { now: () => new Date(now) };

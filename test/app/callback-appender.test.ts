@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { appendWithLateMark, createCallbackAppender } from "../../src/app/retention.ts";
 import { type CallbackFilter, type CallbackLogEntry, logEntryBytes } from "../../src/domain/index.ts";
 import { createCallbackLog } from "../../src/observability/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { describeFullOnPostgres, withStore } from "../support/databases.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
@@ -34,7 +34,7 @@ async function outage(store: Store): Promise<string[]> {
   return waited.map(({ requestId }) => requestId);
 }
 
-describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect) => {
+describeFullOnPostgres("callbacks that waited for the database on %s", (dialect) => {
   it("a search by time finds delayed callbacks, although later ones were stored before them", () =>
     withStore(dialect, async (store) => {
       const waited = await outage(store);
@@ -94,7 +94,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
     }));
 });
 
-describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
+describeFullOnPostgres("refused requests in the log on %s", (dialect) => {
   it("refused requests exceed their bytes by an eighth at most, however many arrive between two retention jobs", () =>
     withStore(dialect, async (store) => {
       const refusedBytes = 160_000;
@@ -127,7 +127,7 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
   });
 });
 
-describe.each(DIALECTS)("a log entry that the database refuses on %s", (dialect) => {
+describeFullOnPostgres("a log entry that the database refuses on %s", (dialect) => {
   it("a log entry that the database refuses is dropped and counted, and all others are stored in order", () =>
     withStore(dialect, async (store) => {
       const log = recordedLog();

@@ -6,7 +6,7 @@ import { REMEDIES } from "../../src/domain/index.ts";
 import { signHmac } from "../../src/sources/index.ts";
 import { hmac } from "../../src/sources/presets/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
 
@@ -20,7 +20,7 @@ const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<
 
 const NOON = "2026-06-15T12:00:00.000Z";
 
-describe.each(DIALECTS)("doctor on %s", (dialect) => {
+describeFullOnPostgres("doctor on %s", (dialect) => {
   it("doctor warns once of each confirmed diagnosis, and of none that strangers can cause", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target, { clock: { now: () => new Date(NOON) } });

@@ -6,7 +6,7 @@ import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { github } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect, type Target, withDatabase } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
 import { payment, startReceiver, type TestReceiver, testConfig } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -51,7 +51,7 @@ async function says(target: Target, env: Env, now: Date): Promise<string[]> {
 const signed = (secret: string, now: Date) => (receiver: TestReceiver) =>
   use(receiver.target, now, () => receiver.send(payment(), { secret }));
 
-describe.each(DIALECTS)("doctor on %s", (dialect) => {
+describeFullOnPostgres("doctor on %s", (dialect) => {
   it("doctor advises on the previous secret of another platform, by its variable", () =>
     withDatabase(dialect, async (target) => {
       const env = { SOURCES: "github", GITHUB_SECRET: B, GITHUB_SECRET_PREVIOUS: A };

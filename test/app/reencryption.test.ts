@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { reencryptAll } from "../../src/app/reencryption.ts";
 import { createEncryptor, type Encryptor } from "../../src/encryption/index.ts";
 import { failureContext } from "../../src/pipeline/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { describeFullOnPostgres, withStore } from "../support/databases.ts";
 
 const NOW = new Date("2026-01-01T00:00:00.000Z");
 const key = (number: number) => ({ source: "platform", eventId: `e${number}` });
@@ -21,7 +21,7 @@ async function fail(store: Store, number: number, encryptor: Encryptor): Promise
   await store.failures.record({ ...key(number), ...failure, encryptedBody, nextAttemptAt: null }, NOW);
 }
 
-describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) => {
+describeFullOnPostgres("after a rotation of ENCRYPTION_KEY, on %s", (dialect) => {
   it("all data is encrypted again, and the old key is not needed", () =>
     withStore(dialect, async (store) => {
       const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];

@@ -9,7 +9,7 @@ import { defineHandler, type Handler } from "../../src/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 import { runChild } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
-import { DIALECTS, fullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withFolder } from "../support/folder.ts";
@@ -77,7 +77,7 @@ const ranFor = async (target: Target, keySource = "shop") =>
     )
   ).map(({ event_id }) => event_id);
 
-describe.each(DIALECTS)("a backfill on %s", (dialect) => {
+describeFullOnPostgres("a backfill on %s", (dialect) => {
   it(
     "a handler added after ten events were stored runs each of them once, beside redeliveries and another backfill",
     { tags: fullOnPostgres(dialect) },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
 import { runCommandLine } from "../support/command.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 
@@ -214,7 +214,7 @@ describe("oncehook doctor", () => {
     ));
 });
 
-describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
+describeFullOnPostgres("oncehook doctor on %s", (dialect) => {
   it("doctor names unconfigured channels that notifications wait for", () =>
     withCommand(
       {},

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { withNpmStart } from "../support/npm-start.ts";
 import { launchServer, type ServerProcess, startServer } from "../support/process.ts";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const UNLIMITED = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
+describeFullOnPostgres("oncehook serve on %s", (dialect) => {
   it(
     "a receiver serves all of SPEC 4 with nothing but secrets, ports and a database set",
     { tags: fullOnPostgres(dialect) },

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { freePort } from "../support/free-port.ts";
 import type { Target } from "../support/open-target.ts";
@@ -65,7 +65,7 @@ const BREAKS = [
   ],
 ] as const;
 
-describe.each(DIALECTS)("verify on %s", (dialect) => {
+describeFullOnPostgres("verify on %s", (dialect) => {
   it("verify finds nothing where the receiver is at work, and exits 0", () =>
     withReceiver(
       dialect,

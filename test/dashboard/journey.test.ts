@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { postCallback } from "../../src/testing/post-callback.ts";
-import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { type StartedByNpm, withNpmStart } from "../support/npm-start.ts";
@@ -112,7 +112,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
   await withPage(adminUrl, walk, context);
 }
 
-describe.each(DIALECTS)("after npm start, on %s", (dialect) => {
+describeFullOnPostgres("after npm start, on %s", (dialect) => {
   it(
     "one signs in, sends from the sandbox, sees it arrive, sees one fail, tries it dry, and replays it",
     { tags: fullOnPostgres(dialect), timeout: LIMIT_MS },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { expect, it } from "vitest";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { startServer } from "../support/process.ts";
 import { event } from "../support/receiver.ts";
@@ -14,7 +14,7 @@ function withExample<T>(use: (folder: string) => Promise<T>): Promise<T> {
   return use(folder).finally(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-describe.each(DIALECTS)("the README's handler on %s", (dialect) => {
+describeFullOnPostgres("the README's handler on %s", (dialect) => {
   it("the README's handler loads from oncehook.config.ts, keeps its table, returns its result and rejects with 400", () =>
     withDatabase(dialect, (target) =>
       withExample(async (folder) => {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import {
   payment,
@@ -221,7 +221,7 @@ describe("the callbacks that are kept for listeners", () => {
     ));
 });
 
-describe.each(DIALECTS)("what was kept for listeners on %s", (dialect) => {
+describeFullOnPostgres("what was kept for listeners on %s", (dialect) => {
   it("captured callbacks are deleted at the first start without CAPTURE", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, CAPTURE);

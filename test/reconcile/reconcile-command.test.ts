@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { github, stripe } from "../../src/sources/presets/index.ts";
 import { runCommandLine } from "../support/command.ts";
-import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withFolder } from "../support/folder.ts";
 import { withHttpServer } from "../support/http-server.ts";
@@ -119,7 +119,7 @@ async function deliver({ publicOrigin }: TestReceiver, event: object): Promise<u
   return response.json();
 }
 
-describe.each(DIALECTS)("oncehook reconcile on %s", (dialect) => {
+describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
   it("the running receiver handles a missing event, and not one that arrived", () => {
     const [arrived, missing, other] = [stripeEvent(), stripeEvent(), stripeEvent({ type: "price.created" })];
     return withPlatform(dialect, stripeApi([arrived, missing, other]), (platform) =>

@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { stripe } from "../../src/sources/presets/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
-import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type PlatformApi, type StripeEvent, stripeApi } from "../support/platform-api.ts";
@@ -96,7 +96,7 @@ async function progress(target: Target) {
 const lookedThrough = (target: Target, ms: number) =>
   until(async () => (await progress(target))?.through === new Date(ms - 5 * MINUTE_MS).toISOString());
 
-describe.each(DIALECTS)("scheduled reconciliation on %s", (dialect) => {
+describeFullOnPostgres("scheduled reconciliation on %s", (dialect) => {
   it("a missing event is handled, and no event from before the first run", () =>
     withScene(dialect, async ({ hand, events, handled, target, start }) => {
       events.push(event("evt_before", hand.seconds() - 3_600));

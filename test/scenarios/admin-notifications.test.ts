@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { expect, it } from "vitest";
+import { type DIALECTS, describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { conforms } from "../support/openapi.ts";
@@ -39,7 +39,7 @@ function withDead(
   );
 }
 
-describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
+describeFullOnPostgres("an operator of notifications on %s", (dialect) => {
   it("discards what is dead, of one channel or of all, once", () =>
     withDead(dialect, async (receiver, path) => {
       const discard = async (query = "") => {

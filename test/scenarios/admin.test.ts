@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { idleListener, routesOf } from "../support/admin-listener.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { conforms, openapi } from "../support/openapi.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -37,7 +37,7 @@ async function failOne(receiver: TestReceiver, id = "evt/with slash é"): Promis
   return `/api/v1/failures/platform/${encodeURIComponent(id)}`;
 }
 
-describe.each(DIALECTS)("the admin API on %s", (dialect) => {
+describeFullOnPostgres("the admin API on %s", (dialect) => {
   it("lists callbacks, events and failures as documented", () =>
     withReceiver(
       dialect,

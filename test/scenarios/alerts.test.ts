@@ -1,13 +1,19 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
 import { token } from "../../src/sources/presets/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import { DIALECTS, fullOnPostgres, openTarget, type Target, withDatabase } from "../support/databases.ts";
+import {
+  describeFullOnPostgres,
+  fullOnPostgres,
+  openTarget,
+  type Target,
+  withDatabase,
+} from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET, withWebhookReceiver } from "../support/notified.ts";
@@ -89,7 +95,7 @@ const topicsIn = ({ lines }: TestReceiver) =>
 /** The topics of alerts, without those that handlers send. */
 const alertsIn = (receiver: TestReceiver) => topicsIn(receiver).filter((topic) => topic.startsWith("alert."));
 
-describe.each(DIALECTS)("alerts on %s", (dialect) => {
+describeFullOnPostgres("alerts on %s", (dialect) => {
   const processes = dialect === "postgres" ? 3 : 1;
 
   it(

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
@@ -44,7 +44,7 @@ const completed = (receiver: TestReceiver) => receiver.count("oncehook_records",
 const kept = (receiver: TestReceiver, state: string) =>
   receiver.count("oncehook_failures", `state = '${state}'`);
 
-describe.each(DIALECTS)("answer modes on %s", (dialect: Dialect) => {
+describeFullOnPostgres("answer modes on %s", (dialect) => {
   it("`after` responds before the handler has run, and the handler runs once", () => {
     const slow = slowHandler();
     return withReceiver(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { idleListener, routesOf } from "../support/admin-listener.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { conforms } from "../support/openapi.ts";
 import { OwnPage } from "../support/own-page.ts";
@@ -41,7 +41,7 @@ async function entries(receiver: TestReceiver, query = ""): Promise<Entry[]> {
   return answer.body.items as Entry[];
 }
 
-describe.each(DIALECTS)("the audit log on %s", (dialect) => {
+describeFullOnPostgres("the audit log on %s", (dialect) => {
   it("the audit log records actor, action, target, address and outcome", () =>
     withReceiver(
       dialect,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -24,7 +24,7 @@ const jwt = () =>
     .setExpirationTime("1 minute")
     .sign(Buffer.from(JWT_SECRET));
 
-describe.each(DIALECTS)("authentication on %s", (dialect) => {
+describeFullOnPostgres("authentication on %s", (dialect) => {
   it("a callback with the token is accepted whatever its signature, and one without it returns 401", () =>
     withReceiver(
       dialect,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { BulkReplayView } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { conforms } from "../support/openapi.ts";
@@ -75,7 +75,7 @@ async function change(receiver: TestReceiver, id: number, action: string): Promi
   return answer;
 }
 
-describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
+describeFullOnPostgres("a bulk replay on %s", (dialect) => {
   it("runs each failure of its filter once, counts how they ended, and leaves the others alone", () =>
     withReceiver(
       dialect,

@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { type HmacSourceOptions, hmac } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const own: HmacSourceOptions = {
@@ -34,7 +34,7 @@ async function send(receiver: TestReceiver, body: Buffer, sending: Sending = {})
 const order = (id: number, over: object = {}) =>
   Buffer.from(JSON.stringify({ id, type: "order", total: 3, ...over }));
 
-describe.each(DIALECTS)("compressed callbacks on %s", (dialect: Dialect) => {
+describeFullOnPostgres("compressed callbacks on %s", (dialect) => {
   const seen: unknown[] = [];
   const handlers = ["acme", "plain"].map((source) =>
     defineHandler({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { custom, dingtalk, lark, okta } from "../../src/sources/presets/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const TOKEN = "the-token";
@@ -58,7 +58,7 @@ async function send(receiver: TestReceiver, source: string, sending: Sending) {
   return { status: response.status, text: await response.text() };
 }
 
-describe.each(DIALECTS)("encrypted callbacks on %s", (dialect) => {
+describeFullOnPostgres("encrypted callbacks on %s", (dialect) => {
   it("an event of DingTalk is stored once, however often it is encrypted anew, and each response is encrypted", () =>
     withReceiver(
       dialect,

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import type { EventHistoryView } from "../../src/admin-client/index.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -52,7 +52,7 @@ const told = ({ timeline }: EventHistoryView) =>
     }
   });
 
-describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
+describeFullOnPostgres("the time line of an event on %s", (dialect) => {
   it("the timeline has the callback, retries and replays, the record and its notification, in order", () =>
     withReceiver(
       dialect,

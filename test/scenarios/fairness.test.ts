@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type HandlerDefinition } from "../../src/handlers/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
-import { DIALECTS, fullOnPostgres } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres } from "../support/databases.ts";
 import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { deliverToTenant, tenantShop } from "../support/tenant-shop.ts";
 import { until } from "../support/until.ts";
@@ -50,7 +50,7 @@ const options = (handler: ReceiverOptions["handlers"], settings: SourceSettings,
   env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", ...env },
 });
 
-describe.each(DIALECTS)("two tenants on %s", (dialect) => {
+describeFullOnPostgres("two tenants on %s", (dialect) => {
   it("an accepted event runs while more events of another tenant hang than run at a time", () => {
     const { handler, started, open } = hanging();
     return withReceiver(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handlers/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
@@ -34,7 +34,7 @@ function filtered(
   });
 }
 
-describe.each(DIALECTS)("the filters of a source on %s", (dialect) => {
+describeFullOnPostgres("the filters of a source on %s", (dialect) => {
   it("a type that `only` does not name is ignored before any handler, and leaves no record", () =>
     filtered(dialect, { only: ["invoice.*", "refund"] }, async (receiver, ran) => {
       expect(await deliverToShop(receiver, { id: "e1", type: "order" })).toEqual(IGNORED);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, respond } from "../../src/index.ts";
 import { slack } from "../../src/sources/presets/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const SECRET = "a secret of this test";
@@ -44,7 +44,7 @@ async function command(receiver: TestReceiver, text: string, id = text) {
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-describe.each(DIALECTS)("the response that a handler returns on %s", (dialect) => {
+describeFullOnPostgres("the response that a handler returns on %s", (dialect) => {
   const options = { sources: { slack: slack({ secret: SECRET }) }, handlers };
 
   it("a handler's response reaches its callback, and each duplicate after it", () =>

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { type HmacSourceOptions, hmac } from "../../src/sources/presets/index.ts";
 import { runCommandLine } from "../support/command.ts";
-import { DIALECTS, type Dialect, withMigrated } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { type ReceiverOptions, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -89,7 +89,7 @@ async function withTwo(
   });
 }
 
-describe.each(DIALECTS)("a platform that chooses its secret, on %s", (dialect: Dialect) => {
+describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) => {
   it("the first secret that is sent verifies from then on, and after a restart", () =>
     withMigrated(dialect, async (target) => {
       const first = await startReceiver(target, learning);

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, startReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
@@ -17,7 +17,7 @@ const leaky = defineHandler({
   },
 });
 
-describe.each(DIALECTS)("the callback log on %s", (dialect) => {
+describeFullOnPostgres("the callback log on %s", (dialect) => {
   it("the log has every field of SPEC 1.8 for a success, in the store and as one line", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
-import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { mailLogin, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
@@ -44,7 +44,7 @@ const deliveries = async (receiver: { admin(path: string): Promise<{ body: Recor
   return items.flatMap((item) => item.deliveries);
 };
 
-describe.each(DIALECTS)("notifications on %s", (dialect) => {
+describeFullOnPostgres("notifications on %s", (dialect) => {
   it(
     "reach the webhook although it was down at first and our process was killed in between",
     { tags: "full", timeout: 120_000 },

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -37,7 +37,7 @@ const later = defineHandler({
   },
 });
 
-describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
+describeFullOnPostgres("numbers of a callback on %s", (dialect) => {
   let receiver: TestReceiver;
   let events = 0;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withFlow } from "../support/oauth-flow.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -8,7 +8,7 @@ import { UserAgent } from "../support/user-agent.ts";
 
 const json = { headers: { accept: "application/json" } };
 
-describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", (dialect) => {
+describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (dialect) => {
   it("signs a user in, keeps the tokens encrypted, and leaves no code in the browser's address", () =>
     withFlow(dialect, async ({ arrive, receiver, platform, target }) => {
       const { agent, back } = await arrive("ada");

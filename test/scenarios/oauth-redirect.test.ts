@@ -3,7 +3,7 @@ import { z } from "zod";
 import { start } from "../../src/app/index.ts";
 import { defineHandler, Rejected, signHmac } from "../../src/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
-import { DIALECTS, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import {
   type CallbackResponse,
   payment,
@@ -35,7 +35,7 @@ async function redirect(
   return { status: response.status, body: await response.json() };
 }
 
-describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
+describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
   it.each([
     ["the query", `?code=c1&state=${STATE}`, ""],
     ["a form", "", `code=c1&state=${STATE}&unknown=1`],

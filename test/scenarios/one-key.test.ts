@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
 import { twilio } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
@@ -73,7 +73,7 @@ const options = (source: SourceDefinition, handlers: Handler[]): ReceiverOptions
 const SUCCESS = { status: 200, said: "success" };
 const DUPLICATE = { status: 200, said: "already_processed" };
 
-describe.each(DIALECTS)("the key of an event whose id is not signed on %s", (dialect: Dialect) => {
+describeFullOnPostgres("the key of an event whose id is not signed on %s", (dialect) => {
   const withShop = (
     over: Parameters<typeof shop>[0],
     counted: ReturnType<typeof counting>,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type OperatorsTest, withOperators } from "../support/operators.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -24,7 +24,7 @@ async function audit({ receiver }: OperatorsTest): Promise<Record<string, unknow
   return (await receiver.admin("/api/v1/audit")).body.items as Record<string, unknown>[];
 }
 
-describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s", (dialect) => {
+describeFullOnPostgres("signing in by OpenID Connect with a real provider on %s", (dialect) => {
   it("an operator signs in, and every action names the mail address", () =>
     withOperators(dialect, async (test) => {
       const { base, receiver, platform } = test;

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -37,7 +37,7 @@ async function whileFull(
 
 const ONE = { MAX_WAITING_CALLBACKS: "1" };
 
-describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
+describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
   it("answers 503 with Retry-After, stores nothing, and takes the same callback when there is a place again", () => {
     const holder = holding();
     return withReceiver(

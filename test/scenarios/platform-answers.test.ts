@@ -1,10 +1,10 @@
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { dropboxSign, nylas, postmark, wix, woocommerce } from "../../src/sources/presets/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const SECRET = "a secret of this test";
@@ -38,7 +38,7 @@ async function send(receiver: TestReceiver, source: string, body: string, header
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-describe.each(DIALECTS)("the answers of platforms on %s", (dialect) => {
+describeFullOnPostgres("the answers of platforms on %s", (dialect) => {
   it("a ping of WooCommerce returns 200 and is no event; each delivery of an order is one", () =>
     withReceiver(
       dialect,

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
 import { github, hmac, stripe } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 
@@ -52,7 +52,7 @@ const delivery = (id: string) => ({ "x-github-delivery": id, "x-github-event": "
 const events = (receiver: TestReceiver) =>
   rowsOf(receiver.target, "SELECT source, id, type, data FROM events ORDER BY source, id");
 
-describe.each(DIALECTS)("callbacks of platforms on %s", (dialect: Dialect) => {
+describeFullOnPostgres("callbacks of platforms on %s", (dialect) => {
   it("an event of a platform in SOURCES is stored once, without a handler of one's own", () =>
     withReceiver(
       dialect,

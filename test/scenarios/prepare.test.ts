@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, signHmac } from "../../src/index.ts";
-import { DIALECTS, fullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withLock } from "../support/held-lock.ts";
 import { event, SECRET, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -43,7 +43,7 @@ async function stopBeside(receiver: TestReceiver, held: PromiseWithResolvers<voi
   return first;
 }
 
-describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
+describeFullOnPostgres("the prepare step on %s", (dialect) => {
   it("the prepare step runs once although its transaction fails twice, and its result serves the retry", () => {
     const plan: Plan = { prepared: 0, failing: 2 };
     return withReceiver(

@@ -15,7 +15,7 @@ import {
   type RefusedCase,
   TEST,
 } from "../sources/refused-cases.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { type DIALECTS, describeFullOnPostgres } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
 import { POSTED } from "../support/posted.ts";
 import { payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -52,7 +52,7 @@ function withSecrets<T>(
   });
 }
 
-describe.each(DIALECTS)("a refused callback on %s", (dialect) => {
+describeFullOnPostgres("a refused callback on %s", (dialect) => {
   it("a refused callback has its diagnosis in its log entry, and gets the same response as every other one", () =>
     withSecrets(dialect, async (receiver) => {
       const send = (signature: string) =>

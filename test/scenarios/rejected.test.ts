@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/handlers/index.ts";
-import { DIALECTS, type Dialect, withMigrated } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { event, type ReceiverOptions, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -71,7 +71,7 @@ const replay = (receiver: TestReceiver, failure: Record<string, unknown>, query 
 const effects = (receiver: TestReceiver) => receiver.count("effects");
 const ACCEPTED = { status: 200, body: { status: "accepted" } };
 
-describe.each(DIALECTS)("a rejected event on %s", (dialect) => {
+describeFullOnPostgres("a rejected event on %s", (dialect) => {
   it("an event that its schema refuses is kept as rejected, shown, and runs once when the schema is mended", () =>
     withCauseMended(
       dialect,

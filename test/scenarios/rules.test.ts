@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, signHmac } from "../../src/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { EFFECTS } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
@@ -194,7 +194,7 @@ describe("RECORD_RETENTION_DAYS", () => {
   );
 });
 
-describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
+describeFullOnPostgres("a fault of the database on %s", (dialect) => {
   it("a database error at COMMIT returns 500, is kept for a retry, and leaves no effects", () => {
     const handler = defineHandler({
       type: "breaks_commit",

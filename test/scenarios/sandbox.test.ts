@@ -7,7 +7,7 @@ import { AdminError, createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler, signHmac } from "../../src/index.ts";
 import { certificate } from "../support/certificate.ts";
 import { JWT, PRODUCTION } from "../support/configuration.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
 import { conforms } from "../support/openapi.ts";
 import { SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
@@ -33,7 +33,7 @@ async function send(receiver: TestReceiver, body: object) {
   return answer;
 }
 
-describe.each(DIALECTS)("the sandbox on %s", (dialect) => {
+describeFullOnPostgres("the sandbox on %s", (dialect) => {
   it("the sandbox has a sample of each type and version that is handled when it is sent", () =>
     withReceiver(
       dialect,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { idleListener, routesOf } from "../support/admin-listener.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { conforms } from "../support/openapi.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
@@ -26,7 +26,7 @@ const handlers = [failing];
 
 const failOne = (receiver: TestReceiver) => receiver.send(event("failing", {}, { event_id: "f1" }));
 
-describe.each(DIALECTS)("a session on %s", (dialect) => {
+describeFullOnPostgres("a session on %s", (dialect) => {
   it("the token starts a session, in a cookie for the receiver's own page alone, stored as a hash", () =>
     withReceiver(
       dialect,

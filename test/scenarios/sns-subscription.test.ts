@@ -1,10 +1,10 @@
 import { sign } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { visitAddress } from "../../src/sources/contract/visit.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
 import { awsSns } from "../../src/sources/presets/index.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { type Dialect, describeFullOnPostgres } from "../support/databases.ts";
 import { withHttpsServer } from "../support/http-server.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -106,7 +106,7 @@ const loggedOutcome = async (receiver: TestReceiver) => {
   return items[0]?.outcome;
 };
 
-describe.each(DIALECTS)("a subscription of Amazon SNS on %s", (dialect) => {
+describeFullOnPostgres("a subscription of Amazon SNS on %s", (dialect) => {
   it("a confirmation is visited once over TLS and leaves no record, and the topic's messages are handled", () =>
     withSns(dialect, async ({ receiver, visits, post }) => {
       expect(await post(CONFIRMATION)).toBe(200);

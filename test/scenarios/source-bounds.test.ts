@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { github, hmac } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect, fullOnPostgres, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, withMigrated } from "../support/databases.ts";
 import { startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
@@ -38,7 +38,7 @@ async function push(receiver: TestReceiver, body: Buffer, source = "github") {
   return response.status;
 }
 
-describe.each(DIALECTS)("the longest body of a source on %s", (dialect: Dialect) => {
+describeFullOnPostgres("the longest body of a source on %s", (dialect) => {
   it(
     "a platform's largest body is received past MAX_BODY_BYTES, and one byte more returns 413",
     {
@@ -137,7 +137,7 @@ describe("contradictions of a source's longest body", () => {
   });
 });
 
-describe.each(DIALECTS)("rates and addresses of a source on %s", (dialect: Dialect) => {
+describeFullOnPostgres("rates and addresses of a source on %s", (dialect) => {
   const env = { RATE_LIMIT_DEFAULT: "4/hour", RATE_LIMIT_CALLBACK: "2/hour" };
   const ownHandlers = [...handlers("quick"), ...handlers("open"), ...handlers("usual")];
   const statusesOf = async (receiver: TestReceiver, source: string, count: number) => {

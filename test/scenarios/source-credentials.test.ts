@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { stripe } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -31,7 +31,7 @@ async function secretsOf(receiver: TestReceiver, name: string) {
   return items.find(({ source }) => source === name)?.authentication[0]?.secrets ?? [];
 }
 
-describe.each(DIALECTS)("the secrets of sources on %s", (dialect: Dialect) => {
+describeFullOnPostgres("the secrets of sources on %s", (dialect) => {
   it("the sources list has when each secret of a source was last used, by its variable", () =>
     withReceiver(
       dialect,

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { github, hmac, shopify, stripe } from "../../src/sources/presets/index.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -59,7 +59,7 @@ const sources = {
   }),
 };
 
-describe.each(DIALECTS)("refused callbacks of platforms on %s", (dialect: Dialect) => {
+describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
   it("a refusal of a tenant names the tenant, and the function that gives its secret", () =>
     withReceiver(
       dialect,

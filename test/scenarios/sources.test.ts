@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type CallbackFilters, createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { github, stripe } from "../../src/sources/presets/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { conforms } from "../support/openapi.ts";
@@ -41,7 +41,7 @@ async function check(receiver: TestReceiver) {
   return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["check"]>>;
 }
 
-describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
+describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
   it("the sources list has the types of each address and the state of the handlers", () =>
     withReceiver(
       dialect,

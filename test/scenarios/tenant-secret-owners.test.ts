@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { TenantSecrets } from "../../src/sources/schemes/tenant-scheme.ts";
-import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
@@ -37,7 +37,7 @@ async function withProcess(
   }
 }
 
-describe.each(DIALECTS)("the tenant of a secret on %s", (dialect) => {
+describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
   it("a secret stays with the tenant that it verified first after a restart, and the log names both", () =>
     withMigrated(dialect, async (target) => {
       await withProcess(target, async (receiver) => expect(await replay(receiver, "eu/acme")).toBe(200));

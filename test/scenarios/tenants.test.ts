@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { DIALECTS, type Dialect, fullOnPostgres } from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
@@ -37,7 +37,7 @@ async function deliverFrom(receiver: TestReceiver, { path, secret, event, from }
 
 const secretOf = (shop: string) => `the secret of the shop ${shop}.`;
 
-describe.each(DIALECTS)("tenants on %s", (dialect: Dialect) => {
+describeFullOnPostgres("tenants on %s", (dialect) => {
   it("each of a thousand tenants is verified by its own secret alone", {
     tags: fullOnPostgres(dialect),
     timeout: 120_000,

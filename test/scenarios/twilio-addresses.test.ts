@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { twilio } from "../../src/sources/presets/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { type DIALECTS, describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const SECRET = "12345678901234567890123456789012";
@@ -38,7 +38,7 @@ async function call({ publicOrigin }: TestReceiver, query: string, signed: strin
   return response.status;
 }
 
-describe.each(DIALECTS)("Twilio's addresses on %s", (dialect) => {
+describeFullOnPostgres("Twilio's addresses on %s", (dialect) => {
   it("one callback of Twilio runs once in every spelling of its address, and through a proxy that maps the path", () =>
     withTwilio(dialect, async (receiver, ran) => {
       const signed = "?order=1CallSidCA1CallStatuscompleted";

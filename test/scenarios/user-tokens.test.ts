@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, UserTokensMissing } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { type DIALECTS, describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { type FlowTest, withFlow } from "../support/oauth-flow.ts";
 import { event, type ReceiverOptions, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -48,7 +48,7 @@ function withSignedIn(
 const ask = async (receiver: TestReceiver, user_id = "ada") =>
   (await receiver.send(event("call_platform", { user_id }))).body.data as Record<string, string>;
 
-describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
+describeFullOnPostgres("the tokens of a user on %s", (dialect) => {
   it("valid tokens are returned to a handler without a refresh", () =>
     withSignedIn(dialect, async ({ receiver, platform }) => {
       const [first, second] = [await ask(receiver), await ask(receiver)];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { OwnPage } from "../support/own-page.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -105,7 +105,7 @@ describe("wrong tokens", () => {
     ));
 });
 
-describe.each(DIALECTS)("the audit log on %s", (dialect) => {
+describeFullOnPostgres("the audit log on %s", (dialect) => {
   it("the audit log records wrong tokens in bounded number, without what was sent, and counts those it left out", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };

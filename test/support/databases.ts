@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, inject } from "vitest";
+import { afterAll, describe, inject } from "vitest";
 import type { Store } from "../../src/store/index.ts";
 import { fastFolder } from "./fast-folder.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
@@ -13,6 +13,17 @@ export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
 /** The tags of a test that takes seconds: `npm test` runs it on SQLite, `npm run test:full` on both. */
 export function fullOnPostgres(dialect: Dialect): string[] {
   return dialect === "postgres" ? ["full"] : [];
+}
+
+/**
+ * Describes the same on both databases, where `test/conformance` proves that both stores keep the same promises:
+ * `npm test` runs it on SQLite, `npm run test:full` on both.
+ * @param name has `%s` for the database
+ */
+export function describeFullOnPostgres(name: string, body: (dialect: Dialect) => void): void {
+  for (const dialect of DIALECTS) {
+    describe(name.replace("%s", dialect), { tags: fullOnPostgres(dialect) }, () => body(dialect));
+  }
 }
 
 /** Lends a fresh, empty database. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { z } from "zod";
 import { defineHandler, type HandleContext } from "../../src/index.ts";
 import { startTestReceiver, type TestReceiver } from "../../src/testing/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 
 /** Each mistake of a handler, on a line of its own that ends with its name. */
 const MISTAKES: Record<string, (tx: HandleContext["tx"]) => unknown> = {
@@ -39,7 +39,7 @@ function lineOf(mistake: string): RegExp {
   return new RegExp(`handler-line\\.test\\.ts:(?:${numbers.join("|")}):`);
 }
 
-describe.each(DIALECTS)("the handler's line on %s", (dialect) => {
+describeFullOnPostgres("the handler's line on %s", (dialect) => {
   let receiver: TestReceiver;
   beforeAll(async () => {
     const databaseUrl = dialect === "sqlite" ? undefined : inject("postgresUrl");

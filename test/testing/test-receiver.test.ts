@@ -8,7 +8,7 @@ import { describe, expect, inject, it } from "vitest";
 import { z } from "zod";
 import { defineConfig, defineHandler, Rejected } from "../../src/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
-import { DIALECTS } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
@@ -44,7 +44,7 @@ function parcels(failing = { times: 0 }) {
 
 const shipped = { event_type: "parcel_shipped", data: { parcel_id: "p1" } };
 
-describe.each(DIALECTS)("a test receiver on %s", (dialect) => {
+describeFullOnPostgres("a test receiver on %s", (dialect) => {
   const start = (options: Parameters<typeof startTestReceiver>[0] = {}) =>
     startTestReceiver({
       databaseUrl: dialect === "sqlite" ? undefined : inject("postgresUrl"),

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../../support/databases.ts";
+import { expect, it } from "vitest";
+import { describeFullOnPostgres } from "../../support/databases.ts";
 import { withHttpServer } from "../../support/http-server.ts";
 import { WEBHOOK_SECRET } from "../../support/notified.ts";
 import { payment } from "../../support/receiver.ts";
@@ -10,7 +10,7 @@ const ROOT = "POST /api/platform/callback";
 const CLIENT = 3;
 const ERROR = 2;
 
-describe.each(DIALECTS)("the trace of a notification's delivery on %s", (dialect) => {
+describeFullOnPostgres("the trace of a notification's delivery on %s", (dialect) => {
   it("a delivery's trace links to the callback, continues at the receiver, and shows a failed attempt", () => {
     const received: (string | string[] | undefined)[] = [];
     const answers = [503, 204];

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { trace } from "@opentelemetry/api";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Migration, Rejected, sql } from "../../../src/index.ts";
-import { DIALECTS } from "../../support/databases.ts";
+import { describeFullOnPostgres } from "../../support/databases.ts";
 import { EFFECTS } from "../../support/effects.ts";
 import { event, payment, SECRET } from "../../support/receiver.ts";
 import { withTraced } from "../../support/traced-receiver.ts";
@@ -109,7 +109,7 @@ const lost = defineHandler({
 
 afterEach(() => vi.restoreAllMocks());
 
-describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
+describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
   it("shows each phase below the request, and the request below its traceparent", () =>
     withTraced(dialect, async (receiver, collector) => {
       const sent = payment();
