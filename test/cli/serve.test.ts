@@ -56,7 +56,7 @@ describeFullOnPostgres("oncehook serve on %s", (dialect) => {
 
   it(
     "a receiver that is killed under load loses and doubles nothing: every acknowledged event has one effect",
-    { tags: fullOnPostgres(dialect) },
+    { tags: "full" },
     () =>
       withDatabase(dialect, async (target) => {
         const book = new Map(Array.from({ length: 400 }, (_, index) => [`kill-${index}`, false]));
