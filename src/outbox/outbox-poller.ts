@@ -4,13 +4,13 @@ import type { Channel } from "./channel.ts";
 import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 
 const FAN_OUT_BATCH = 250;
-/** So few that a callback waits for them for two milliseconds. */
-const PASS_ON_BATCH = 64;
+/** So few that a callback waits for them for half a millisecond. */
+const PASS_ON_BATCH = 16;
 /**
  * Where there were notifications there will be more. All of a second in one go would take the event loop for a quarter of the
  * next one, and its callbacks would wait.
  */
-const PASS_ON_PAUSE_MS = 20;
+const PASS_ON_PAUSE_MS = 5;
 const STOP_TIMEOUT_MS = 4_000;
 
 /**
