@@ -20,7 +20,7 @@ const FLOOD: DeliveryRules = {
   queues: 128,
   disabledAfter: Number.POSITIVE_INFINITY,
 };
-const SETTLING_MS = 600_000;
+const SETTLING_MS = 1_800_000;
 
 /** A tenant sends far more events of one key than run one after the other; another tenant sends one now and then. */
 export function flood(dialect: Dialect): Round {
