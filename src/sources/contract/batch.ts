@@ -56,7 +56,8 @@ export function compileBatch(
       if (fault !== undefined) return fault;
     }
     // A keep-alive may leave the array out.
-    if (isThere || isEmptyObject(body)) return items.map((item) => new ItemReading(reading, item, hashBytes));
+    const isEmpty = isJsonObject(body) && Object.keys(body).length === 0;
+    if (isThere || isEmpty) return items.map((item) => new ItemReading(reading, item, hashBytes));
     return refused("event_invalid", { message: `${names}: missing; expected an array` });
   };
 }
@@ -66,10 +67,6 @@ function compilePath(at: string): ItemPath {
   const paths = [outer.startsWith("body") ? outer.slice("body".length) : ".", ...inner].map(parsePath);
   if (paths.includes(undefined)) throw new TypeError(`got "${at}", expected a place such as body.events`);
   return { at, paths: paths as (readonly PathKey[])[] };
-}
-
-function isEmptyObject(body: JsonValue | undefined): boolean {
-  return isJsonObject(body) && Object.keys(body).length === 0;
 }
 
 /** Elements without the inner array have no events: another place may find theirs. */

@@ -144,7 +144,8 @@ function compileEvent(data: ContractData, { identity, id, clock }: EventRules): 
     if (typeof eventId !== "string") return eventId;
     const eventType = textOf(type, reading, { code: "event_type_missing", at });
     if (typeof eventType !== "string") return eventType;
-    const payload = firstOf(payloads.map((location) => location.read(reading)));
+    const found = payloads.map((location) => location.read(reading));
+    const payload = found.find((value) => value !== undefined && value !== null);
     if (payload === undefined) {
       const names = payloads.map(({ name }) => name).join(" or ");
       return refused("event_invalid", { message: `${at}${names}: missing` });
@@ -176,10 +177,6 @@ function textOf(
 ): string | Refused {
   const found = readKept(location, reading);
   return "text" in found ? found.text : refused(code, { message: `${at}${location.name}: ${found.fault}` });
-}
-
-function firstOf(values: readonly (JsonValue | undefined)[]): JsonValue | undefined {
-  return values.find((value) => value !== undefined && value !== null);
 }
 
 /** `data` is an object for every handler: `{ items }` of an array, `{ value }` of anything else. */

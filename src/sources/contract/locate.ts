@@ -164,11 +164,8 @@ function compileTemplate(template: string, signed: IsSignedPlace): TextLocation 
 function textOf(value: JsonValue | undefined): LocatedText {
   if (value === undefined || value === null || value === "") return { fault: MISSING };
   if (typeof value === "string") return { text: value };
-  return Number.isSafeInteger(value) ? { text: String(value) } : { fault: faultOf(value) };
-}
-
-function faultOf(value: JsonValue): string {
-  return Array.isArray(value) ? `stands more than once; ${EXPECTED}` : EXPECTED;
+  if (Array.isArray(value)) return { fault: `stands more than once; ${EXPECTED}` };
+  return Number.isSafeInteger(value) ? { text: String(value) } : { fault: EXPECTED };
 }
 
 /** A text that both databases keep as it is: an event's id, or its type. */

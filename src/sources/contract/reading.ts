@@ -1,4 +1,4 @@
-import { isRefused, type JsonValue } from "../../domain/index.ts";
+import { isJsonObject, isRefused, type JsonValue } from "../../domain/index.ts";
 import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
 import type { DecodeBody, Decoded } from "./body-formats.ts";
 import { parseQuery } from "./form.ts";
@@ -23,6 +23,12 @@ export interface Readable {
   /** The address as the platform has registered it: never from `Host`, and without the query. */
   url(): string;
 }
+
+/** The type where it is the name of the property that holds what happened: the first one that is `named` so. */
+export const propertyName =
+  (named: (name: string) => boolean) =>
+  ({ body }: Readable): string | undefined =>
+    isJsonObject(body) ? Object.keys(body).find(named) : undefined;
 
 /** Makes the key of events whose key is the hash of what was signed, lowercase hex. */
 export type HashBytes = (reading: Readable) => string;

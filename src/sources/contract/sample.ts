@@ -45,7 +45,8 @@ export function createSample(
   return ({ type: wanted, id: givenId, newId, now, data }) => {
     const made = own && makeSample(own, wanted, givenId ?? newId, now);
     const draft = new SampleDraft(contract.batch, made);
-    if (data !== undefined) merge(draft, [contract.data ?? rootOf(contract)].flat(), data);
+    if (data !== undefined)
+      merge(draft, [contract.data ?? (contract.batch === undefined ? "body" : "item")].flat(), data);
     if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
     setTime(draft, contract.eventTime, now);
     const taken = new Set([...type, contract.eventTime?.at ?? ""].flatMap(placesIn));
@@ -54,10 +55,6 @@ export function createSample(
     if (identity === "bytes") setOwnBytes(draft, givenId ?? newId);
     return encoded(draft, contract);
   };
-}
-
-function rootOf({ batch }: ContractData): string {
-  return batch === undefined ? "body" : "item";
 }
 
 function textAt(draft: SampleDraft, places: readonly TextPlace[]): string | undefined {

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { isJsonObject, type JsonValue } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
+import { sha256Hex } from "../contract/parse-body.ts";
 import type { Readable } from "../contract/reading.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "../schemes/braintree.ts";
 import type { SourceSettings } from "../source-definition.ts";
@@ -15,7 +15,7 @@ export interface BraintreeOptions extends SourceSettings {
 const contractOf = (current: BraintreeKeys): ContractData => ({
   body: "form",
   decode: [{ at: "body.bt_payload", as: "base64-text" }],
-  id: ({ body }) => idOf(xmlOf(body)),
+  id: ({ body }) => sha256Hex(xmlOf(body)),
   isIdSigned: true,
   type: ({ body }) => kindOf(xmlOf(body)),
   data: "body.bt_payload",
@@ -79,10 +79,6 @@ function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
 function xmlOf(body: JsonValue | undefined): string {
   const xml = isJsonObject(body) ? body.bt_payload : undefined;
   return typeof xml === "string" ? xml : "";
-}
-
-function idOf(xml: string): string {
-  return createHash("sha256").update(xml, "utf8").digest("hex");
 }
 
 /** The notification's own `kind`; what stands in its subject is of the merchant's customers. */

@@ -1,11 +1,5 @@
-import { isJsonObject } from "../../domain/index.ts";
-import type { Readable } from "../contract/reading.ts";
+import { propertyName } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
-
-/** `list_folder`: what the notified accounts should be asked for. */
-function typeOf({ body }: Readable): string | undefined {
-  return isJsonObject(body) ? Object.keys(body).find((name) => name !== "delta") : undefined;
-}
 
 /**
  * Dropbox: `X-Dropbox-Signature`, HMAC-SHA256 over the body; the key is the app secret. A callback says which accounts
@@ -28,7 +22,8 @@ export const dropbox = hmacPreset({
   contract: {
     id: "sha256",
     identity: "delivery",
-    type: typeOf,
+    // `list_folder`: what the notified accounts should be asked for.
+    type: propertyName((name) => name !== "delta"),
     handshakes: [
       {
         isSigned: false,

@@ -1,12 +1,6 @@
-import { isJsonObject } from "../../domain/index.ts";
-import type { Readable } from "../contract/reading.ts";
+import { propertyName } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 import { timedFields } from "./standard.ts";
-
-/** `charge`: the property that holds the resource. */
-function typeOf({ body }: Readable): string | undefined {
-  return isJsonObject(body) ? Object.keys(body)[0] : undefined;
-}
 
 /**
  * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret. Times
@@ -31,5 +25,11 @@ export const recharge = hmacPreset({
     signed: "{timestamp}.{body}",
     timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
   },
-  contract: { id: "sha256", bytesScope: "header.X-Recharge-Topic", type: typeOf, renewsTimestamp: true },
+  // `charge`: the property that holds the resource.
+  contract: {
+    id: "sha256",
+    bytesScope: "header.X-Recharge-Topic",
+    type: propertyName(() => true),
+    renewsTimestamp: true,
+  },
 });

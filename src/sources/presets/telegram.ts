@@ -1,14 +1,8 @@
-import { isJsonObject } from "../../domain/index.ts";
-import type { Readable } from "../contract/reading.ts";
+import { propertyName } from "../contract/reading.ts";
 import { tokenPreset } from "./token-preset.ts";
 
 /** A body would be taken for a call of the Bot API. */
 const EMPTY = { status: 200 };
-
-/** `message`: an update holds one property beside its id. */
-function typeOf({ body }: Readable): string | undefined {
-  return isJsonObject(body) ? Object.keys(body).find((name) => name !== "update_id") : undefined;
-}
 
 /**
  * Telegram's bots: `X-Telegram-Bot-Api-Secret-Token`, the text that `setWebhook` was given as `secret_token`; nothing is
@@ -25,7 +19,8 @@ export const telegram = tokenPreset({
   header: "X-Telegram-Bot-Api-Secret-Token",
   contract: {
     id: "body.update_id",
-    type: typeOf,
+    // `message`: an update holds one property beside its id.
+    type: propertyName((name) => name !== "update_id"),
     responses: { received: EMPTY },
   },
   sample: (type, id, now) => ({

@@ -1,13 +1,7 @@
-import { isJsonObject } from "../../domain/index.ts";
-import type { Readable } from "../contract/reading.ts";
+import { propertyName } from "../contract/reading.ts";
 import { type FixedSecretOptions, hmacPreset } from "./preset.ts";
 
 const EVENTS = /^[a-z_]+_events?$/;
-
-/** `tweet_create_events`, which holds what happened; other properties say to whom. */
-function typeOf({ body }: Readable): string | undefined {
-  return isJsonObject(body) ? Object.keys(body).find((name) => EVENTS.test(name)) : undefined;
-}
 
 /**
  * X (Twitter), Account Activity API: `x-twitter-webhooks-signature: sha256=…`, HMAC-SHA256 in base64 over the body; the
@@ -33,7 +27,8 @@ export const x = hmacPreset<FixedSecretOptions>({
   answersWithSecret: true,
   contract: (_options, [secret = ""]) => ({
     id: "sha256",
-    type: typeOf,
+    // `tweet_create_events`, which holds what happened; other properties say to whom.
+    type: propertyName((name) => EVENTS.test(name)),
     handshakes: [
       {
         isSigned: false,

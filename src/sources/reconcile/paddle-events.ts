@@ -29,7 +29,9 @@ export function paddleEvents(options: ReconcileOptions): Reconciliation {
         }));
         const times = all.map(({ at }) => Date.parse(at));
         // An event without a readable time is looked at all the same.
-        const events = all.filter((_, index) => !isOutside(times[index] as number, from, to));
+        const events = all.filter(
+          (_, index) => !(Number(times[index]) < from.getTime() || Number(times[index]) >= to.getTime()),
+        );
         const isPast = all.length > 0 && times.every((time) => time < from.getTime());
         const hasMore = property(property(property(json, "meta"), "pagination"), "has_more") === true;
         cursor = cursorAfter(all, hasMore && !isPast);
@@ -37,8 +39,4 @@ export function paddleEvents(options: ReconcileOptions): Reconciliation {
       } while (cursor !== undefined);
     },
   };
-}
-
-function isOutside(time: number, from: Date, to: Date): boolean {
-  return time < from.getTime() || time >= to.getTime();
 }

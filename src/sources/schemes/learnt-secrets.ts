@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Refused } from "../../domain/index.ts";
-import type { Scheme, VerificationResult } from "./scheme.ts";
+import type { Scheme } from "./scheme.ts";
 
 /** What is known of the secrets that a platform chose itself. */
 export interface SecretLookup {
@@ -51,7 +50,8 @@ export function learningScheme(
     ...(first.isCostly !== undefined && { isCostly: first.isCostly }),
     verify(request) {
       const verdict = current().verify(request);
-      if (verdict instanceof Promise || !isMismatch(verdict)) return verdict;
+      if (verdict instanceof Promise || !("code" in verdict) || verdict.code !== "signature_mismatch")
+        return verdict;
       const before = known;
       const judgeAgain = (): ReturnType<Scheme["verify"]> => {
         const others = learntSecrets();
@@ -62,8 +62,4 @@ export function learningScheme(
       return looked?.then(judgeAgain) ?? verdict;
     },
   };
-}
-
-function isMismatch(verdict: VerificationResult): verdict is Refused {
-  return "code" in verdict && verdict.code === "signature_mismatch";
 }
