@@ -112,8 +112,8 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests -= 1;
-      if (connection.requests === 0 && !socket.destroyed)
-        connection.idle = connection.group.idle.add(connection);
+      const { requests, group } = connection;
+      if (requests === 0 && !connection.socket.destroyed) connection.idle = group.idle.add(connection);
     },
     /** Closes all without a request under way: silent ones, and those with a part of a handshake or of a head. */
     closeAllIdle(): void {
