@@ -36,11 +36,14 @@ export function createBackgroundWork(
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
   const outbox = createOutboxPoller({
-    ...receiver,
     outbox: store.outbox,
     deliveries: store.notificationDeliveries,
     channels,
     policy: config.notifications.policy,
+    clock,
+    log,
+    tracer: receiver.tracer,
+    describe: receiver.describe,
     attempted: metrics.delivery,
   });
   const tokenRefresh = createPoller(tokens.refreshDue, (error) =>
@@ -51,8 +54,14 @@ export function createBackgroundWork(
   const { silenceFloor, acceptedSeconds } = config.alerts;
   const isHandled = (type: string) => types.has(type);
   const alerts = createAlertPoller({
-    ...{ store: store.alerts, arrivals, kinds, silenceFloor, isHandled, clock, log },
+    store: store.alerts,
+    arrivals,
+    kinds,
     acceptedLimitMs: acceptedSeconds * 1_000,
+    silenceFloor,
+    isHandled,
+    clock,
+    log,
   });
   const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
     (loop) => () => loop.stop(),

@@ -34,11 +34,12 @@ export class BriefMap<K, V> {
     this.#changes = 0;
   }
 
-  [Symbol.iterator](): IterableIterator<[K, V]> {
-    return this.#map.entries();
+  clear(): void {
+    this.#map = new Map();
+    this.#changes = 0;
   }
 
-  values(): IterableIterator<V> {
-    return this.#map.values();
+  [Symbol.iterator](): IterableIterator<[K, V]> {
+    return this.#map.entries();
   }
 }

@@ -6,7 +6,7 @@ export class FairQueue<T> {
   readonly #lists = new BriefMap<string, LinkedList<T>>();
 
   get first(): T | undefined {
-    for (const list of this.#lists.values()) return list.first;
+    for (const [, list] of this.#lists) return list.first;
     return undefined;
   }
 
@@ -36,6 +36,6 @@ export class FairQueue<T> {
   }
 
   *[Symbol.iterator](): Generator<T> {
-    for (const list of this.#lists.values()) yield* list;
+    for (const [, list] of this.#lists) yield* list;
   }
 }

@@ -131,16 +131,13 @@ export function endHandlerTransaction(transaction: HandlerTransaction): void {
     throw notAwaited("this failed and was not awaited", transaction.unawaitedFailure);
 }
 
-function notAwaited(problem: string, { label, site }: Pick<PendingCall, "label" | "site">): Error {
-  const error = new Error(`${problem}: ${shortened(label)}; await every use of \`tx\` and \`notify\``);
-  showCallSite(error, site);
-  return error;
-}
-
 const LONGEST_SHOWN = 300;
 
-function shortened(what: string): string {
-  return what.length > LONGEST_SHOWN ? `${what.slice(0, LONGEST_SHOWN)} …` : what;
+function notAwaited(problem: string, { label, site }: Pick<PendingCall, "label" | "site">): Error {
+  const shown = label.length > LONGEST_SHOWN ? `${label.slice(0, LONGEST_SHOWN)} …` : label;
+  const error = new Error(`${problem}: ${shown}; await every use of \`tx\` and \`notify\``);
+  showCallSite(error, site);
+  return error;
 }
 
 /**

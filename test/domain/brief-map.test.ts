@@ -46,7 +46,16 @@ describe("a map of what lives as long as a request", () => {
     ]);
     expect([map.size, map.get(998), map.has(996)]).toEqual([3, "value 998", false]);
     for (let at = 997; at < 1_000; at += 1) map.delete(at);
-    expect([map.size, [...map.values()]]).toEqual([0, []]);
+    expect([map.size, [...map]]).toEqual([0, []]);
+  });
+
+  it("a map that was cleared is empty, and takes entries again", () => {
+    const map = new BriefMap<string, number>();
+    map.set("first", 1);
+    map.clear();
+    expect([map.size, map.has("first")]).toEqual([0, false]);
+    map.set("second", 2);
+    expect([...map]).toEqual([["second", 2]]);
   });
 
   it("entries that have left do not reach the old part of the heap, as those of a Map do", () => {

@@ -89,7 +89,7 @@ async function inspect(database: Config["database"]): Promise<Inspection> {
 }
 
 /**
- * Why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that a
+ * Why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that an
  * unauthenticated sender can have sent.
  */
 function checkRefusedCallbacks(refused: readonly RefusedCallback[]): Finding[] {

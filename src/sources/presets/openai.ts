@@ -13,10 +13,6 @@ export const openai = standardPreset({
     proof: "verifies",
   },
   headers: "webhook",
-  key: openaiKey,
+  key: (secret) => (WHSEC.test(secret) ? whsecKey(secret) : Buffer.from(secret, "utf8")),
   contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
 });
-
-function openaiKey(secret: string): Uint8Array | undefined {
-  return WHSEC.test(secret) ? whsecKey(secret) : Buffer.from(secret, "utf8");
-}

@@ -28,10 +28,9 @@ export function paddleEvents(options: ReconcileOptions): Reconciliation {
           callback: async () => callbackOf(event),
         }));
         const times = all.map(({ at }) => Date.parse(at));
+        const isOutside = times.map((time) => time < from.getTime() || time >= to.getTime());
         // An event without a readable time is looked at all the same.
-        const events = all.filter(
-          (_, index) => !(Number(times[index]) < from.getTime() || Number(times[index]) >= to.getTime()),
-        );
+        const events = all.filter((_, index) => isOutside[index] === false);
         const isPast = all.length > 0 && times.every((time) => time < from.getTime());
         const hasMore = property(property(property(json, "meta"), "pagination"), "has_more") === true;
         cursor = cursorAfter(all, hasMore && !isPast);

@@ -110,7 +110,8 @@ function placeholder(name: string, options: ContentOptions): Part {
   if (name === "target") return targetPart((target) => target);
   if (name === "path") return targetPart((target) => divided(target, "?")[0]);
   if (name === "url") return urlPart(options, (target) => target);
-  if (name === "decodedUrl") return urlPart(options, decodeReserved);
+  if (name === "decodedUrl")
+    return urlPart(options, (target) => target.replace(RESERVED, decodeURIComponent));
   throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
 }
 
@@ -170,10 +171,6 @@ function urlPart({ origin }: ContentOptions, read: (target: string) => string): 
 
 /** `: / ? @ ! $ ' ( ) * , ;` (developers.hubspot.com, "Validating requests"). */
 const RESERVED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
-
-function decodeReserved(target: string): string {
-  return target.replace(RESERVED, decodeURIComponent);
-}
 
 /** Decoded, since platforms sign the value and not its form (Mercado Pago). */
 function queryPart(name: string): Part {

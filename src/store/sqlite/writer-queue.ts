@@ -1,4 +1,4 @@
-import { FairQueue } from "../../domain/index.ts";
+import { BriefMap, FairQueue } from "../../domain/index.ts";
 import { type Deadline, MESSAGES } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 
@@ -63,7 +63,7 @@ class TaskList {
  */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
-  running: Set<string> = new Set();
+  readonly running = new BriefMap<string, true>();
   /** What the database said last when it could not begin. */
   lastBeginError: unknown;
   readonly #events = new TaskList();

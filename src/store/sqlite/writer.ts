@@ -140,7 +140,7 @@ export class Writer {
   async #runTasks(done: FinishedTask[]): Promise<boolean> {
     const end = performance.now() + MAX_GROUP_AGE_MS;
     for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
-      this.#queue.running.add(task.eventKey);
+      this.#queue.running.set(task.eventKey, true);
       let goesOn: "next" | "last" | "undo all";
       try {
         this.#transaction.beginMember();
@@ -189,7 +189,7 @@ export class Writer {
       else this.#fail(done, error);
       return;
     }
-    this.#queue.running = new Set();
+    this.#queue.running.clear();
     this.#committed();
     // The next group is at work while the disk takes this one.
     this.#reportAfterFlush({ done, since: performance.now() });
@@ -231,7 +231,7 @@ export class Writer {
   }
 
   #fail(done: readonly FinishedTask[], fault: StoreError): void {
-    this.#queue.running = new Set();
+    this.#queue.running.clear();
     for (const { task } of done) task.fail(fault);
   }
 
@@ -243,7 +243,7 @@ export class Writer {
     const wasOpen = this.#transaction.isOpen;
     if (!this.#transaction.rollBack()) throw new Error("ROLLBACK failed");
     if (done.length === 1) {
-      this.#queue.running = new Set();
+      this.#queue.running.clear();
       reportResults(done);
     } else if (wasOpen) {
       this.#transaction.requireSavepoints();
@@ -257,7 +257,7 @@ export class Writer {
   }
 
   #requeue(done: readonly FinishedTask[]): void {
-    this.#queue.running = new Set();
+    this.#queue.running.clear();
     this.#queue.requeue(done.map(({ task }) => task));
   }
 }
