@@ -10,6 +10,8 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     setupFiles: ["test/support/own-processes.ts"],
     pool: "forks",
+    // Half of the time of a run would go into evaluating the same modules for each file.
+    isolate: false,
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,12 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
-import { preparedName } from "../../src/store/postgres/prepared-names.ts";
-import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { runOnce } from "../support/once.ts";
+import type { Target } from "../support/open-target.ts";
 import { withWire } from "../support/wire.ts";
+
+// The names of kept statements are the process's: the tests of other files may have given them all.
+vi.resetModules();
+const { openTarget, withDatabase, withStore } = await import("../support/databases.ts");
+const { preparedName } = await import("../../src/store/postgres/prepared-names.ts");
 
 const migrations = [EFFECTS];
 const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";

@@ -66,7 +66,7 @@ describe.each(DIALECTS)("the concurrency of a handler on %s", (dialect) => {
       {
         sources: { shop: shop() },
         handlers: [handler],
-        env: { REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" },
+        env: { REQUEST_TIMEOUT_MS: "1500", HANDLER_TIMEOUT_MS: "1450" },
       },
     );
   });

@@ -1,6 +1,15 @@
 import pg from "pg";
-import { expect, it } from "vitest";
-import { dropPreparedName, preparedName } from "../../src/store/postgres/prepared-names.ts";
+import { beforeEach, expect, it, vi } from "vitest";
+
+type Names = typeof import("../../src/store/postgres/prepared-names.ts");
+let preparedName: Names["preparedName"];
+let dropPreparedName: Names["dropPreparedName"];
+
+// The names are the process's: each test begins with none.
+beforeEach(async () => {
+  vi.resetModules();
+  ({ preparedName, dropPreparedName } = await import("../../src/store/postgres/prepared-names.ts"));
+});
 
 const refusal = (code: string) => Object.assign(new pg.DatabaseError("no", 2, "error"), { code });
 const named = (text: string) => {

@@ -3,16 +3,13 @@ import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { type Browser, chromium as playwright } from "playwright-core";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
+import { atFileEnd } from "./at-file-end.ts";
 import { until } from "./until.ts";
 
 const UNPACKING_LIMIT_MS = 60_000;
 
 let launched: Promise<Browser> | undefined;
-
-afterAll(async () => {
-  await (await launched)?.close();
-});
 
 /** Lends a Chromium, one for all tests of a file: what a test opened in it is closed afterwards. */
 export async function withBrowser<T>(use: (browser: Browser) => Promise<T>): Promise<T> {
@@ -30,7 +27,12 @@ async function launch(): Promise<Browser> {
   const executablePath = await unpacked(inject("runFolder"));
   // In a single process, as the package's arguments have it, the browser ends with its first context.
   const args = chromium.args.filter((arg) => arg !== "--single-process");
-  return playwright.launch({ executablePath, args, headless: true });
+  const browser = await playwright.launch({ executablePath, args, headless: true });
+  atFileEnd(() => {
+    launched = undefined;
+    return browser.close();
+  });
+  return browser;
 }
 
 /** npm brings it packed. The first test file that needs it unpacks it for the whole run; another one waits for that. */

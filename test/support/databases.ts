@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, describe, inject } from "vitest";
+import { describe, inject } from "vitest";
 import type { Store } from "../../src/store/index.ts";
+import { atFileEnd } from "./at-file-end.ts";
 import { fastFolder } from "./fast-folder.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
@@ -64,14 +65,14 @@ async function administer(statement: string): Promise<void> {
   administering ??= (async () => {
     const client = new pg.Client({ connectionString: inject("postgresUrl") });
     await client.connect();
+    atFileEnd(() => {
+      administering = undefined;
+      return client.end();
+    });
     return client;
   })();
   await (await administering).query(statement);
 }
-
-afterAll(async () => {
-  await (await administering)?.end();
-});
 
 /** Lends an opened store on a fresh database. */
 export async function withStore<T>(

@@ -1,8 +1,9 @@
 import type { ChildProcess } from "node:child_process";
-import { subscribe } from "node:diagnostics_channel";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect } from "vitest";
+import { endFile } from "./at-file-end.ts";
 import { RUN_MARK } from "./left-running.ts";
 
 /** For a process that was asked to end and takes its time. */
@@ -16,16 +17,23 @@ interface Spawn {
 const running = new Set<ChildProcess>();
 
 // Every way to start a process meets here, so that no test can forget to name one.
-subscribe("tracing:child_process.spawn:start", (message) => {
+const SPAWN = "tracing:child_process.spawn:start";
+
+function note(message: unknown): void {
   const { process: child, options } = message as Spawn;
   const others = options.envPairs?.filter((pair) => !pair.startsWith(`${RUN_MARK}=`)) ?? [];
   options.envPairs = [...others, `${RUN_MARK}=${process.env[RUN_MARK]} ${expect.getState().testPath}`];
   running.add(child);
   child.once("exit", () => running.delete(child));
   child.once("error", () => running.delete(child));
-});
+}
+
+// This file runs once for each test file, in a process that runs many.
+subscribe(SPAWN, note);
 
 afterAll(async () => {
+  await endFile();
+  unsubscribe(SPAWN, note);
   const left = [...running];
   const asked = left.filter((child) => child.killed);
   await Promise.race([
