@@ -18,24 +18,28 @@ import {
   type MigrationReport,
   type Transaction,
 } from "../store/index.ts";
+import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
+import { credentialMask } from "./masks.ts";
 import { connectStore } from "./open-store.ts";
 import { StartError } from "./start-error.ts";
 
 export function configuredHandlers(
-  config: Config,
-  own: readonly Handler[],
+  { config, handlers: own }: Pick<Loaded, "config" | "handlers">,
+  configured: readonly ConfiguredSource[],
   exchange: ExchangeCode,
   encryptor: Encryptor,
 ): Registry {
   const builtIn = [userAuthorized(exchange, encryptor), paymentNotify, webhookMessage];
   const ofPlatform = builtIn.filter((handler) => config.builtInHandlers.includes(handler.type));
-  const { named, presets } = config.sources;
-  const others = [...named, ...presets].map(({ name }) => name);
+  const others = configured.map(({ name }) => name);
   const unknown = own.find(({ source }) => source !== PLATFORM && !others.includes(source));
   if (unknown !== undefined) throw new StartError(unknownSourceMessage(unknown, others));
   // A source without a handler would keep no event.
-  const kept = others.filter((name) => !own.some(({ source }) => source === name));
-  return createRegistry([...ofPlatform, ...kept.map(storeEvent)], own);
+  const kept = configured.filter(({ name }) => !own.some(({ source }) => source === name));
+  const stored = kept.map(({ name, definition }) =>
+    storeEvent(name, (kind) => credentialMask(definition, kind)),
+  );
+  return createRegistry([...ofPlatform, ...stored], own);
 }
 
 function unknownSourceMessage({ source, type }: Handler, known: readonly string[]): string {
@@ -156,7 +160,8 @@ export async function openForCommand(
 ) {
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
   const exchange = () => Promise.reject(new Error("a command exchanges no code"));
-  const registry = configuredHandlers(config, handlers, exchange, encryptor);
+  const configured = await configuredSources(config);
+  const registry = configuredHandlers({ config, handlers }, configured, exchange, encryptor);
   const opened = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
   return { store: opened.store, report: opened.report, registry, encryptor };
 }

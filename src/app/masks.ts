@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import { OAUTH } from "../domain/index.ts";
-import { createMask, type Mask } from "../observability/index.ts";
+import { createMask, MASKED, type Mask } from "../observability/index.ts";
+import type { SourceDefinition } from "../sources/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 
 interface MaskedSources {
@@ -18,10 +19,20 @@ export function maskOf(
   const places = configured.map(({ definition }) => definition.credentialPlaces);
   return createMask({
     headers: [...config.mask.headers, ...places.flatMap(({ headers = [] }) => headers)],
-    keys: [...config.mask.keys, ...places.flatMap(({ fields = [] }) => fields)],
+    // The error of a handler may quote the headers that it got as JSON.
+    keys: [
+      ...config.mask.keys,
+      ...places.flatMap(({ headers = [], fields = [] }) => [...headers, ...fields]),
+    ],
     secretValues: [...config.secretValues, ...secretValues],
     onlyHarmless,
   });
+}
+
+/** For `JSON.stringify`: masks where the source reads a credential, at any depth as in the log. */
+export function credentialMask({ credentialPlaces }: SourceDefinition, kind: "headers" | "fields") {
+  const names = new Set(credentialPlaces[kind]?.map((name) => name.toLowerCase()));
+  return (name: string, value: unknown): unknown => (names.has(name.toLowerCase()) ? MASKED : value);
 }
 
 /** The mask of a source's requests, and of those that came to none: a function may read any of their headers. */

@@ -107,7 +107,12 @@ async function startSteps(config: Config, options: StartOptions, undo: UndoStep[
     timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
     log: logger,
   });
-  const registry = configuredHandlers(config, options.handlers ?? [], exchange, encryptor);
+  const registry = configuredHandlers(
+    { config, handlers: options.handlers ?? [] },
+    configured,
+    exchange,
+    encryptor,
+  );
   const tls = await tlsPair(config);
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);

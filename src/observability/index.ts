@@ -3,5 +3,6 @@ export { createMinuteCounter, createRollupCounts, type RollupCounts } from "./co
 export type { DroppedCallback } from "./drop-log.ts";
 export { closeLogger, createLogger, type Logger, lineWriter, withTraceIds } from "./logger.ts";
 export { createMask, type Mask } from "./masking/mask.ts";
+export { MASKED } from "./masking/secret-patterns.ts";
 export { createMetrics, type Metrics, type MetricsOptions, undefinedIfSlow } from "./metrics.ts";
 export { createRowBuffer } from "./row-buffer.ts";

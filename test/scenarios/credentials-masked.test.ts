@@ -1,13 +1,15 @@
 import { createHmac } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { backfillOnce } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import type { SignedRequest, SourceDefinition } from "../../src/sources/index.ts";
 import { custom, hmac, microsoftGraph, token } from "../../src/sources/presets/index.ts";
 import { requestOf } from "../support/contract.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN } from "../support/preset.ts";
 import { PRESET_SENDERS } from "../support/preset-senders.ts";
-import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const ENV = {
@@ -64,6 +66,17 @@ async function seen(receiver: TestReceiver): Promise<{ rows: readonly Row[]; tex
   return { rows, text: texts };
 }
 
+/** Every value of every table, bytes as Latin-1 text. */
+function stored({ target }: TestReceiver): string {
+  using database = new DatabaseSync(target.url.replace("sqlite:", ""), { readOnly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  return tables
+    .flatMap(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all())
+    .flatMap((row) => Object.values(row))
+    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value)))
+    .join("\n");
+}
+
 /** The request as a reader of its row would send it again. */
 function fromRow({ method, url, headers, body }: Row): SignedRequest {
   return requestOf(body, { method, target: url, headers });
@@ -89,7 +102,8 @@ async function showsNoCredential(
   cases: Readonly<Record<string, Case>>,
 ): Promise<void> {
   await until(async () => (await seen(receiver)).rows.length >= 2 * Object.keys(cases).length);
-  const { rows, text } = await seen(receiver);
+  const { rows, text: shown } = await seen(receiver);
+  const text = shown + stored(receiver);
   for (const row of rows) {
     const source = cases[row.source ?? ""]?.source;
     if (source === undefined) throw new Error(`a row of no source: ${JSON.stringify(row)}`);
@@ -107,7 +121,7 @@ async function showsNoCredential(
 const place = (index: number) => `p${index}`;
 
 describe("the credentials of every preset", () => {
-  it("no row, line or response of a genuine or a forged callback holds what an authentic one is made of", async () => {
+  it("no row, line or response of a genuine or a forged callback holds what an authentic one is made of, and no table", async () => {
     const cases: Record<string, Case> = {};
     for (const [index, [, sender]] of PRESET_SENDERS.entries()) {
       const source = sender.source([sender.secrets[0] ?? ""]);
@@ -148,6 +162,7 @@ const OTHER = "a secret of some other source";
 const BODY = { id: "evt-1", type: "order.placed" };
 const CONTRACT = { id: "body.id", type: "body.type", path: "/hooks/:shop" };
 const digest = (secret: string) => createHmac("sha256", secret).update(JSON.stringify(BODY)).digest("hex");
+const TEXTS = [SECRET, OTHER, encodeURIComponent(SECRET), digest(SECRET), digest(OTHER)];
 const withHeader = (name: string, value: (secret: string) => string) => (secret: string) =>
   requestOf(BODY, { headers: { [name]: value(secret) } });
 const equals = (claimed: string | null | undefined) => claimed === SECRET;
@@ -200,6 +215,7 @@ const OWN: readonly [string, SourceDefinition, (secret: string) => SignedRequest
     custom({
       ...CONTRACT,
       reads: ["header.X-Acme", "query.k", "body.proof"],
+      headers: ["X-Acme"],
       verify: (body, headers, url) =>
         equals(headers["x-acme"]) &&
         equals(queryOf(url)) &&
@@ -216,6 +232,14 @@ const OWN: readonly [string, SourceDefinition, (secret: string) => SignedRequest
 describe.each(OWN)("the credentials of %s", (name, source, callback) => {
   /** A wrong signature of a tenant waits for its secrets to be asked for again. */
   const tags = name.includes("tenants") ? ["full"] : [];
+  const quiet = defineHandler({
+    source: "source",
+    type: "*",
+    data: z.object({ clientState: z.string().optional(), proof: z.string().optional() }),
+    async handle() {
+      return {};
+    },
+  });
   const leaky = defineHandler({
     source: "source",
     type: "*",
@@ -241,10 +265,31 @@ describe.each(OWN)("the credentials of %s", (name, source, callback) => {
             const sent = { ...fromRow(row), params: { shop: "acme" } };
             expect(await openPreset(source).scheme.verify(sent)).not.toHaveProperty("verified");
           }
-          for (const secret of [SECRET, OTHER, encodeURIComponent(SECRET), digest(SECRET), digest(OTHER)])
-            expect(text).not.toContain(secret);
+          for (const secret of TEXTS) expect(text + stored(receiver)).not.toContain(secret);
         },
         { sources: { source }, handlers: [leaky], env: ENV },
       ),
   );
+
+  it("the table of events without a handler holds no credential, and a backfill runs its rows", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await send(receiver, "/hooks/acme", callback(SECRET))).toBeLessThan(300);
+        expect(await receiver.count("events")).toBe(1);
+        for (const secret of TEXTS) expect(stored(receiver)).not.toContain(secret);
+        const config = testConfig(receiver.target, ENV, { sources: { source } });
+        const dryRun = {
+          source: "source",
+          sinceMs: Number.POSITIVE_INFINITY,
+          isDryRun: true,
+          perSecond: 1_000,
+        };
+        expect(await backfillOnce({ config, handlers: [quiet], migrations: [] }, dryRun)).toMatchObject({
+          accepted: 1,
+          sample: { run: 1, failed: [] },
+        });
+      },
+      { sources: { source }, env: ENV },
+    ));
 });

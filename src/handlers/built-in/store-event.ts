@@ -33,8 +33,14 @@ ALTER TABLE events ADD COLUMN headers text;
 ALTER TABLE events ADD COLUMN version text;`,
 );
 
-/** Keeps every event of a source that has no handler of its own, its data as JSON text. */
-export function storeEvent(source: string): Handler {
+/**
+ * Keeps every event of a source that has no handler of its own, its data as JSON text.
+ * @param hide for `JSON.stringify`: masks what proves a callback
+ */
+export function storeEvent(
+  source: string,
+  hide: (of: "headers" | "fields") => (name: string, value: unknown) => unknown,
+): Handler {
   return defineHandler({
     source,
     type: "*",
@@ -47,10 +53,10 @@ export function storeEvent(source: string): Handler {
         source: tenant === undefined ? source : `${source}/${tenant}`,
         id,
         type,
-        data: JSON.stringify(data),
+        data: JSON.stringify(data, hide("fields")),
         received_at: now.toISOString(),
         timestamp,
-        headers: headers === undefined ? null : JSON.stringify(headers),
+        headers: headers === undefined ? null : JSON.stringify(headers, hide("headers")),
         version,
       };
       await tx.query.withTables<Tables>().insertInto("events").values(row).execute();
