@@ -9,6 +9,7 @@ export * from "./endpoint-paths.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./event-type.ts";
+export * from "./exact-number.ts";
 export * from "./fair-queue.ts";
 export * from "./fair-share.ts";
 export * from "./faults.ts";

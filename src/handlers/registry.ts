@@ -1,14 +1,17 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   fitsTypePattern,
+  isInexactNumber,
   type JsonObject,
   keySourceOf,
   OAUTH,
+  type PathKey,
   PLATFORM,
   type Refused,
   refused,
   VERSIONS,
   type Version,
+  valueAt,
   withoutTenant,
 } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
@@ -131,19 +134,34 @@ export function validateData(
 ): ValidatedData | Promise<ValidatedData> {
   const result = schema["~standard"].validate(data);
   return result instanceof Promise
-    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then(validatedData)
-    : validatedData(result);
+    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then((ended) =>
+        validatedData(ended, data),
+      )
+    : validatedData(result, data);
 }
 
 type ValidatedData = { readonly value: unknown } | Refused;
 
-function validatedData(result: StandardSchemaV1.Result<unknown>): ValidatedData {
+function validatedData(result: StandardSchemaV1.Result<unknown>, data: JsonObject): ValidatedData {
   if (result.issues === undefined) return { value: result.value };
-  const told = result.issues.slice(0, MAX_ISSUES).map(sentence).join("; ");
-  return refused("event_invalid", { message: told === "" ? "data is not valid" : told });
+  const issues = result.issues.slice(0, MAX_ISSUES).map(({ path = [], message }) => {
+    const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment));
+    const value = valueAt(data, keys as PathKey[]);
+    return { text: `${["data", ...keys.map(String)].join(".")}: ${message}`, value };
+  });
+  const message = issues.map(({ text }) => text).join("; ") || "data is not valid";
+  const numbers = issues.map(({ value }) => value).filter((value) => isInexactNumber(value));
+  return refused(
+    "event_invalid",
+    numbers.length === 0 ? { message } : { message, detail: longNumbers(message, numbers) },
+  );
 }
 
-function sentence({ path = [], message }: StandardSchemaV1.Issue): string {
-  const keys = path.map((segment) => String(typeof segment === "object" ? segment.key : segment));
-  return `${["data", ...keys].join(".")}: ${message}`;
+/** A number whose digits a JavaScript number does not hold reaches the schema as a string of them. */
+function longNumbers(message: string, numbers: readonly string[]): string {
+  return (
+    `${message}. The body has numbers with more digits than a JavaScript number holds (${numbers.join(", ")}), which reach ` +
+    "the schema as strings of their digits: where it takes numbers only, let it take strings as well, such as " +
+    "z.union([z.number(), z.string()]), and replay the event"
+  );
 }

@@ -10,20 +10,7 @@ import {
   sourceOf,
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
-import { inexactNumbers } from "../sources/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
-
-const NUMBERS_SHOWN = 3;
-
-/** The refusal of an event whose body has numbers that its schema sees as strings of their digits. */
-function withLongNumbers(refusal: Refused, numbers: readonly string[]): Refused {
-  if (numbers.length === 0) return refusal;
-  const detail =
-    `${refusal.message}. The body has numbers with more digits than a JavaScript number holds ` +
-    `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}), which reach the schema as strings of their digits: where it takes ` +
-    "numbers only, let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event";
-  return { ...refusal, detail };
-}
 
 const DAY_SECONDS = 86_400;
 
@@ -56,7 +43,7 @@ export function validateEvent(
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
   const own = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated => {
-    if (isRefused(validated)) return withLongNumbers(validated, inexactNumbers(content.body));
+    if (isRefused(validated)) return validated;
     const event = {
       event_id: event_id as string,
       event_type: eventType,

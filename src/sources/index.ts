@@ -1,6 +1,5 @@
 export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
 export { IDENTITY_TEXTS } from "./contract/identity.ts";
-export { inexactNumbers } from "./contract/json-numbers.ts";
 export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { fixedResponse } from "./contract/responses.ts";

@@ -5,6 +5,11 @@ import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
+
+interface RawJson {
+  rawJSON(text: string): unknown;
+}
 
 const BEYOND = "9007199254740993";
 
@@ -19,6 +24,17 @@ const whole = defineHandler({
   type: "whole",
   data: z.object({ count: z.number().int().positive(), note: z.string().optional() }),
   handle: ({ event }) => ({ count: event.data.count }),
+});
+const several = defineHandler({
+  type: "several",
+  data: z.object({ many: z.array(z.number()) }),
+  handle: () => ({}),
+});
+const order = defineHandler({
+  source: "shop",
+  type: "order",
+  data: z.looseObject({ amount: z.number() }),
+  handle: () => ({}),
 });
 /** One that keeps the digits of both. */
 const exact = defineHandler({
@@ -43,7 +59,10 @@ describeFullOnPostgres("numbers of a callback on %s", (dialect) => {
 
   openForAllTests((untilTestsEnd) =>
     withDatabase(dialect, async (target) => {
-      receiver = await startReceiver(target, { handlers: [counted, whole, exact, later] });
+      receiver = await startReceiver(target, {
+        sources: { shop: shop() },
+        handlers: [counted, whole, exact, later, several, order],
+      });
       await untilTestsEnd();
       await receiver.stop();
     }),
@@ -105,7 +124,7 @@ describeFullOnPostgres("numbers of a callback on %s", (dialect) => {
   });
 
   it("the error about rounded numbers names the first three of them", async () => {
-    const { event_id } = await send("counted", `{"count":${BEYOND},"more":[1e401,1e402,1e403]}`);
+    const { event_id } = await send("several", `{"many":[${BEYOND},1e401,1e402,1e403]}`);
     const [failure] = await rowsOf(
       receiver.target,
       `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
@@ -143,6 +162,15 @@ describeFullOnPostgres("numbers of a callback on %s", (dialect) => {
       status: 400,
       body: { error: expect.stringContaining("data.") },
     });
+  });
+
+  it("a source's event is kept with a cause that names the number where the schema takes numbers only", async () => {
+    const amount = (JSON as unknown as RawJson).rawJSON("79.989999999999995");
+    const { status } = await deliverToShop(receiver, { id: "order-1", amount, note: "9007199254740993" });
+    expect(status).toBe(200);
+    const cause = "SELECT error FROM oncehook_failures WHERE event_id = 'order-1' AND state = 'rejected'";
+    const [failure] = await rowsOf(receiver.target, cause);
+    expect(failure?.error).toMatch(/data\.amount: .* JavaScript number holds \(79\.989999999999995\), which/);
   });
 
   it("a number that no schema reads may have any digits", async () => {

@@ -1,14 +1,8 @@
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
-/** The numbers of a valid JSON text that would not be the same as a JavaScript number, in their order. */
-export function inexactNumbers(json: Uint8Array): string[] {
-  return longNumbers(json)
-    .map(([start, end]) => textOf(json, start, end))
-    .filter((text) => !isExact(text));
-}
+import { isExactNumber } from "../../domain/index.ts";
 
 /**
- * A valid JSON text with strings in the place of those numbers; undefined where there are none. As strings they keep all
+ * A valid JSON text with strings in the place of the numbers that would not be the same as JavaScript numbers; undefined where
+ * there are none. As strings they keep all
  * digits. Which number a platform means by 9007199254740993 is the schema's to say: a double would make it another without
  * a word.
  */
@@ -17,7 +11,7 @@ export function replaceInexactNumbers(json: Uint8Array): string | undefined {
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
     const text = textOf(json, start, end);
-    if (isExact(text)) continue;
+    if (isExactNumber(text)) continue;
     parts.push(json.subarray(written, start), Buffer.from(`"${text}"`));
     written = end;
   }
@@ -27,24 +21,6 @@ export function replaceInexactNumbers(json: Uint8Array): string | undefined {
 
 function textOf(json: Uint8Array, start: number, end: number): string {
   return Buffer.from(json.buffer, json.byteOffset + start, end - start).toString("latin1");
-}
-
-/** Whether a number survives as a JavaScript number: 0.1 and 1.10 do, although no double is a tenth. */
-export function isExact(text: string): boolean {
-  return decimalOf(text) === decimalOf(String(Number(text)));
-}
-
-/** One text for one value: its digits without zeros at either end, and the power of ten they are multiplied by. */
-function decimalOf(text: string): string {
-  const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
-  if (sign === undefined) return text;
-  const digits = whole + fraction;
-  let first = 0;
-  let end = digits.length;
-  while (first < end && digits[first] === "0") first += 1;
-  while (end > first && digits[end - 1] === "0") end -= 1;
-  if (first === end) return "0";
-  return `${sign}${digits.slice(first, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 const QUOTE = 0x22;
