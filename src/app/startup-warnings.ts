@@ -68,9 +68,8 @@ async function warnStored({ storedEvents }: Store, registry: Registry, log: Log)
     ({ source, migrations }) => source !== PLATFORM && !migrations.some(({ name }) => name === STORED_EVENTS),
   );
   try {
-    if (handlers.length === 0 || !(await storedEvents.exist())) return;
-    const waiting = storedEventWarnings(await storedEvents.waiting(), handlers);
-    for (const { message, source, type, count } of waiting)
+    const waiting = await storedEvents.waiting(handlers.map(({ name }) => name));
+    for (const { message, source, type, count } of storedEventWarnings(waiting, handlers))
       log.warn({ source, event_type: type, count }, message);
   } catch (error) {
     log.warn({ err: error }, "reading the types of stored events failed");

@@ -26,6 +26,7 @@ export {
   CONFIGURATION,
   isWrongKey,
   NEWEST_SCHEMA,
+  pendingSteps,
   sqlMigration,
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";

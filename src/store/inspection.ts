@@ -1,14 +1,15 @@
 import { sql } from "kysely";
-import type { Diagnosis, RefusedSource } from "../domain/index.ts";
+import type { Diagnosis, FailureState, RefusedSource } from "../domain/index.ts";
 import { CredentialUses, type StoredCredentialUse } from "./access.ts";
 import { Alerts } from "./alerts.ts";
 import { bindQuery, type Execute, postgresDialect, sqliteDialect } from "./bind-query.ts";
 import { type Database, select } from "./database.ts";
+import { Failures } from "./failures.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 import { Outbox } from "./outbox.ts";
 import { readSettings, type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
-import { StoredEvents, type StoredType } from "./stored-events.ts";
+import { BACKFILL_SCHEMA, StoredEvents, type StoredType } from "./stored-events.ts";
 import type { Dialect } from "./transaction.ts";
 
 export interface InspectOptions {
@@ -16,6 +17,8 @@ export interface InspectOptions {
   readonly schema?: string | undefined;
   /** Names of tables that handlers would make. */
   readonly tables?: readonly string[];
+  /** Names of the handlers that may have stored events to run; undefined stands for those without one. */
+  readonly handlers?: readonly (string | undefined)[];
 }
 
 /** The result of an inspection, which changes nothing. */
@@ -36,7 +39,9 @@ export interface ServiceInspection {
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
   readonly slowHandlers: readonly SlowHandler[];
+  /** None in a database of an earlier version, which has no table of what was backfilled. */
   readonly storedTypes: readonly StoredType[];
+  readonly failures: Readonly<Record<FailureState, number>>;
   /** Sources whose callbacks are all refused for an hour. */
   readonly refusedSources: readonly RefusedSource[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
@@ -67,11 +72,13 @@ export function readingDatabase(dialect: Dialect, execute: Execute): Database {
  * Reads this service's tables, which exist.
  * @throws MaintenanceError for a database that this version cannot read
  */
-export async function inspectTables(database: Database): Promise<ServiceInspection> {
+export async function inspectTables(
+  database: Database,
+  { handlers = [] }: InspectOptions,
+): Promise<ServiceInspection> {
   const schema = await currentSchema(database);
   const settings = await readSettings(database.read);
   const applied = await select<{ name: string }>(database, sql`SELECT name FROM oncehook_handler_migrations`);
-  const events = new StoredEvents(database);
   const refused = await select<RefusedCallback & { diagnosis: string }>(database, SELECT_REFUSED);
   return {
     schema,
@@ -81,7 +88,8 @@ export async function inspectTables(database: Database): Promise<ServiceInspecti
     keyId: settings.get("key_id"),
     credentialUses: await new CredentialUses(database).list(),
     slowHandlers: slowHandlersOf(settings),
-    storedTypes: (await events.exist()) ? await events.waiting() : [],
+    storedTypes: schema < BACKFILL_SCHEMA ? [] : await new StoredEvents(database).waiting(handlers),
+    failures: await new Failures(database).counts(),
     refusedSources: await new Alerts(database).refusedSources(new Date()),
     waitingByChannel: await new Outbox(database).waitingByChannel(),
     refused: refused.map((row) => ({ ...row, diagnosis: JSON.parse(row.diagnosis) })),
@@ -94,7 +102,8 @@ export interface Invariant {
   readonly message: string;
   /**
    * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
-   * for a time that no retention reaches: what is younger has not been deleted.
+   * for a time that no retention reaches: what is younger has not been deleted. `@handled` leaves out the log entries `c` whose
+   * event was only stored: a backfill has taken their record away, and the event runs after them.
    */
   readonly select: string;
 }
@@ -120,8 +129,8 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: "one-success",
     message: "no event has two log entries with the outcome success",
-    select: `SELECT event_id AS what FROM oncehook_callbacks
-      WHERE outcome = 'success' AND event_id IS NOT NULL GROUP BY source, event_id HAVING count(*) > 1`,
+    select: `SELECT event_id AS what FROM oncehook_callbacks c
+      WHERE outcome = 'success' AND event_id IS NOT NULL @handled GROUP BY source, event_id HAVING count(*) > 1`,
   },
   {
     name: "log-of-record",
@@ -135,7 +144,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: "record-of-log",
     message: "each log entry written with a record has that record",
     select: `SELECT c.event_id AS what FROM oncehook_callbacks c LEFT JOIN oncehook_records r ON r.callback_id = c.id
-      WHERE c.with_record = 1 AND r.id IS NULL`,
+      WHERE c.with_record = 1 AND r.id IS NULL @handled`,
   },
   {
     name: "failures-open",
@@ -178,6 +187,9 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
+const HANDLED = `AND NOT EXISTS (SELECT 1 FROM oncehook_backfilled b
+  WHERE b.event_id = c.event_id AND b.source = c.source AND c.received_at <= b.taken_at)`;
+
 /** The shortest retention is a day. */
 const RECENT_MS = 12 * 3_600_000;
 
@@ -207,11 +219,12 @@ const SELECT_CONTENTS = sql`SELECT
  * @throws MaintenanceError for a database that this version cannot read
  */
 export async function checkInvariants(database: Database): Promise<IntegrityReport> {
-  await currentSchema(database);
+  const schema = await currentSchema(database);
   const since = new Date(Date.now() - RECENT_MS).toISOString();
   const invariants: InvariantResult[] = [];
   for (const { name, message, select: broken } of INVARIANTS) {
-    const found = sql.raw(broken.replaceAll("@since", `'${since}'`));
+    const handled = schema < BACKFILL_SCHEMA ? "" : HANDLED;
+    const found = sql.raw(broken.replaceAll("@since", `'${since}'`).replaceAll("@handled", handled));
     const rows = await select<{ what: string; broken: number }>(
       database,
       sql`SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${sql.lit(MAX_EXAMPLES)}`,

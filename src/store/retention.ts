@@ -53,7 +53,7 @@ const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FRO
 const ENDED = sql`AND ended_at IS NOT NULL`;
 
 /** The log entries of deleted records are no longer found through them, and from then on by the index of the others. */
-const indexCallbacks = (deleted: RawBuilder<unknown>) =>
+export const indexCallbacks = (deleted: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
 
 interface Walk {

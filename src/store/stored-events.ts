@@ -1,7 +1,8 @@
 import { sql } from "kysely";
-import type { EventKey, JsonObject } from "../domain/index.ts";
+import { type EventKey, type JsonObject, keySourceOf } from "../domain/index.ts";
 import { Area, equal, insert, run } from "./database.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
+import { indexCallbacks } from "./retention.ts";
 
 /** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
 export interface StoredEvent {
@@ -18,6 +19,7 @@ export interface StoredEvent {
 }
 
 export interface StoredType {
+  /** Of the key under which the handler would run them: `stripe#audit` for one with a name. */
   readonly source: string;
   readonly type: string;
   readonly count: number;
@@ -29,6 +31,9 @@ export interface NewBackfill extends Omit<NewAcceptedEvent, "nextAttemptAt" | "l
   readonly storedSource: string;
   readonly receivedAt: Date;
 }
+
+/** The schema's step that makes `oncehook_backfilled`. */
+export const BACKFILL_SCHEMA = 27;
 
 /** Records are kept for a day at the least, so that one that is so much younger is of a handler of the user's. */
 const STORED_RECORD_MS = 86_400_000;
@@ -54,11 +59,20 @@ export class StoredEvents extends Area {
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
   }
 
-  /** Stored events that no backfill has handed to a handler without a name. */
-  waiting(): Promise<readonly StoredType[]> {
-    return this.read`SELECT source, type, count(*) AS count FROM events AS e
-      WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled AS b WHERE b.event_id = e.id AND b.source = e.source)
-      GROUP BY source, type`;
+  /** Stored events that no backfill has handed to the handlers of each name, or to those without one, and no delivery has run. */
+  async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
+    if (!(await this.exist())) return [];
+    const ofName = (name: string | undefined) => {
+      const key = sql`event_id = e.id AND source = e.source || ${keySourceOf({ source: "", name })}`;
+      return this.read<StoredType>`SELECT e.source, e.type, count(*) AS count FROM events AS e
+        WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled WHERE ${key})
+        AND NOT EXISTS (SELECT 1 FROM oncehook_records WHERE ${key} AND source <> e.source) GROUP BY e.source, e.type`;
+    };
+    const found: StoredType[] = [];
+    for (const name of new Set(names))
+      for (const { source, ...type } of await ofName(name))
+        found.push({ ...type, source: keySourceOf({ source, name }) });
+    return found;
   }
 
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {
@@ -87,6 +101,7 @@ export class StoredEvents extends Area {
       if (record !== undefined) {
         const storedFor = Date.parse(record.processedAt ?? "") - receivedAt.getTime();
         if (event.source !== storedSource || !(storedFor < STORED_RECORD_MS)) return false;
+        await run(query, indexCallbacks(sql`WHERE ${equal(key)}`));
         await run(query, sql`DELETE FROM oncehook_records WHERE ${equal(key)}`);
       }
       const times = { firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };

@@ -7,66 +7,20 @@ import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { backfillOnce } from "../../src/app/index.ts";
 import { defineHandler, type Handler } from "../../src/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
+import { checkTarget } from "../support/check-target.ts";
 import { runChild } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { describeFullOnPostgres, fullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withFolder } from "../support/folder.ts";
-import { type ReceiverOptions, startReceiver, type TestReceiver, testConfig } from "../support/receiver.ts";
+import { type TestReceiver, testConfig } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
+import { ALL, backfill, handlerOf, IDS, storeTen, withShop } from "../support/stored-events.ts";
 import { until } from "../support/until.ts";
 
-const IDS = Array.from({ length: 10 }, (_, index) => `evt_${index}`);
-const ALL = { source: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 1_000 };
 const source = (file: string) => pathToFileURL(join(process.cwd(), file)).href;
-
-/** A handler of the shop's orders, and what it has committed: what it notified. */
-function handlerOf(name?: string, type = "order", fails: (id: string) => boolean = () => false): Handler {
-  return defineHandler({
-    source: "shop",
-    ...(name !== undefined && { name }),
-    type,
-    data: z.looseObject({ id: z.string() }),
-    async handle({ event, notify }) {
-      if (fails(event.event_id)) throw new Error("the warehouse is closed");
-      await notify("ran", { by: name ?? "none", timestamp: event.timestamp });
-      return {};
-    },
-  });
-}
-
-async function withShop<T>(
-  target: Target,
-  options: ReceiverOptions,
-  use: (receiver: TestReceiver) => Promise<T>,
-): Promise<T> {
-  const receiver = await startReceiver(target, { sources: { shop: shop() }, retryPollMs: 20, ...options });
-  try {
-    return await use(receiver);
-  } finally {
-    await receiver.stop();
-  }
-}
-
-/** Ten events are stored, since the shop has no handler. */
-function store(target: Target): Promise<void> {
-  return withShop(target, {}, async (receiver) => {
-    for (const id of IDS)
-      expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
-  });
-}
-
-const backfill = (
-  target: Target,
-  handlers: readonly Handler[],
-  over: Partial<typeof ALL> & { type?: string } = {},
-) =>
-  backfillOnce(
-    { config: testConfig(target, {}, { sources: { shop: shop() } }), handlers, migrations: [] },
-    { ...ALL, ...over },
-  );
 
 /** Whose runs have had an effect, in the order of their ids. */
 const ranFor = async (target: Target, keySource = "shop") =>
@@ -83,7 +37,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
     { tags: fullOnPostgres(dialect) },
     () =>
       withMigrated(dialect, async (target) => {
-        await store(target);
+        await storeTen(target);
         const handlers = [handlerOf()];
         await withShop(target, { handlers }, async (receiver) => {
           expect(receiver.lines).toContainEqual(
@@ -116,9 +70,53 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       }),
   );
 
+  it("verify holds and the log is found by event id, before and after a backfilled event has run", () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const broken = async () =>
+        (await checkTarget(target)).invariants.filter(({ violations }) => violations > 0);
+      const handlers = [handlerOf()];
+      await backfill(target, handlers);
+      expect(await broken()).toEqual([]);
+      await withShop(target, { handlers, retryPollMs: 3_600_000 }, async (receiver) => {
+        // Its redelivery runs before its retry, and is a second success in the log.
+        expect((await deliverToShop(receiver, { id: "evt_1" })).body.status).toBe("success");
+        const outcomes = async (path: string) =>
+          ((await receiver.admin(path)).body as { items: { outcome: string }[] }).items.map(
+            ({ outcome }) => outcome,
+          );
+        expect(await outcomes("/api/v1/callbacks?event_id=evt_0")).toEqual(["success"]);
+        expect(await outcomes("/api/v1/callbacks?event_id=evt_1")).toEqual(["success", "success"]);
+        const history = await receiver.admin("/api/v1/events/shop/evt_0");
+        expect(JSON.stringify(history.body)).toContain('"outcome":"success"');
+      });
+      await withShop(target, { handlers }, () => until(async () => (await ranFor(target)).length === 10));
+      expect(await broken()).toEqual([]);
+    }));
+
+  it("verify holds for a database whose events an earlier version has backfilled", () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const handlers = [handlerOf()];
+      await backfill(target, handlers);
+      await execute(target, "UPDATE oncehook_callbacks SET with_record = 1");
+      await withShop(target, { handlers }, async (receiver) => {
+        expect((await deliverToShop(receiver, { id: "evt_1" })).status).toBe(200);
+        await until(async () => (await ranFor(target)).length === 10);
+      });
+      const names = async () =>
+        (await checkTarget(target)).invariants
+          .filter(({ violations }) => violations > 0)
+          .map(({ name }) => name);
+      expect(await names()).toEqual([]);
+      // What came since then is held to it.
+      await execute(target, "UPDATE oncehook_callbacks SET received_at = '2099-01-01T00:00:00.000Z'");
+      expect(await names()).toContain("record-of-log");
+    }));
+
   it("a backfilled event whose handler fails is a failure like any other, and still runs once", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       let isOpen = false;
       const handlers = [handlerOf(undefined, "order", (id) => id === "evt_3" && !isOpen)];
       await withShop(target, { handlers }, async (receiver) => {
@@ -136,7 +134,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("a backfill hands each event to each handler of its type, whichever was added later", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       const handlers = [handlerOf("audit")];
       await withShop(target, { handlers }, async () => {
         expect((await backfill(target, handlers)).accepted).toBe(10);
@@ -152,7 +150,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("an event that a handler has run since its record was deleted is not run again", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       await execute(target, "DELETE FROM oncehook_records WHERE event_id = 'evt_1'");
       await execute(target, "UPDATE events SET received_at = '2026-01-01T00:00:00.000Z'");
       await execute(target, "UPDATE oncehook_records SET processed_at = '2026-01-01T00:00:00.000Z'");
@@ -167,7 +165,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("a dry run runs a sample of events in transactions that it rolls back, and names those that would fail", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       const stored = {
         data: z.looseObject({ id: z.string(), amount: z.number() }),
         source: "shop",
@@ -196,7 +194,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("doctor names the stored events that have a handler and have not run, and no others", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       const config = testConfig(target, {}, { sources: { shop: shop() } });
       const unrun = async (handlers: readonly Handler[]) =>
         (await checkDatabase(config, [], new Date(), handlers)).filter(({ check }) => check === "handlers");
@@ -216,7 +214,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("a backfill leaves out what the source's filters leave out by now", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       const sources = { shop: shop({ ignore: ["order"] }) };
       const config = testConfig(target, {}, { sources });
       const handlers = [handlerOf()];
@@ -261,7 +259,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
     { tags: fullOnPostgres(dialect) },
     () =>
       withMigrated(dialect, async (target) => {
-        await store(target);
+        await storeTen(target);
         const child = await runChild("test/support/backfill-child.ts", [target.dialect, target.url]);
         expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
         const handlers = [handlerOf()];
@@ -282,7 +280,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
 
   it("a dry run, another type and an earlier time change nothing", () =>
     withMigrated(dialect, async (target) => {
-      await store(target);
+      await storeTen(target);
       const handlers = [handlerOf()];
       expect(await backfill(target, handlers, { isDryRun: true })).toMatchObject({
         accepted: 10,

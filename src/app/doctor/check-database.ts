@@ -2,10 +2,13 @@ import type { Config } from "../../config/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import {
   type Inspection,
+  type InspectOptions,
   isWrongKey,
   MaintenanceError,
   NEWEST_SCHEMA,
+  pendingSteps,
   type RefusedCallback,
+  type ServiceInspection,
   WRONG_KEY,
 } from "../../store/index.ts";
 import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
@@ -35,7 +38,11 @@ export async function checkDatabase(
   const known = [...open, ...warnings(about, networkWarnings(database))];
   let found: Inspection;
   try {
-    found = await inspect(database);
+    const handlers = own.map(({ name }) => name);
+    found = await inspect(database, {
+      tables: Object.values(BUILT_IN_TABLES).map(({ table }) => table),
+      handlers,
+    });
   } catch (error) {
     const isOutdated = error instanceof MaintenanceError;
     const reason = `does not respond: ${databaseReason(error)}; check DATABASE_URL`;
@@ -52,6 +59,9 @@ export async function checkDatabase(
   if (isWrongKey(found.keyId, keyStamp(config))) findings.push(failure("ENCRYPTION_KEY", WRONG_KEY));
   if (baseUrlChanged(config, found.baseUrl))
     add(warning, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`);
+  const steps = pendingSteps(found.schema);
+  if (steps > 0)
+    findings.push(ok(about, `has schema ${found.schema} of ${NEWEST_SCHEMA}: ${pendingText(steps)}`));
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
   const messagesOf = (all: readonly { readonly message: string }[]) => all.map(({ message }) => message);
   return [
@@ -61,9 +71,19 @@ export async function checkDatabase(
     ...checkRefusedCallbacks(found.refused),
     ...warnings("handlers", slowHandlerTexts(found.slowHandlers, now)),
     ...warnings("handlers", messagesOf(storedEventWarnings(found.storedTypes, own))),
+    ...warnings("failures", failureTexts(found.failures)),
     ...warnings("notifications", unconfiguredChannelWarnings(found.waitingByChannel, destinations)),
   ];
 }
+
+const pendingText = (steps: number) =>
+  `the first start applies ${steps === 1 ? "1 step" : `${steps} steps`}, and checks that need them are left out until then`;
+
+const failureTexts = ({ exhausted, rejected }: ServiceInspection["failures"]) => [
+  ...(exhausted > 0 ? [`events with retries exhausted: ${exhausted}; ${LIST} exhausted lists them`] : []),
+  ...(rejected > 0 ? [`events that were rejected: ${rejected}; ${LIST} rejected lists them`] : []),
+];
+const LIST = "oncehook failures --state";
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */
 function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding[] {
@@ -78,14 +98,13 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
   });
 }
 
-async function inspect(database: Config["database"]): Promise<Inspection> {
-  const tables = Object.values(BUILT_IN_TABLES).map(({ table }) => table);
+async function inspect(database: Config["database"], options: InspectOptions): Promise<Inspection> {
   if (database.kind === "sqlite") {
     const { inspectSqlite } = await import("../../store/sqlite/index.ts");
-    return inspectSqlite(database.path, { tables });
+    return inspectSqlite(database.path, options);
   }
   const { inspectPostgres } = await import("../../store/postgres/index.ts");
-  return inspectPostgres(database.url, { schema: database.schema ?? undefined, tables });
+  return inspectPostgres(database.url, { ...options, schema: database.schema ?? undefined });
 }
 
 /**

@@ -55,6 +55,8 @@ export interface MigrationReport {
 /** Databases of earlier numbers were made before the first release. */
 const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
+/** How many steps a database of this schema lacks. */
+export const pendingSteps = (schema: number) => STEPS.filter(({ number }) => number > schema).length;
 
 /** Why this version cannot use a database whose newest schema number is this one, and what to do; undefined where it can. */
 export function outdatedSchema(schema: number): string | undefined {

@@ -14,16 +14,14 @@ import { AREA_TYPES, executeOn } from "./statement.ts";
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /** Looks at a database without changing it. @throws the driver's error when the server does not answer */
-export function inspectPostgres(
-  url: string,
-  { schema, tables: asked = [] }: InspectOptions = {},
-): Promise<Inspection> {
+export function inspectPostgres(url: string, options: InspectOptions = {}): Promise<Inspection> {
+  const { schema, tables: asked = [] } = options;
   return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS, queryMs: ANSWER_TIMEOUT_MS }, async (client) => {
     const warnings = await durabilityWarnings(client);
     await beginReading(client, schema);
     const tables = await existingTables(client, schema, asked);
     if (!(await hasServiceTables(client, schema))) return { exists: false, tables };
-    const found = await inspectTables(readOn(client));
+    const found = await inspectTables(readOn(client), options);
     return { exists: true, tables, durabilityWarnings: warnings, ...found };
   });
 }

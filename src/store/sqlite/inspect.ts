@@ -15,17 +15,15 @@ import { primaryCode } from "./database-errors.ts";
 import { assertOwnTables, assertReadable, withReadOnlyDatabase } from "./database-file.ts";
 
 /** Inspects a database without changing it. @throws the driver's error when it is not a database */
-export async function inspectSqlite(
-  path: string,
-  { tables: asked = [] }: InspectOptions = {},
-): Promise<Inspection> {
+export async function inspectSqlite(path: string, options: InspectOptions = {}): Promise<Inspection> {
+  const { tables: asked = [] } = options;
   if (!existsSync(path)) return { exists: false, tables: [] };
   return withReadOnlyDatabase(path, async (database) => {
     const find = database.prepare("SELECT name FROM sqlite_schema WHERE name = ? COLLATE NOCASE");
     const exists = (name: string) => find.get(name) !== undefined;
     const tables = asked.filter(exists);
     if (!exists("oncehook_schema") || !exists("oncehook_settings")) return { exists: false, tables };
-    const found = await inspectTables(readOn(database));
+    const found = await inspectTables(readOn(database), options);
     return { exists: true, tables, durabilityWarnings: [], ...found };
   });
 }
