@@ -33,7 +33,7 @@ function weakSourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): Ex
     secrets.flatMap((secret, index): Exposure[] => {
       const weakness = issuedWeakness(secret, [source]);
       if (weakness === undefined) return [];
-      const isTolerable = weakness.isShort && index > 0;
+      const isTolerable = weakness.isGuessable && index > 0;
       return [{ name: nameOf(index), message: weakness.message, ...(isTolerable && { production: "warn" }) }];
     });
   return [

@@ -18,6 +18,8 @@ describe("production", () => {
     ["changeme", { SIGNING_SECRET: "changeme-changeme-before-production!" }, "a placeholder"],
     ["Change-Me in any spelling", { ADMIN_TOKEN: "please_Change-Me_0815_now" }, "a placeholder"],
     ["your-secret-here", { SIGNING_SECRET: "your-secret-here-with-32-bytes-of-it" }, "a placeholder"],
+    ["an unexpanded variable", { ADMIN_TOKEN: "{{admin_token_of_the_production}}" }, "a placeholder"],
+    ["the name of a variable", { ADMIN_TOKEN: "PRODUCTION_ADMIN_TOKEN" }, "a placeholder"],
     ["angle brackets", { ADMIN_TOKEN: "<the-token-of-our-admin>" }, "a placeholder"],
     ["a viewer's password", { ADMIN_VIEWER_TOKEN: "Passw0rd-for-viewers" }, "a placeholder"],
     ["an all-zero key", { ENCRYPTION_KEY: key(Buffer.alloc(32)) }, "zeros alone"],

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { ConfigError, compareEnvironments, loadConfig } from "../../src/config/index.ts";
+import { issuedWeakness } from "../../src/sources/index.ts";
 import { custom, hmac, livekit, shopify, stripe } from "../../src/sources/presets/index.ts";
 import { BASE, PRODUCTION } from "../support/configuration.ts";
 
@@ -14,9 +16,19 @@ const WRONG: readonly [string, string, string][] = [
   ["a placeholder", "changeme", "a placeholder"],
   ["a longer placeholder", "Change-Me-In-Production-0815", "a placeholder"],
   ["the source's name", "acme-invoices", "the name of its source or tenant"],
-  ["one character over and over", "a".repeat(32), "only 1 different characters"],
+  ["one character over and over", "a".repeat(32), "one character over and over"],
+  ["a repeated pattern", "deadbeefdeadbeef", "a repeated pattern"],
   ["a placeholder behind whsec_", "v1,whsec_changeme", "a placeholder"],
 ];
+
+/** Texts whose `§` is a dollar: the linter takes them for templates otherwise. */
+const MEANT_OTHERWISE: Readonly<Record<string, string>> = {
+  "a variable that is not expanded":
+    "§{STRIPE_SECRET} §STRIPE_SECRET {{STRIPE_SECRET}} §{{secrets.STRIPE_SECRET}} %STRIPE_SECRET% STRIPE_SECRET WISE_PUBLIC_KEY whsec_§{STRIPE_SECRET} §(secret-of-stripe) process.env.STRIPE_SECRET STRIPE_SECRET_PREVIOUS op://production/stripe/secret",
+  "a placeholder":
+    "your_webhook_secret your-webhook-signing-secret whsec_your_webhook_secret webhook_secret webhooksecret1 whsec_test_secret test_secret secretsecret acme-invoices-secret TODO-set-this fake-secret-value sample-secret insert-secret-here the.secret default-secret development production",
+  "a sequence": "1234567890 0123456789abcdef whsec_1234567890abcdef abcdefghijklmnop 9876543210",
+};
 
 function problems(env: Record<string, string>, sources: Parameters<typeof loadConfig>[1] = {}) {
   try {
@@ -28,6 +40,18 @@ function problems(env: Record<string, string>, sources: Parameters<typeof loadCo
 }
 
 describe("the secret of a source", () => {
+  it.each(
+    Object.entries(MEANT_OTHERWISE).flatMap(([got, texts]) =>
+      texts.split(" ").map((text) => [text, got] as const),
+    ),
+  )("production refuses the common mistake %s", (text, got) => {
+    const secret = text.replaceAll("§", "$");
+    const sources = { "acme-invoices": hmac({ ...own, secret, signature, signed: "{body}" }) };
+    expect(problems(PRODUCTION, { sources }).problems).toEqual([
+      expect.stringContaining(`sources.acme-invoices: secret: got ${got}, expected the secret that`),
+    ]);
+  });
+
   it.each(WRONG)("production refuses %s, and development warns", (_case, secret, got) => {
     const sources = { "acme-invoices": hmac({ ...own, secret, signature, signed: "{body}" }) };
     const message = `sources.acme-invoices: secret: got ${got}, expected the secret that the platform shows`;
@@ -53,12 +77,18 @@ describe("the secret of a source", () => {
     ]);
   });
 
-  it("a short secret that is rotated out, or a verify token, is warned of in production", () => {
-    const sources = { shop: shopify({ secret: ["shpss_3b2f8c1d7e6a4905", "short"] }) };
-    expect(problems(PRODUCTION, { sources }).warnings).toEqual([
-      expect.stringMatching(/^sources\.shop: secret 2 of 2: got a length of 5/),
-    ]);
-  });
+  it.each([
+    ["short", "a length of 5"],
+    ["my_verify_token", "a placeholder"],
+  ])(
+    "%s as a secret that is rotated out, or as a verify token, is warned of in production",
+    (secret, got) => {
+      const sources = { shop: shopify({ secret: ["shpss_3b2f8c1d7e6a4905", secret] }) };
+      expect(problems(PRODUCTION, { sources }).warnings).toEqual([
+        expect.stringContaining(`sources.shop: secret 2 of 2: got ${got}, `),
+      ]);
+    },
+  );
 
   it.each([
     ["Dropbox's app secret", "k7w2mfh0q9zt3bx"],
@@ -66,10 +96,23 @@ describe("the secret of a source", () => {
     ["Twitch's shortest", "7hTq2LkZ0v"],
     ["Zoom's secret token", "Bd8Rk2mTQeiVwK3xnGh41A"],
     ["Stripe's signing secret", "whsec_Z8sK4vTn1mQx7LpR2bWc9dYf3gHj6kEt"],
-    ["Shopify's client secret", "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"],
+    ["Shopify's client secret", "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"],
+    ["Notion's verification token", "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl"],
+    ["Adyen's HMAC key", "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"],
+    ["a password with a dollar", "$ecretSauce4u-9"],
+    ["a phrase with a number", "the-lighthouse-keeper-of-1884"],
   ])("production takes what platforms give out: %s", (_case, secret) => {
     const sources = { acme: hmac({ ...own, secret, signature, signed: "{body}" }) };
     expect(problems(PRODUCTION, { sources })).toHaveProperty("warnings");
+  });
+
+  it("production takes every random secret of the lengths and alphabets that platforms use", () => {
+    for (let run = 0; run < 300; run += 1)
+      for (const encoding of ["hex", "base64", "base64url"] as const) {
+        const secret = randomBytes(15 + (run % 40)).toString(encoding);
+        for (const text of [secret, secret.slice(0, 20), secret.toUpperCase(), `whsec_${secret}`])
+          expect(issuedWeakness(text, ["stripe", "acme"]), text).toBeUndefined();
+      }
   });
 
   it("a secret in quotation marks or beside an empty one is refused in every environment", () => {

@@ -11,7 +11,7 @@ const {
   OAUTH_CLIENT_SECRET: _secret,
   ...BARE
 } = PRODUCTION;
-const STRIPE = { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-this-endpoint" };
+const STRIPE = { SOURCES: "stripe", STRIPE_SECRET: "whsec_Z8sK4vTn1mQx7LpR2bWc9dYf3gHj6kEt" };
 const NEEDED = "SIGNING_SECRET: is not set; production needs the secret shared with the platform";
 const data = { "~standard": { version: 1, vendor: "test", validate: () => ({ value: {} }) } } as const;
 const handlerOf = (type: string, source?: string) =>
@@ -35,7 +35,7 @@ describe("production without SIGNING_SECRET", () => {
     [
       "sources in oncehook.config.ts",
       BARE,
-      { sources: { billing: stripe({ secret: "whsec_of_the_billing_test" }) } },
+      { sources: { billing: stripe({ secret: "whsec_Z8sK4vTn1mQx7LpR2bWc9dYf3gHj6kEt" }) } },
     ],
   ])("production starts without the platform where %s names another source", (_, env, file) => {
     const config = loadConfig(env, file);

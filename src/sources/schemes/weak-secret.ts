@@ -3,6 +3,13 @@ import { WHSEC } from "./secret-keys.ts";
 /** Seven letters or more: random text of any usual length holds none of them. */
 const PLACEHOLDERS =
   /changeme|changethis|changeit|replaceme|replacethis|replacewith|placeholder|yoursecret|yourtoken|yourown|yourkey|examplesecret|exampletoken|examplekey|mysecret|supersecret|topsecret|notsecret|notasecret|insecure|donotuse|password|passw0rd|p4ssw0rd|letmein|qwertyui/;
+/** A template's braces, and what else stands for the value of a variable: `$NAME`, `%NAME%`, `NAME_SECRET`, `process.env.NAME`. */
+const UNEXPANDED =
+  /\$\{\s*\w|\{\{|^\$\(|^\$[A-Z_][A-Z0-9_]*$|^%[A-Z_][A-Z0-9_]*%$|^[A-Z][A-Z0-9_]*_(?:SECRET|TOKEN|KEY|PASSWORD)(?:_PREVIOUS|_OLD|_\d)?$|^(?:process\.env|import\.meta\.env|os\.environ)\b|^op:\/\//;
+/** Of text that is nothing but these, and a few characters, everybody thinks. */
+const COMMON =
+  /secret|token|key|password|webhook|signing|signature|verif(?:y|ication)|client|endpoint|hmac|auth|access|shared|your|test(?:ing)?|fake|dummy|sample|example|default|insert|enter|here|this|that|todo|fixme|value|string|random|production|development|staging|local|live|change|replace|with|from|for|the|put|set|my|api|app/g;
+const MOST_UNCOMMON = 3;
 /** Of 16 random hexadecimal digits, at most 4 different ones are 4 in ten million. */
 const MIN_CHARACTERS = 5;
 /** Of 32 random hexadecimal digits, at most 7 different ones are 4 in a hundred million. */
@@ -17,26 +24,35 @@ const UNSET = /^(?:undefined|null|none|nil|nan|true|false|\[object \w+\])$/i;
 export interface IssuedWeakness {
   readonly message: string;
   /** It may be what was meant, and can be guessed; otherwise it is a mistake. */
-  readonly isShort: boolean;
+  readonly isGuessable: boolean;
 }
 
 /** What is wrong with the text of a platform's secret; undefined where nothing is. @param names of its source and tenant */
 export function issuedWeakness(secret: string, names: readonly string[]): IssuedWeakness | undefined {
   const text = secret.replace(WHSEC, "");
-  const different = new Set(text).size;
   const isName = names.some((name) => name.toLowerCase() === text.toLowerCase());
   const mistake =
     (UNSET.test(text) ? `the text "${text}", as of a variable that is not set` : undefined) ??
+    (UNEXPANDED.test(text) ? "a variable that is not expanded" : undefined) ??
     (isPlaceholder(text) ? "a placeholder" : undefined) ??
     (isName ? "the name of its source or tenant" : undefined);
-  const short =
+  const guessable =
     (text.length < MIN_ISSUED ? `a length of ${text.length}` : undefined) ??
-    (different < MIN_CHARACTERS ? `only ${different} different characters` : undefined);
-  const got = mistake ?? short;
+    (isCommon(text, names) ? "a placeholder" : undefined) ??
+    weaknessOfBytes(Buffer.from(text), MIN_CHARACTERS);
+  const got = mistake ?? guessable;
   if (got === undefined) return undefined;
   const expected = `expected the secret that the platform shows, or a random one of at least ${MIN_ISSUED} characters`;
-  return { message: `got ${got}, ${expected}`, isShort: mistake === undefined };
+  return { message: `got ${got}, ${expected}`, isGuessable: mistake === undefined };
 }
+
+/** Whether it is made of common words and of the names of its source and tenant. */
+function isCommon(text: string, names: readonly string[]): boolean {
+  const withoutNames = names.reduce((rest, name) => rest.replaceAll(lettersOf(name), ""), lettersOf(text));
+  return withoutNames.replace(COMMON, "").length <= MOST_UNCOMMON;
+}
+
+const lettersOf = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
 /** Why a secret that an operator makes can be guessed, in words that follow "got"; undefined where it cannot. */
 export function weaknessOf(secret: string | Uint8Array): string | undefined {
@@ -58,7 +74,7 @@ function weaknessOfBytes(bytes: Uint8Array, min: number): string | undefined {
 }
 
 export function isPlaceholder(text: string): boolean {
-  return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
+  return /^<.*>$/.test(text) || UNEXPANDED.test(text) || PLACEHOLDERS.test(lettersOf(text));
 }
 
 function isRepetition(text: string): boolean {
