@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock, type Version } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
-import type { Registry } from "../handlers/index.ts";
+import { createRegistry, type Registry } from "../handlers/index.ts";
 import { failureContext, orderKeyOf } from "../pipeline/index.ts";
 import { type Contract, sha256Hex } from "../sources/index.ts";
 import { envelopeOf, MaintenanceError, type Store, type StoredEvent } from "../store/index.ts";
@@ -31,8 +31,11 @@ export interface BackfillReport {
   readonly alreadyTaken: number;
   /** Without a handler of their type, or left out by the source's filters. */
   readonly ignored: number;
+  readonly ignoredByType: Readonly<Record<string, number>>;
   /** Of a dry run: the first events, run in transactions that were rolled back. None of a handler with `prepare`. */
   readonly sample: { readonly run: number; readonly failed: readonly SampleFailure[] };
+  /** Of a dry run: handlers' migrations that it does not apply. With any of them it runs no sample. */
+  readonly unapplied: readonly string[];
 }
 
 export interface SampleFailure {
@@ -49,7 +52,7 @@ const PAGE = 5_000;
 /**
  * Hands the stored events of a source to its handlers, beside a receiver or without one. It runs no handler: each event is
  * accepted, and a receiver runs it. It may be stopped at any time, and run again.
- * @throws MaintenanceError for a source without handlers, StartError for a database that cannot be opened
+ * @throws MaintenanceError for a source without handlers, MigrationError for a dry run in an older schema, StartError for a database that cannot be opened
  */
 export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
   const { config, handlers } = loaded;
@@ -57,19 +60,24 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
   const definition = configured.find(({ name }) => name === request.source)?.definition;
   if (definition === undefined)
     throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
-  if (!handlers.some(({ source }) => source === request.source))
+  const { isDryRun } = request;
+  if (!isDryRun && !handlers.some(({ source }) => source === request.source))
     throw new MaintenanceError(
       `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
     );
-  const { store, registry, encryptor } = await openForCommand(loaded);
+  const opened = await openForCommand(loaded, { changesNothing: isDryRun });
+  const { store, encryptor } = opened;
+  const unapplied = isDryRun ? opened.report.applied : [];
   const origin = () => new URL(config.baseUrl).origin;
   try {
     const contract = definition.createContract({ name: request.source, clock: systemClock, origin });
-    const parts = { store, encryptor, registry };
-    const sample = request.isDryRun ? await createSample({ ...parts, config, configured }) : undefined;
+    // Without the built-in handler that stores the events of a source without handlers.
+    const parts = { store, encryptor, registry: createRegistry([], handlers) };
+    const hasSample = isDryRun && unapplied.length === 0;
+    const sample = hasSample ? await createSample({ ...parts, config, configured }) : undefined;
     const report = await new Backfill(request, { ...parts, contract, sample }).run();
     await sample?.close();
-    return report;
+    return { ...report, unapplied };
   } finally {
     await store.close();
   }
@@ -87,7 +95,7 @@ class Backfill {
   readonly #request: BackfillRequest;
   readonly #deps: BackfillDependencies;
   readonly #counts = { accepted: 0, alreadyTaken: 0, ignored: 0 };
-  readonly #byType: Record<string, number> = {};
+  readonly #byType = { accepted: {} as Record<string, number>, ignored: {} as Record<string, number> };
   readonly #sample = { run: 0, failed: [] as SampleFailure[] };
   readonly #startedAt = performance.now();
 
@@ -96,7 +104,7 @@ class Backfill {
     this.#deps = deps;
   }
 
-  async run(): Promise<BackfillReport> {
+  async run(): Promise<Omit<BackfillReport, "unapplied">> {
     const { storedEvents } = this.#deps.store;
     const { source, type, sinceMs } = this.#request;
     const since = new Date(Math.max(0, systemClock.now().getTime() - sinceMs));
@@ -107,7 +115,13 @@ class Backfill {
       after = page.at(-1);
       isOver = page.length < PAGE;
     }
-    return { source, ...this.#counts, acceptedByType: this.#byType, sample: this.#sample };
+    const { accepted: acceptedByType, ignored: ignoredByType } = this.#byType;
+    return { source, ...this.#counts, acceptedByType, ignoredByType, sample: this.#sample };
+  }
+
+  #count(outcome: "accepted" | "ignored", type: string): void {
+    this.#counts[outcome] += 1;
+    this.#byType[outcome][type] = (this.#byType[outcome][type] ?? 0) + 1;
   }
 
   async #handOver(event: StoredEvent): Promise<void> {
@@ -116,14 +130,12 @@ class Backfill {
     const version = (event.version ?? "v1") as Version;
     const isWanted = contract.isWanted?.({ json }, event.type) !== false;
     const sources = isWanted ? registry.keySources(event.source, version, event.type) : [];
-    if (sources.length === 0) this.#counts.ignored += 1;
+    if (sources.length === 0) this.#count("ignored", event.type);
     for (const source of sources) {
       const key = { source, eventId: event.id };
       const isTaken = await store.storedEvents.isTaken(key);
-      if (!isTaken && (await this.#take(event, { key, json, version }))) {
-        this.#counts.accepted += 1;
-        this.#byType[event.type] = (this.#byType[event.type] ?? 0) + 1;
-      } else this.#counts.alreadyTaken += 1;
+      if (!isTaken && (await this.#take(event, { key, json, version }))) this.#count("accepted", event.type);
+      else this.#counts.alreadyTaken += 1;
     }
   }
 
@@ -135,9 +147,9 @@ class Backfill {
     const { store, encryptor, registry, sample } = this.#deps;
     const body = Buffer.from(JSON.stringify(json));
     const content = { json, body, bodySha256: sha256Hex(body) };
-    if (sample !== undefined) {
+    if (this.#request.isDryRun) {
       const hasPrepare = registry.find(key.source, version, event.type)?.prepare !== undefined;
-      if (hasPrepare || this.#sample.run === MOST_SAMPLED) return true;
+      if (sample === undefined || hasPrepare || this.#sample.run === MOST_SAMPLED) return true;
       this.#sample.run += 1;
       const reason = await sample.run({ key, content, version, eventType: event.type });
       if (reason !== undefined) this.#sample.failed.push({ type: event.type, id: event.id, reason });

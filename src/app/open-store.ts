@@ -4,8 +4,11 @@ import { encryptionKeyId } from "../encryption/index.ts";
 import { realOf, writableByOthers } from "../files/index.ts";
 import {
   type HandlerMigration,
+  type Inspection,
+  type InspectOptions,
   type KeyStamp,
   MigrationError,
+  NEWEST_SCHEMA,
   type OpenedStore,
   type Store,
 } from "../store/index.ts";
@@ -62,12 +65,13 @@ export async function connectStore(
   config: Config,
   migrations: readonly HandlerMigration[],
   clock: Clock,
-  { acceptNewKey = false, continuesCopy = false } = {},
+  { acceptNewKey = false, continuesCopy = false, changesNothing = false } = {},
 ): Promise<OpenedStore> {
   const { database, environment, handlerTimeoutMs } = config;
   const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
-  const common = { clock, migrations, stamp: { environment, keys, continuesCopy } };
+  const common = { clock, migrations, stamp: { environment, keys, continuesCopy, changesNothing } };
   try {
+    if (changesNothing) await assertNewestSchema(database);
     // Only the configured driver is loaded, to keep the start fast.
     if (database.kind === "sqlite") {
       const { openSqliteStore } = await import("../store/sqlite/index.ts");
@@ -88,6 +92,29 @@ export async function connectStore(
       cause: error,
     });
   }
+}
+
+/** Before it is opened, which would make a missing one. */
+async function assertNewestSchema(database: Config["database"]): Promise<void> {
+  const found = await inspectDatabase(database, {});
+  if (found.exists && found.schema >= NEWEST_SCHEMA) return;
+  const state = found.exists ? `has schema ${found.schema}, of an earlier version` : "is not there yet";
+  throw new MigrationError(
+    `DATABASE_URL: the database ${state}, and a dry run changes nothing; run \`oncehook migrate\`, or start the receiver, first`,
+  );
+}
+
+/** Only reads. @throws the driver's error */
+export async function inspectDatabase(
+  database: Config["database"],
+  options: InspectOptions,
+): Promise<Inspection> {
+  if (database.kind === "sqlite") {
+    const { inspectSqlite } = await import("../store/sqlite/index.ts");
+    return inspectSqlite(database.path, options);
+  }
+  const { inspectPostgres } = await import("../store/postgres/index.ts");
+  return inspectPostgres(database.url, { ...options, schema: database.schema ?? undefined });
 }
 
 /**

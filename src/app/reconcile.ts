@@ -125,7 +125,7 @@ export async function reconcileOnce(loaded: Loaded, request: ReconcileRequest) {
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
   const window = windowOf(request, source, config, clock);
-  const { store, registry, encryptor } = await openForCommand(loaded);
+  const { store, registry, encryptor } = await openForCommand(loaded, { changesNothing: request.isDryRun });
   try {
     const events: ShownEvent[] = [];
     const entries: CallbackLogEntry[] = [];

@@ -42,19 +42,29 @@ async function backfill(source: string, options: BackfillOptions): Promise<void>
 }
 
 function reportText(
-  { source, accepted, acceptedByType, alreadyTaken, ignored, sample }: BackfillReport,
+  { source, accepted, acceptedByType, alreadyTaken, ignored, ignoredByType, ...rest }: BackfillReport,
   isDryRun: boolean,
 ): string {
-  const rows = Object.entries(acceptedByType).map(([type, count]) => [shortText(type), String(count)]);
-  const list = rows.length === 0 ? "" : `${table(["type", "events"], rows)}\n\n`;
+  const rowsOf = (counts: BackfillReport["acceptedByType"], note: string) =>
+    Object.entries(counts).map(([type, count]) => [shortText(type), String(count), note]);
+  const rows = [
+    ...rowsOf(acceptedByType, ""),
+    ...(isDryRun ? rowsOf(ignoredByType, "no handler, or filtered out") : []),
+  ];
+  const list = rows.length === 0 ? "" : `${table(["type", "events", ""], rows)}\n\n`;
   const done = isDryRun ? "would be accepted; nothing was changed" : "accepted: a running receiver runs them";
   return (
     `${list}${source}: ${counted(accepted, "event")} ${done}; ${alreadyTaken} were taken before, ` +
-    `${ignored} have no handler or are filtered out\n${isDryRun ? sampleText(sample) : ""}`
+    `${ignored} have no handler or are filtered out\n${isDryRun ? sampleText(rest) : ""}`
   );
 }
 
-function sampleText({ run, failed }: BackfillReport["sample"]): string {
+function sampleText({
+  sample: { run, failed },
+  unapplied,
+}: Pick<BackfillReport, "sample" | "unapplied">): string {
+  if (unapplied.length > 0)
+    return `None was run, since a dry run applies no migrations (${unapplied.join(", ")}): oncehook migrate applies them.\n`;
   const rows = failed.map(({ type, id, reason }) => [shortText(type), shortText(id), shortText(reason)]);
   const list = rows.length === 0 ? "" : `\n${table(["type", "event", "reason"], rows)}\n`;
   return `Of the first ${counted(run, "event")}, run and rolled back, ${failed.length} would fail.\n${list}`;

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -6,14 +6,23 @@ import { z } from "zod";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { backfillOnce } from "../../src/app/index.ts";
 import { defineHandler, type Handler } from "../../src/index.ts";
+import { type Migration, sqlMigration } from "../../src/store/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 import { checkTarget } from "../support/check-target.ts";
 import { runChild } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
-import { describeFullOnPostgres, fullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
+import { KEY } from "../support/configuration.ts";
+import {
+  describeFullOnPostgres,
+  fullOnPostgres,
+  type Target,
+  withDatabase,
+  withMigrated,
+} from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withFolder } from "../support/folder.ts";
+import { makeOlder } from "../support/older-database.ts";
 import { type TestReceiver, testConfig } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
@@ -192,6 +201,64 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       expect(await backfill(target, handlers, { isDryRun: true })).toMatchObject({ accepted: 30 });
     }));
 
+  it("a dry run applies no step and no migration, and stamps no key: it refuses, or counts without a sample", () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const state = async () =>
+        Promise.all(
+          ["schema", "handler_migrations", "settings"].map((name) =>
+            rowsOf(target, `SELECT * FROM oncehook_${name} ORDER BY 1, 2`),
+          ),
+        );
+      const draft = sqlMigration("draft", "CREATE TABLE draft_orders (id text PRIMARY KEY)");
+      const handlers = [{ ...handlerOf(), migrations: [draft] }];
+      const former = Buffer.from(testConfig(target).encryptionKey).toString("base64");
+      const env = { ENCRYPTION_KEY: KEY, ENCRYPTION_KEY_PREVIOUS: former };
+      const config = testConfig(target, env, { sources: { shop: shop() } });
+      const before = await state();
+      const dryRun = (migrations: readonly Migration[], own: readonly Handler[]) =>
+        backfillOnce({ config, handlers: own, migrations }, { ...ALL, isDryRun: true });
+      await withShop(target, {}, async () => {
+        expect(await dryRun([], handlers)).toMatchObject({
+          accepted: 10,
+          sample: { run: 0 },
+          unapplied: ["draft"],
+        });
+        expect(await dryRun([draft], [handlerOf()])).toMatchObject({ accepted: 10, unapplied: ["draft"] });
+        expect(await dryRun([], [handlerOf()])).toMatchObject({ sample: { run: 10 }, unapplied: [] });
+        // Without a handler it says what is stored.
+        expect(await dryRun([], [])).toMatchObject({
+          accepted: 0,
+          ignored: 10,
+          ignoredByType: { order: 10 },
+        });
+      });
+      expect(await state()).toEqual(before);
+    }));
+
+  it("a dry run in an older schema, or without a database, is refused and makes nothing", () =>
+    withDatabase(dialect, async (target) => {
+      const schema = dialect === "postgres" ? { DATABASE_SCHEMA: "not_there" } : {};
+      const config = testConfig(target, schema, { sources: { shop: shop() } });
+      const first =
+        /database is not there yet, and a dry run changes nothing; run `oncehook migrate`, or start/;
+      const loaded = { config, handlers: [handlerOf()], migrations: [] };
+      await expect(backfillOnce(loaded, { ...ALL, isDryRun: true })).rejects.toThrow(first);
+      if (dialect === "sqlite") expect(existsSync(target.url.slice("sqlite:".length))).toBe(false);
+      else
+        expect(await rowsOf(target, "SELECT nspname FROM pg_namespace WHERE nspname = 'not_there'")).toEqual(
+          [],
+        );
+      await makeOlder(target, 23);
+      await expect(backfill(target, [handlerOf()], { isDryRun: true })).rejects.toThrow(
+        "the database has schema 23, of an earlier version, and a dry run changes nothing; run `oncehook migrate`",
+      );
+      expect(await rowsOf(target, "SELECT max(number) AS newest FROM oncehook_schema")).toEqual([
+        { newest: 23 },
+      ]);
+      expect(await rowsOf(target, "SELECT * FROM oncehook_settings")).toEqual([]);
+    }));
+
   it("doctor names the stored events that have a handler and have not run, and no others", () =>
     withMigrated(dialect, async (target) => {
       await storeTen(target);
@@ -356,6 +423,11 @@ export default defineConfig({
         STRIPE_SECRET: "whsec_of-the-tests",
       };
       const run = (...args: string[]) => runCommandLine(["backfill", ...args], env, folder);
+      const migrated = await runCommandLine(["migrate"], env, folder);
+      expect([migrated.code, (await run("stripe", "--dry-run")).stdout]).toEqual([
+        0,
+        expect.stringContaining("stripe: 0 events would be accepted; nothing was changed"),
+      ]);
       expect(await run("stripe")).toMatchObject({
         code: 1,
         stderr: expect.stringContaining("has no handler of yours: add one"),

@@ -151,8 +151,13 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
 
   it("a dry run changes nothing and prints what is missing, as JSON too", () => {
     const missing = stripeEvent();
-    return withPlatform(dialect, stripeApi([missing]), (platform) =>
-      withServing(platform, async (_receiver, handled) => {
+    return withPlatform(dialect, stripeApi([missing]), async (platform) => {
+      if (dialect === "sqlite")
+        expect(await platform.reconcile("stripe", "--dry-run")).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining("the database is not there yet, and a dry run changes nothing"),
+        });
+      await withServing(platform, async (_receiver, handled) => {
         const text = await platform.reconcile("stripe", "--dry-run");
         expect(text.stdout).toMatch(
           new RegExp(`${missing.id}\\s+invoice.paid\\s+\\S+Z\\s+missing; would be handled`),
@@ -165,8 +170,8 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
         });
         expect(handled).toEqual([]);
         expect(await rowsOf(platform.target, "SELECT * FROM oncehook_failures")).toEqual([]);
-      }),
-    );
+      });
+    });
   });
 
   it("an event whose handler fails is retried, and the exit code is 1", () => {
@@ -222,6 +227,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
       return true;
     };
     return withPlatform(dialect, api, async (platform) => {
+      await withServing(platform, async () => {});
       const { code, stdout } = await platform.reconcile("stripe", "--dry-run");
       expect(stdout).toMatch(/^stripe: nothing was checked: GET \/v1\/events of \S+ returned 400/);
       expect(code).toBe(1);
@@ -230,6 +236,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
 
   it("a run that asks for older events than the platform lists says from when it checked", () =>
     withPlatform(dialect, stripeApi([stripeEvent()]), async (platform) => {
+      await withServing(platform, async () => {});
       const { stdout } = await platform.reconcile("stripe", "--since", "40d", "--dry-run");
       expect(stdout).toMatch(/^--since 40d: stripe lists no events that old; checked from \S+Z\n/);
       expect((await platform.reconcile("stripe", "--since", "2d", "--dry-run")).stdout).not.toContain(
@@ -239,6 +246,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
 
   it("a run that reaches --max-pages has the exit code 1", () =>
     withPlatform(dialect, stripeApi([stripeEvent(), stripeEvent()], 1), async (platform) => {
+      await withServing(platform, async () => {});
       const { code, stdout } = await platform.reconcile("stripe", "--max-pages", "1", "--dry-run");
       expect(stdout).toContain("1 pages were read; older events were not checked");
       expect(code).toBe(1);

@@ -2,7 +2,6 @@ import type { Config } from "../../config/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import {
   type Inspection,
-  type InspectOptions,
   isWrongKey,
   MaintenanceError,
   NEWEST_SCHEMA,
@@ -12,7 +11,13 @@ import {
   WRONG_KEY,
 } from "../../store/index.ts";
 import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
-import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
+import {
+  baseUrlChanged,
+  inspectDatabase,
+  keyStamp,
+  networkWarnings,
+  writableByOthersWarnings,
+} from "../open-store.ts";
 import { slowHandlerTexts } from "../slow-handlers.ts";
 import { databaseReason } from "../start-error.ts";
 import { storedEventWarnings, unconfiguredChannelWarnings } from "../startup-warnings.ts";
@@ -39,7 +44,7 @@ export async function checkDatabase(
   let found: Inspection;
   try {
     const handlers = own.map(({ name }) => name);
-    found = await inspect(database, {
+    found = await inspectDatabase(database, {
       tables: Object.values(BUILT_IN_TABLES).map(({ table }) => table),
       handlers,
     });
@@ -96,15 +101,6 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
       failure("database", `holds a table "${made.table}" that is not Oncehook's: ${handlerOptOutHint(type)}`),
     ];
   });
-}
-
-async function inspect(database: Config["database"], options: InspectOptions): Promise<Inspection> {
-  if (database.kind === "sqlite") {
-    const { inspectSqlite } = await import("../../store/sqlite/index.ts");
-    return inspectSqlite(database.path, options);
-  }
-  const { inspectPostgres } = await import("../../store/postgres/index.ts");
-  return inspectPostgres(database.url, { ...options, schema: database.schema ?? undefined });
 }
 
 /**

@@ -37,6 +37,8 @@ export interface Stamp {
   readonly keys: KeyStamp;
   /** Only `oncehook copy` may open a database whose copy has not finished. */
   readonly continuesCopy?: boolean;
+  /** A dry run: handlers' migrations are only listed, and nothing is written. The schema must be the newest one. */
+  readonly changesNothing?: boolean;
 }
 
 /** The ids of the configured encryption keys; they reveal no key. */
@@ -48,7 +50,7 @@ export interface KeyStamp {
 }
 
 export interface MigrationReport {
-  /** What was applied now, in order; empty when the database was up to date. */
+  /** What was applied now, in order; empty when the database was up to date. In a dry run, what would be. */
   readonly applied: readonly string[];
 }
 
@@ -79,7 +81,8 @@ export async function applyMigrations(
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
   const done = await appliedSteps(tx);
   const previousBaseUrl = await checkStamp(tx.query, stamp);
-  const applied = [...(await applySteps(tx, done, now)), ...(await applyHandlerMigrations(tx, own, now))];
+  const steps = await applySteps(tx, done, now);
+  const applied = [...steps, ...(await applyHandlerMigrations(tx, own, stamp.changesNothing ? null : now))];
   return { applied, previousBaseUrl };
 }
 
@@ -118,11 +121,11 @@ async function applySteps(tx: Transaction, done: ReadonlySet<number>, now: Date)
   return applied;
 }
 
-/** Two handlers may give their migrations the same name. @returns the names of what was applied now */
+/** Two handlers may give their migrations the same name. @param now null in a dry run @returns the names of what was applied now */
 async function applyHandlerMigrations(
   tx: Transaction,
   own: readonly HandlerMigration[],
-  now: Date,
+  now: Date | null,
 ): Promise<string[]> {
   // A handler's name holds no space.
   const keyOf = (handler: string, name: string) => `${handler} ${name}`;
@@ -135,15 +138,15 @@ async function applyHandlerMigrations(
     const missing = handlers.filter((handler) => !done.has(keyOf(handler, name)));
     if (missing.length === 0) continue;
     if (missing.length === handlers.length) {
+      applied.push(name);
       try {
-        await migration.up(tx);
+        if (now !== null) await migration.up(tx);
       } catch (cause) {
         const words = `migration "${name}" failed, nothing was changed: ${String(cause)}`;
         throw new MigrationError(words, { cause });
       }
-      applied.push(name);
     }
-    for (const handler of missing)
+    for (const handler of now === null ? [] : missing)
       await run(tx.query, insert("oncehook_handler_migrations", { handler, name, appliedAt: now }));
   }
   return applied;
@@ -168,8 +171,10 @@ async function checkStamp(query: Query, stamp: Stamp): Promise<string | undefine
   if (keys.acceptNew !== true && isWrongKey(stored.get("key_id"), keys)) {
     throw new MigrationError(`ENCRYPTION_KEY: ${WRONG_KEY}`);
   }
-  await writeSetting(query, "environment", stamp.environment);
-  await writeSetting(query, "key_id", keys.current);
+  if (stamp.changesNothing !== true) {
+    await writeSetting(query, "environment", stamp.environment);
+    await writeSetting(query, "key_id", keys.current);
+  }
   return stored.get("base_url");
 }
 
