@@ -38,9 +38,9 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
       after = hasMore ? String(sources.at(-1)) : "";
       const share = Math.ceil(max / sources.length);
       const counts = await Promise.all(sources.map((source) => startOf(source, share)));
-      const count = counts.reduce((sum, one) => sum + one, 0);
-      started += count;
-      if (hasMore ? places.active >= max : isWhole && count === 0) break;
+      started += counts.reduce((sum, one) => sum + one, 0);
+      // Whose share was not filled has no more that may run.
+      if (hasMore ? places.active >= max : isWhole && counts.every((count) => count < share)) break;
       isSecondPass ||= !hasMore;
     }
     return started;
