@@ -1,3 +1,4 @@
+import documentedTypes from "../src/app/documented-types.json" with { type: "json" };
 import * as exported from "../src/sources/presets/index.ts";
 import { describePreset, type PresetDescription } from "./describe-preset.ts";
 import { row } from "./row.ts";
@@ -48,7 +49,7 @@ export function platformTables(): string {
     rows.filter((one) => !isUnproven(one)),
   );
   const unproven = section("Documented, unproven", rows.filter(isUnproven));
-  return `${[proven, unproven, keyTable(rows)].join("\n\n")}\n`;
+  return `${[proven, unproven, keyTable(rows), typeTable()].join("\n\n")}\n`;
 }
 
 /** Which key the events of a preset have whose id is not signed, or that has none. */
@@ -62,6 +63,25 @@ function keyTable(rows: readonly PlatformRow[]): string {
     "Every other preset has a signed id, which is the key. `identity` changes a default of this table.";
   const head = [row("preset", "identity", "why", "source"), row("---", "---", "---", "---")];
   return ["## Keys of events", "", about, "", ...head, ...cells].join("\n");
+}
+
+const WARNINGS = { all: "of any other type", near: "of a slip of a listed type", none: "never" };
+
+/** Whose types are listed, so that a type which none of them is can be pointed out. */
+function typeTable(): string {
+  const about =
+    "The start and `doctor` point out a type of a handler or a filter that is not in its preset's list. A list that was not\n" +
+    "compared with its whole source points out a slip of a listed type only, or nothing.";
+  const head = [row("preset", "types", "warns", "source"), row("---", "---", "---", "---")];
+  const cells = Object.entries(documentedTypes).map(([preset, { types, checked, source }]) =>
+    row(
+      `\`${preset}\``,
+      String(types.split(" ").length),
+      WARNINGS[checked as keyof typeof WARNINGS],
+      source.replaceAll("|", "\\|"),
+    ),
+  );
+  return ["## Types that are known", "", about, "", ...head, ...cells.toSorted()].join("\n");
 }
 
 /** The rows of docs/platforms.md, of every preset that `oncehook/sources` exports, by name. */

@@ -12,8 +12,8 @@ it("a type that no platform sends is pointed out with the one that was meant", a
     handler(type),
   );
   expect(await undocumentedTypeWarnings([billing], handlers)).toEqual([
-    "source billing: the type invoice.payed is none that Stripe documents; did you mean invoice.paid?",
-    "source billing: the type INVOICE_PAID is none that Stripe documents; did you mean invoice.paid?",
+    "source billing: the type invoice.payed is not among the types of Stripe that Oncehook knows; did you mean invoice.paid?",
+    "source billing: the type INVOICE_PAID is not among the types of Stripe that Oncehook knows; did you mean invoice.paid?",
   ]);
 });
 
@@ -27,8 +27,8 @@ it("a pattern or a filter that fits no documented type is pointed out, and anoth
     handler("own_step", "chat"),
   ];
   expect(await undocumentedTypeWarnings([only, code, chat], handlers)).toEqual([
-    "source billing: the type invoices.* is none that Stripe documents; if it is a new one, ignore this",
-    "source code: the type pull_requests is none that GitHub documents; did you mean pull_request?",
+    "source billing: the type invoices.* is not among the types of Stripe that Oncehook knows; if it is a new one, ignore this",
+    "source code: the type pull_requests is not among the types of GitHub that Oncehook knows; did you mean pull_request?",
   ]);
 });
 

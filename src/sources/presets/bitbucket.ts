@@ -2,9 +2,9 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed. The
- * id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. Several types may have one
- * body. `X-Attempt-Number` counts the retries.
- * Source: Atlassian, "Manage webhooks" (secrets) and "Event payloads" (HTTP headers).
+ * id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. "Bitbucket automatically
+ * resends the request", as `X-Attempt-Number` counts, so that its UUID is taken to stay. A branch that is made again may
+ * have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks" (retries).
  */
 export const bitbucket = hmacPreset({
   preset: "bitbucket",
@@ -13,7 +13,8 @@ export const bitbucket = hmacPreset({
     docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
     proof: "documented",
     identity: {
-      why: "`X-Request-UUID` is the id of the request, beside `X-Attempt-Number`; of the attempt it would cost a second run",
+      why: "\"Bitbucket automatically resends the request\": `X-Request-UUID` is the request's, and `X-Attempt-Number` the attempt's",
+      source: "https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/",
     },
   },
   scheme: {

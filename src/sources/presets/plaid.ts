@@ -26,8 +26,8 @@ const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
 
 /**
  * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
- * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has no id, so
- * the hash of its body is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its sandbox.
+ * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has neither
+ * id nor time: each delivery is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its sandbox.
  * Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks (10 s, retries for 24 h, none
  * where more than 90 % of a day's webhooks were rejected).
  * @throws TypeError that names the option that is wrong

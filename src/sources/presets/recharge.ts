@@ -5,9 +5,9 @@ import { timedFields } from "./standard.ts";
 /**
  * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret. Times
  * that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not read. A
- * callback has neither an id nor its topic: the hash of the body and the resource's name (`charge`) take their places.
- * `charge/created` and `charge/upcoming` may therefore be one event: give each topic an address, and so a source, of its
- * own. Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
+ * callback has no id: the hash of the body takes its place, within the topic (`X-Recharge-Topic`), so that
+ * `charge/created` and `charge/upcoming` are two events. The type is the resource's name (`charge`).
+ * Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
  */
 export const recharge = hmacPreset({
   preset: "recharge",

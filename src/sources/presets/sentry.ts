@@ -1,10 +1,10 @@
 import { hmacPreset } from "./preset.ts";
 
 /**
- * Sentry's integrations: `Sentry-Hook-Signature`, HMAC-SHA256 over the body; the key is the client secret. Neither the
- * request's id nor the resource is signed. The id is made for each attempt, and an issue that is resolved twice may have
- * equal bytes: each delivery is an event, so that none is lost.
- * Source: Sentry, "Integration platform, webhooks".
+ * Sentry's integrations: `Sentry-Hook-Signature`, HMAC-SHA256 over the body; the key is the client secret. `Request-ID`,
+ * which each attempt makes anew, and the resource are not signed. The bodies of errors and event alerts hold the event's
+ * id. An issue that is resolved, reopened and resolved has equal bytes: a retry of these runs again, and none is lost.
+ * Source: Sentry, "Integration platform, webhooks"; getsentry/sentry `sentry_apps/tasks/sentry_apps.py` (retries).
  */
 export const sentry = hmacPreset({
   preset: "sentry",
@@ -13,16 +13,14 @@ export const sentry = hmacPreset({
     docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
     proof: "documented",
     identity: {
-      why: "`Request-ID` is of the attempt, and an issue resolved twice may have equal bytes",
-      source:
-        "https://github.com/getsentry/sentry/blob/master/src/sentry/sentry_apps/api/serializers/app_platform_event.py",
+      why: "errors and alerts hold their event's id; of others `Request-ID`, which is the attempt's: an issue resolved twice has equal bytes, and to lose one for ever is worse than to run a retry, which only published integrations get",
+      source: "https://github.com/getsentry/sentry/blob/master/src/sentry/sentry_apps/tasks/sentry_apps.py",
     },
     unsigned: "resource, id and time",
   },
   scheme: { signature: { header: "Sentry-Hook-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {
-    id: "header.Request-ID",
-    identity: "delivery",
+    id: ["{body.data.error.event_id}.{sha256}", "{body.data.event.event_id}.{sha256}", "header.Request-ID"],
     type: ["{header.Sentry-Hook-Resource}.{body.action}", "header.Sentry-Hook-Resource"],
     eventTime: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
     bytesScope: "header.Sentry-Hook-Resource",

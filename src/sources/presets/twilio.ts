@@ -34,8 +34,8 @@ const sample: OwnSample = (type, id) => {
  * twilio.com/docs/usage/webhooks/webhooks-security. The secret is the account's auth token.
  *
  * Nothing that is signed names a callback: a call that gathers digits sends one `CallSid` and `CallStatus` several
- * times. So the id is `I-Twilio-Idempotency-Token`, which is not signed, or the hash of the body: two
- * callbacks with the same fields, exactly, are one event then.
+ * times. So the id is `I-Twilio-Idempotency-Token`, which is not signed and stays over retries, or the hash of what was
+ * signed: two callbacks with the same address and fields are one event then.
  *
  * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
  * Event Streams are `twilio-events`.
