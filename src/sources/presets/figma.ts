@@ -3,8 +3,8 @@ import { bodyTokenPreset } from "./token-preset.ts";
 
 /**
  * Figma's webhooks v2: the `passcode` that you chose with the webhook stands in the body; nothing is signed. A new webhook
- * sends a `PING`. An event has no id; the body's hash, which covers its time, takes its place.
- * Source: Figma REST API, "Webhooks" (V2).
+ * sends a `PING`. An event has no id; the body's hash, which covers its time ("of when the event was triggered"), takes
+ * its place. Source: Figma REST API, "Webhooks" (V2); figma/rest-api-spec `openapi/openapi.yaml`, WebhookBasePayload.
  */
 export const figma = bodyTokenPreset({
   preset: "figma",

@@ -73,7 +73,8 @@ function sourceOf(preset: string, api: string): SourceDefinition {
   if (preset === "wise") return presets.wise({ publicKey, answer });
   const spki = rsa.publicKey.export({ format: "der", type: "spki" }).toString("base64");
   if (preset === "antom") return presets.antom({ publicKey: spki, answer });
-  return presets.PRESETS[preset as keyof typeof presets.PRESETS]({ secret: SECRET, answer });
+  const options = { secret: SECRET, answer } as const;
+  return presets.PRESETS[preset as keyof typeof presets.PRESETS](options);
 }
 
 interface ToSign {
