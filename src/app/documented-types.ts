@@ -35,7 +35,8 @@ export async function undocumentedTypeWarnings(
       const meant = meantType(type, known);
       if (meant === undefined && list.checked === "near") return [];
       const hint = meant === undefined ? "if it is a new one, ignore this" : `did you mean ${meant}?`;
-      return [`source ${name}: the type ${type} is not among the types of ${facts.title} that Oncehook knows; ${hint}`];
+      const fault = `the type ${type} is not among the types of ${facts.title} that Oncehook knows`;
+      return [`source ${name}: ${fault}; ${hint}`];
     });
   });
 }
