@@ -219,6 +219,27 @@ describeFullOnPostgres("a rejected event on %s", (dialect) => {
     );
   });
 
+  it("an element of a batch that holds no list of events is kept, beside others and by itself", () => {
+    const batch = { at: "body.orders[].lines[]" };
+    const orders = [{ lines: [{ id: "e1", type: "order", amount: 1 }] }, { items: [{ id: "e2" }] }];
+    return withCauseMended(
+      dialect,
+      async (receiver) => {
+        expect((await deliverToShop(receiver, { id: "both", orders })).status).toBe(200);
+        expect(await deliverToShop(receiver, { id: "one", orders: orders.slice(1) })).toEqual(ACCEPTED);
+        expect(await effects(receiver)).toBe(1);
+        const codes = (await failures(receiver)).map(({ state, code }) => [state, code]);
+        expect(codes).toEqual(Array(2).fill(["rejected", "event_invalid"]));
+        expect((await deliverToShop(receiver, { id: "none", orders: [] })).body).toEqual({
+          status: "success",
+        });
+        expect(await failures(receiver)).toHaveLength(2);
+      },
+      async () => {},
+      { settings: { batch, id: "item.id", type: "item.type" } },
+    );
+  });
+
   it("the platform of the specification gets 400 for an invalid event, which is kept and replayed", () =>
     withCauseMended(
       dialect,

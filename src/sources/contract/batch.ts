@@ -20,7 +20,7 @@ export interface BatchData {
   readonly split?: Split;
 }
 
-type Split = (element: JsonValue) => readonly JsonValue[];
+type Split = (element: JsonValue, parent: JsonValue | undefined) => readonly JsonValue[];
 
 interface Item {
   readonly item: JsonValue;
@@ -35,30 +35,39 @@ interface ItemPath {
   readonly paths: readonly (readonly PathKey[])[];
 }
 
+/** Those of a callback, and why it is kept where an element of an outer array holds none of the inner ones. */
+export interface BatchItems {
+  readonly items: readonly ItemReading[];
+  readonly invalid?: Refused | undefined;
+}
+
 /** @throws TypeError for an invalid place, when the source is created */
 export function compileBatch(
   { at, split = (element) => [element] }: BatchData,
   hashBytes: HashBytes,
-): (reading: Readable) => readonly ItemReading[] | Refused {
+): (reading: Readable) => BatchItems | Refused {
   const places = (typeof at === "string" ? [at] : at).map(compilePath);
   const names = places.map((place) => place.at.slice(place.at.startsWith("body.") ? 5 : 0)).join(" or ");
   return (reading) => {
     const { body } = reading;
-    const items: Item[] = [];
+    const found: Found = { items: [], holders: new Set(), others: new Set() };
     let isThere = false;
     for (const { paths } of places) {
       const [outer = [], ...inner] = paths;
-      const found = valueAt(body, outer);
-      if (found === undefined || found === null) continue;
+      const array = valueAt(body, outer);
+      if (array === undefined || array === null) continue;
       isThere = true;
-      if (!Array.isArray(found)) return refused("event_invalid", { message: `${names}: expected an array` });
-      const fault = collect(items, { array: found, inner, split });
+      if (!Array.isArray(array)) return refused("event_invalid", { message: `${names}: expected an array` });
+      const fault = collect(found, { array, inner, split });
       if (fault !== undefined) return fault;
     }
     // A keep-alive may leave the array out.
-    const isEmpty = isJsonObject(body) && Object.keys(body).length === 0;
-    if (isThere || isEmpty) return items.map((item) => new ItemReading(reading, item, hashBytes));
-    return refused("event_invalid", { message: `${names}: missing; expected an array` });
+    if (!isThere && !(isJsonObject(body) && Object.keys(body).length === 0))
+      return refused("event_invalid", { message: `${names}: missing; expected an array` });
+    const items = found.items.map((item) => new ItemReading(reading, item, hashBytes));
+    const isRead = [...found.others].every((other) => found.holders.has(other));
+    const message = `${names}: missing in an element that holds events, expected an array or an object`;
+    return { items, ...(!isRead && { invalid: refused("event_invalid", { message }) }) };
   };
 }
 
@@ -69,21 +78,30 @@ function compilePath(at: string): ItemPath {
   return { at, paths: paths as (readonly PathKey[])[] };
 }
 
-/** Elements without the inner array have no events: another place may find theirs. */
+interface Found {
+  readonly items: Item[];
+  /** The elements in which a place finds an inner array, or one object in its place. */
+  readonly holders: Set<JsonValue>;
+  /** The elements in which a place finds nothing, and the values that are neither. */
+  readonly others: Set<JsonValue>;
+}
+
 function collect(
-  items: Item[],
+  found: Found,
   level: { array: JsonValue[]; inner: readonly (readonly PathKey[])[]; split: Split; parent?: JsonValue },
 ): Refused | undefined {
   const { array, inner, split, parent } = level;
   const [next, ...rest] = inner;
   for (const element of array) {
-    const found = next === undefined ? undefined : valueAt(element, next);
-    if (next === undefined) for (const item of split(element)) items.push({ item, parent });
-    else if (Array.isArray(found)) {
-      const fault = collect(items, { array: found, inner: rest, split, parent: element });
+    const value = next && valueAt(element, next);
+    if (next === undefined) for (const item of split(element, parent)) found.items.push({ item, parent });
+    else if (Array.isArray(value) || isJsonObject(value)) {
+      found.holders.add(element);
+      const fault = collect(found, { array: [value].flat(), inner: rest, split, parent: element });
       if (fault !== undefined) return fault;
-    } else if (rest.length === 0 && isJsonObject(found)) items.push({ item: found, parent: element });
-    if (items.length > MAX_EVENTS) return malformedBody(`the body holds more than ${MAX_EVENTS} events`);
+    } else found.others.add(value ?? element);
+    if (found.items.length > MAX_EVENTS)
+      return malformedBody(`the body holds more than ${MAX_EVENTS} events`);
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ import {
   refused,
 } from "../../domain/index.ts";
 import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
-import { type BatchData, compileBatch } from "./batch.ts";
+import { type BatchData, type BatchItems, compileBatch } from "./batch.ts";
 import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
 import { compileEventTime, type EventTimeData } from "./event-time.ts";
@@ -82,10 +82,11 @@ export function createEventContract(data: ContractData, environment: ContractEnv
       const event = readEvent(reading, "");
       return isRefused(event) ? event : { kind: "event", event };
     }
-    const items = readItems(reading);
-    if (isRefused(items)) return items;
-    if (items.length === 0) return { kind: "handshake", respond: respondToEmptyBatch };
-    return distinctEvents(items, readEvent);
+    const found = readItems(reading);
+    if (isRefused(found)) return found;
+    if (found.items.length === 0 && found.invalid === undefined)
+      return { kind: "handshake", respond: respondToEmptyBatch };
+    return distinctEvents(found, readEvent);
   }
 
   function respondToEmptyBatch() {
@@ -221,9 +222,8 @@ class Envelope implements EventContent {
  * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. What an event's id is must
  * not depend on what else a batch holds, or any sender could repeat a signed item with an unsigned field changed.
  */
-function distinctEvents(items: readonly Readable[], readEvent: ReadEvent): ReadCallback | Refused {
+function distinctEvents({ items, invalid }: BatchItems, readEvent: ReadEvent): ReadCallback | Refused {
   const events = new Map<string, EventContent>();
-  let invalid: Refused | undefined;
   for (const [index, item] of items.entries()) {
     const event = readEvent(item, `event ${index} of the batch: `);
     if (isRefused(event)) invalid ??= event;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, ownValue } from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { graphPreset } from "./graph-webhooks.ts";
 
@@ -27,6 +27,13 @@ function messageId({ item }: Readable): string | undefined {
   return name === "message" ? message.mid : `${message.mid}.${name}`;
 }
 
+/** A field of `changed_fields`, which is sent in the place of `changes` without values, has its entry beside it. */
+function split(element: JsonValue, entry: JsonValue | undefined): readonly JsonValue[] {
+  if (typeof element !== "string" || !isJsonObject(entry)) return [element];
+  const { changed_fields: _fields, ...rest } = entry;
+  return [{ ...rest, field: element }];
+}
+
 /**
  * Meta (Facebook pages, Instagram, Messenger): changes and messages of several pages in one callback. A message has its
  * id; one that is unsent or echoed is another event with the same `mid`. A change has no id: its entry's id and time, and
@@ -43,10 +50,12 @@ export const meta = graphPreset({
   },
   contract: {
     id: [messageId, "{parent.id}.{item.timestamp}.{sha256}", "{parent.id}.{parent.time}.{sha256}"],
-    // All of it stands in the body.
     isIdSigned: true,
     type: ["{body.object}.{item.field}", messagingType],
     eventTime: { at: "parent.time", unit: "seconds" },
-    batch: { at: ["body.entry[].changes[]", "body.entry[].messaging[]", "body.entry[].standby[]"] },
+    batch: {
+      at: ["changes", "changed_fields", "messaging", "standby"].map((list) => `body.entry[].${list}[]`),
+      split,
+    },
   },
 });

@@ -290,6 +290,42 @@ describe("a batch", () => {
     expect(eventsOf(contract, requestOf(body)).map(({ eventId }) => eventId)).toEqual(["c1", "c2", "m1"]);
   });
 
+  const NESTED: ContractData = { id: "item.id", type: "=t", batch: { at: "body.orders[].lines[]" } };
+  const MISSING_LINES = {
+    code: "event_invalid",
+    message: "orders[].lines[]: missing in an element that holds events, expected an array or an object",
+  };
+
+  it.each<JsonValue>([{ id: "o1" }, { lines: null }, { lines: "l1" }, { lines: 1 }, null, "o1", []])(
+    "an element without the inner array of a batch is kept as invalid, alone and beside others: %j",
+    (order) => {
+      expect(contractOf(NESTED).read(requestOf({ orders: [order] }))).toMatchObject(MISSING_LINES);
+      const beside = contractOf(NESTED).read(requestOf({ orders: [order, { lines: [{ id: "l2" }] }] }));
+      expect(beside).toMatchObject({ kind: "batch", events: [{ eventId: "l2" }], invalid: MISSING_LINES });
+    },
+  );
+
+  it("an inner object is a batch of one, at each level, and a value of another kind beside it is kept", () => {
+    const at = ["body.a[].b[].c[]", "body.a[].d[]"];
+    const contract = contractOf({ ...NESTED, batch: { at } });
+    const ids = (body: JsonValue) => eventsOf(contract, requestOf(body)).map(({ eventId }) => eventId);
+    expect(ids({ a: [{ b: { c: { id: 1 } } }, { b: [{ c: [{ id: 2 }] }], d: { id: 3 } }] })).toEqual([
+      "1",
+      "2",
+      "3",
+    ]);
+    for (const a of [
+      { b: "x", d: [{ id: 1 }] },
+      { b: [{}], d: [{ id: 1 }] },
+    ])
+      expect(contract.read(requestOf({ a: [a] }))).toMatchObject({ kind: "batch", invalid: {} });
+  });
+
+  it("an empty array in each element of a batch is a keep-alive as an empty outer one is", () => {
+    for (const orders of [[], [{ lines: [] }]])
+      expect(contractOf(NESTED).read(requestOf({ orders }))).toMatchObject({ kind: "handshake" });
+  });
+
   it.each(["", "events", "header.X", "body.[]", "body.a[b]", "bodyevents"])(
     "a batch at a text that is no place stops the start: %j",
     (at) => {
