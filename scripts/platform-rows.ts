@@ -29,9 +29,9 @@ const PROOFS = {
   community: "verified by a community library or a vector of one",
   documented: "documented, unproven",
   own: "your own",
-} as const satisfies Record<PresetDescription["facts"]["proof"], string>;
+} as const satisfies Record<NonNullable<PresetDescription["facts"]["proof"]> | "documented", string>;
 
-const isUnproven = ({ description }: PlatformRow) => description.facts.proof === "documented";
+const isUnproven = ({ description }: PlatformRow) => description.facts.proof === undefined;
 
 /** The tables of docs/platforms.md: what an SDK or a vector proves, and what nothing but documentation does. */
 export function platformTables(): string {
@@ -52,15 +52,17 @@ export function platformTables(): string {
   return `${[proven, unproven, keyTable(rows), typeTable()].join("\n\n")}\n`;
 }
 
-/** Which key the events of a preset have whose id is not signed, or that has none. */
+/** Which key the events of a preset have whose id is not signed, or not there for all of them. */
 function keyTable(rows: readonly PlatformRow[]): string {
-  const unsigned = rows.filter(({ description }) => description.identity !== "signed-id");
-  const cells = unsigned.map(({ description: { preset, identity, facts } }) => {
+  const listed = rows.filter(
+    ({ description: { identity, facts } }) => identity !== "signed-id" || facts.identity !== undefined,
+  );
+  const cells = listed.map(({ description: { preset, identity, facts } }) => {
     const { why = "", source = facts.docs } = facts.identity ?? {};
     return row(`\`${preset}\``, `\`${identity}\``, why, `[${facts.title}](${source})`);
   });
   const about =
-    "Every other preset has a signed id, which is the key. `identity` changes a default of this table.";
+    "Every other preset has a signed id, which is the key. `identity` changes a default of this table, but not `signed-id`.";
   const head = [row("preset", "identity", "why", "source"), row("---", "---", "---", "---")];
   return ["## Keys of events", "", about, "", ...head, ...cells].join("\n");
 }
@@ -109,7 +111,7 @@ function cellsOf(name: string, description: PresetDescription): string[] {
     retryHours === undefined ? "" : retryTime(retryHours),
     disables ?? "",
     maxBodyBytes === undefined ? "" : `${maxBodyBytes / 1_000_000} MB`,
-    PROOFS[facts.proof],
+    PROOFS[facts.proof ?? "documented"],
   ];
 }
 

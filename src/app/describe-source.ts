@@ -47,7 +47,7 @@ function aboutOf(
   { preset, facts, credential, identity }: SourceDefinition,
   url: string,
 ): SourceView["about"] {
-  const { title, docs, proof, deadlineSeconds, retryHours, disables } = facts;
+  const { title, docs, proof = "documented", deadlineSeconds, retryHours, disables } = facts;
   const proven = credential === undefined ? "" : ` ${title} proves each callback by ${credential}.`;
   return {
     preset,

@@ -29,9 +29,9 @@ export interface PlatformFacts {
   readonly docs: string;
   /**
    * What its preset was tested with: its SDK that signs; one that verifies, or a published vector; a library that a
-   * community maintains where the platform has no SDK for it, or a vector of one; its documentation alone.
+   * community maintains where the platform has no SDK for it, or a vector of one. Default: only its documentation.
    */
-  readonly proof: "signs" | "verifies" | "community" | "documented" | "own";
+  readonly proof?: "signs" | "verifies" | "community" | "own";
   /** Why its events have their key where no id is signed: what it documents, as a phrase. Its page: `docs` when left out. */
   readonly identity?: { readonly why: string; readonly source?: string };
   /** How long it waits for a response. */

@@ -29,6 +29,11 @@ export interface Handshake {
   readonly reply: HandshakeReply;
 }
 
+/** A question to the address that wants its text at a place back. */
+export function echoOf(at: string, method: "GET" | "POST" = "POST"): Handshake {
+  return { isSigned: false, method, when: { [at]: true }, reply: { kind: "text", at } };
+}
+
 export interface CompiledHandshake {
   readonly isSigned: boolean;
   readonly method: string;

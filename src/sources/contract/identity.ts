@@ -23,7 +23,7 @@ const IDENTITIES = ["id", "bytes", "delivery"] as const;
 export interface IdentityData {
   /** The first that is there. An empty text counts as missing. `sha256` says that the platform sends no id. */
   readonly id: TextPlace | readonly TextPlace[];
-  /** Default: whether all places of the id lie in what is signed. */
+  /** Default: whether all places of the id lie in what is signed; a function does not, unless this says so. */
   readonly isIdSigned?: boolean;
   /** Refused for a signed id, which is the key. Default: `id`, or `bytes` where the platform sends none. */
   readonly identity?: Identity | undefined;

@@ -1,4 +1,4 @@
-import { type JsonValue, parsePath, valueAt } from "../../domain/index.ts";
+import { type JsonValue, ownValue, parsePath, valueAt } from "../../domain/index.ts";
 import { idFault } from "./event-id.ts";
 import type { Readable } from "./reading.ts";
 
@@ -69,6 +69,15 @@ export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlon
   throw new TypeError(
     `got "${text}", expected a place such as body.id, item.id, header.X-Id, query.id or sha256`,
   );
+}
+
+/** Such as `call_1.call_ended`, for events that come once for the object at a place; undefined for those that may repeat. */
+export function onceOf(place: string, events: readonly string[]): (from: Readable) => string | undefined {
+  const object = compileLocation(place);
+  return (from) => {
+    const [id, event] = [object.read(from), ownValue(from.body, "event")];
+    return typeof id === "string" && events.some((one) => one === event) ? `${id}.${event}` : undefined;
+  };
 }
 
 /** A place does not know the option that it stands in. @throws TypeError that names the option */

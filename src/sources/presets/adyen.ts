@@ -1,5 +1,13 @@
-import { createAdyenItemsScheme, signAdyenItems } from "../schemes/adyen.ts";
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
+import { createAdyenItemsScheme, REPORT, signAdyenItems } from "../schemes/adyen.ts";
 import { secretPreset } from "./secret-preset.ts";
+
+/** A report's `pspReference` is the name of its file, which several accounts of a company have. */
+function reportId({ item }: Readable): string | undefined {
+  if (!isJsonObject(item) || item.eventCode !== REPORT) return undefined;
+  return [item.pspReference, REPORT, item.success, item.merchantAccountCode].join(".");
+}
 
 /**
  * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
@@ -22,7 +30,8 @@ export const adyen = secretPreset({
   signs: "HMAC-SHA256 over fields of each item, in the body",
   contract: {
     batch: { at: "body.notificationItems[].NotificationRequestItem" },
-    id: "{item.pspReference}.{item.eventCode}.{item.success}",
+    id: [reportId, "{item.pspReference}.{item.eventCode}.{item.success}"],
+    isIdSigned: true,
     type: "item.eventCode",
     eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
     responses: { received: { body: "[accepted]" } },

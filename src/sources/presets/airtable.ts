@@ -10,7 +10,6 @@ export const airtable = hmacPreset({
   facts: {
     title: "Airtable",
     docs: "https://airtable.com/developers/web/api/webhooks-overview",
-    proof: "documented",
     deadlineSeconds: 25,
     retryHours: 24,
     disables: "13 failed tries; a webhook ends seven days after it was last refreshed",

@@ -11,7 +11,6 @@ export const airwallex = hmacPreset({
   facts: {
     title: "Airwallex",
     docs: "https://www.airwallex.com/docs/developer-tools/webhooks/listen-for-webhook-events",
-    proof: "documented",
     retryHours: 72,
   },
   scheme: {

@@ -12,7 +12,6 @@ export const anthropic = standardPreset({
     docs: "https://platform.claude.com/docs/en/managed-agents/webhooks",
     proof: "verifies",
   },
-  headers: "webhook",
   contract: {
     id: "body.id",
     type: "body.data.type",

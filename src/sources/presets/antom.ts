@@ -17,7 +17,6 @@ export const antom = publicKeyPreset({
   facts: {
     title: "Antom",
     docs: "https://docs.antom.com/ac/ams/digital_signature",
-    proof: "documented",
     identity: { why: "no id; a body has the payment and its result, and `Request-Time` is of the sending" },
     retryHours: 25,
   },

@@ -11,7 +11,6 @@ export const asana = hmacPreset<LearningOptions>({
   facts: {
     title: "Asana",
     docs: "https://developers.asana.com/docs/webhooks-guide",
-    proof: "documented",
     deadlineSeconds: 10,
     retryHours: 24,
     disables: "24 hours without success; 410 at once",

@@ -10,7 +10,6 @@ export const auth0 = tokenPreset({
   facts: {
     title: "Auth0",
     docs: "https://auth0.com/docs/customize/log-streams/custom-log-streams",
-    proof: "documented",
   },
   header: "Authorization",
   contract: {

@@ -9,11 +9,9 @@ export const bigcommerce = standardPreset({
   facts: {
     title: "BigCommerce",
     docs: "https://docs.bigcommerce.com/developer/docs/integrations/webhooks/https",
-    proof: "documented",
     retryHours: 48,
     disables: "all attempts of 48 hours fail",
   },
-  headers: "webhook",
   key: "text",
   contract: { type: "body.scope", eventTime: { at: "body.created_at", unit: "seconds" } },
 });

@@ -11,7 +11,6 @@ export const bitbucket = hmacPreset({
   facts: {
     title: "Bitbucket Cloud",
     docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
-    proof: "documented",
     identity: {
       why: "\"Bitbucket automatically resends the request\": `X-Request-UUID` is the request's, and `X-Attempt-Number` the attempt's",
       source: "https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/",

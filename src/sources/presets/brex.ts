@@ -9,7 +9,6 @@ export const brex = standardPreset({
   facts: {
     title: "Brex",
     docs: "https://developer.brex.com/docs/webhooks/",
-    proof: "documented",
   },
   headers: "svix",
   contract: { type: "body.event_type" },

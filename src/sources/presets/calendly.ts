@@ -11,7 +11,6 @@ export const calendly = hmacPreset({
   facts: {
     title: "Calendly",
     docs: "https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures",
-    proof: "documented",
     identity: { why: "no id; the body has `created_at` in microseconds" },
   },
   scheme: {

@@ -9,7 +9,6 @@ export const chargebee = basicPreset({
   facts: {
     title: "Chargebee",
     docs: "https://www.chargebee.com/docs/2.0/webhook_settings.html",
-    proof: "documented",
   },
   contract: {
     id: "body.id",

@@ -10,7 +10,6 @@ export const checkoutCom = hmacPreset({
   facts: {
     title: "Checkout.com",
     docs: "https://www.checkout.com/docs/workflows",
-    proof: "documented",
   },
   scheme: { signature: { header: "Cko-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {

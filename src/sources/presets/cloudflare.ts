@@ -11,7 +11,6 @@ export const cloudflare = tokenPreset({
   facts: {
     title: "Cloudflare",
     docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",
-    proof: "documented",
     identity: { why: "no id; the body has its time" },
   },
   header: "cf-webhook-auth",

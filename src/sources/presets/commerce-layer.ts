@@ -10,7 +10,6 @@ export const commerceLayer = hmacPreset({
   facts: {
     title: "Commerce Layer",
     docs: "https://docs.commercelayer.io/core/callbacks-security",
-    proof: "documented",
     identity: { why: "no id; a body has its `updated_at`, and is sent for several topics" },
     deadlineSeconds: 5,
     disables: "30 failures in a row, until the circuit is reset by hand",

@@ -10,7 +10,6 @@ export const customerIo = hmacPreset({
   facts: {
     title: "Customer.io",
     docs: "https://docs.customer.io/journeys/webhooks/",
-    proof: "documented",
     deadlineSeconds: 4,
     retryHours: 168,
   },

@@ -14,7 +14,6 @@ export const docusign = hmacPreset({
   facts: {
     title: "DocuSign Connect",
     docs: "https://developers.docusign.com/platform/webhooks/connect/validate/",
-    proof: "documented",
     retryHours: 360,
   },
   scheme: { signature: { header: HEADERS, encoding: "base64" }, signed: "{body}" },

@@ -35,7 +35,6 @@ export const dropboxSign = secretPreset({
   facts: {
     title: "Dropbox Sign",
     docs: "https://developers.hellosign.com/docs/events/walkthrough/",
-    proof: "documented",
     retryHours: 72,
     unsigned: "all but the event's time and type",
   },

@@ -1,3 +1,4 @@
+import { echoOf } from "../contract/handshakes.ts";
 import { propertyName } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
 
@@ -12,7 +13,6 @@ export const dropbox = hmacPreset({
   facts: {
     title: "Dropbox",
     docs: "https://www.dropbox.com/developers/reference/webhooks",
-    proof: "documented",
     identity: { why: "no id and no time: the same hint is sent at each change" },
     deadlineSeconds: 10,
     // For about ten minutes.
@@ -24,13 +24,6 @@ export const dropbox = hmacPreset({
     identity: "delivery",
     // `list_folder`: what the notified accounts should be asked for.
     type: propertyName((name) => name !== "delta"),
-    handshakes: [
-      {
-        isSigned: false,
-        method: "GET",
-        when: { "query.challenge": true },
-        reply: { kind: "text", at: "query.challenge" },
-      },
-    ],
+    handshakes: [echoOf("query.challenge", "GET")],
   },
 });

@@ -10,7 +10,6 @@ export const fastspring = hmacPreset({
   facts: {
     title: "FastSpring",
     docs: "https://developer.fastspring.com/docs/message-security",
-    proof: "documented",
   },
   scheme: { signature: { header: "X-FS-Signature", encoding: "base64" }, signed: "{body}" },
   contract: {

@@ -11,7 +11,6 @@ export const figma = bodyTokenPreset({
   facts: {
     title: "Figma",
     docs: "https://developers.figma.com/docs/rest-api/webhooks/",
-    proof: "documented",
     identity: { why: "no id; the body has its time, and counts its `retries`" },
   },
   name: "passcode",

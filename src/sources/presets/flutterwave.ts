@@ -1,4 +1,12 @@
+import { randomUUID } from "node:crypto";
+import { isJsonObject } from "../../domain/index.ts";
+import type { Readable } from "../contract/reading.ts";
 import { tokenOrSignaturePreset } from "./token-preset.ts";
+
+/** The plan of a customer may be cancelled again, in equal bytes: a second run at a retry is better than a loss. */
+function cancellationId({ body }: Readable): string | undefined {
+  return isJsonObject(body) && body.event === "subscription.cancelled" ? randomUUID() : undefined;
+}
 
 /**
  * Flutterwave v4: `flutterwave-signature`, HMAC-SHA256 in base64 over the body; the key is the secret hash of the
@@ -11,14 +19,16 @@ export const flutterwave = tokenOrSignaturePreset({
   facts: {
     title: "Flutterwave",
     docs: "https://developer.flutterwave.com/docs/webhooks",
-    proof: "documented",
+    identity: { why: "`subscription.cancelled` has no id and no time: an event at each delivery" },
   },
   contract: {
     id: [
       "{body.type}.{body.data.id}.{body.data.status}",
       "{body.event}.{body.data.id}.{body.data.status}",
+      cancellationId,
       "sha256",
     ],
+    isIdSigned: true,
     type: ["body.type", "body.event"],
   },
   usual: "signature",

@@ -17,7 +17,6 @@ export const front = hmacPreset({
   facts: {
     title: "Front",
     docs: "https://dev.frontapp.com/docs/application-webhooks",
-    proof: "documented",
     identity: { why: "no id of its own; the body has the event and its time" },
     deadlineSeconds: 10,
     disables: "three failed retries",

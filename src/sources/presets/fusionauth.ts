@@ -27,7 +27,6 @@ export const fusionauth = optionsPreset<FusionAuthOptions>({
   facts: {
     title: "FusionAuth",
     docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
-    proof: "documented",
   },
   signs: "JWT (HS256, RS256, ES256 or EdDSA) with the SHA-256 of the body",
   contract: {

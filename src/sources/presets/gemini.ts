@@ -9,9 +9,7 @@ export const gemini = standardPreset({
   facts: {
     title: "Google Gemini",
     docs: "https://ai.google.dev/gemini-api/docs/webhooks",
-    proof: "documented",
     retryHours: 24,
   },
-  headers: "webhook",
   contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" } },
 });

@@ -28,7 +28,7 @@ export const gitlab = tokenOrSignaturePreset({
   usual: "token",
   token: { header: "X-Gitlab-Token" },
   signature: {
-    scheme: standardScheme("webhook"),
-    contract: { ...CONTRACT, ...standardId("webhook") },
+    scheme: standardScheme(),
+    contract: { ...CONTRACT, ...standardId() },
   },
 });

@@ -11,7 +11,6 @@ export const intercom = hmacPreset({
   facts: {
     title: "Intercom",
     docs: "https://developers.intercom.com/docs/webhooks/webhook-notifications",
-    proof: "documented",
     deadlineSeconds: 5,
     retryHours: 1 / 60,
     disables:

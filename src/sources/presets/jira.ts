@@ -15,7 +15,6 @@ export const jira = hmacPreset({
   facts: {
     title: "Jira Cloud",
     docs: "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
-    proof: "documented",
     identity: {
       why: "`X-Atlassian-Webhook-Identifier` is unique within a site and unchanged across retries",
     },

@@ -11,7 +11,6 @@ export const lemonSqueezy = hmacPreset({
   facts: {
     title: "Lemon Squeezy",
     docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
-    proof: "documented",
     identity: { why: "no id; the body has the object and its `updated_at`" },
   },
   scheme: { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" },

@@ -13,7 +13,6 @@ export const linkedin = hmacPreset<FixedSecretOptions>({
   facts: {
     title: "LinkedIn",
     docs: "https://learn.microsoft.com/linkedin/shared/api-guide/webhook-validation",
-    proof: "documented",
     deadlineSeconds: 3,
     retryHours: 8,
     disables: "three failed checks of the address in a row",

@@ -11,6 +11,5 @@ export const lithic = standardPreset({
     proof: "verifies",
     ...SVIX_FACTS,
   },
-  headers: "webhook",
   contract: { type: "body.event_type" },
 });

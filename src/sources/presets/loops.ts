@@ -8,9 +8,7 @@ export const loops = standardPreset({
   facts: {
     title: "Loops",
     docs: "https://loops.so/docs/webhooks",
-    proof: "documented",
   },
-  headers: "webhook",
   contract: {
     type: "body.eventName",
     eventTime: { at: "body.eventTime", unit: "seconds" },

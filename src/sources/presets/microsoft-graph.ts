@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
+import { echoOf } from "../contract/handshakes.ts";
 import { bodyTokenPreset } from "./token-preset.ts";
 
 /** The `clientState` of each notification; SharePoint sends the same. */
@@ -21,7 +22,6 @@ export const microsoftGraph = bodyTokenPreset({
   facts: {
     title: "Microsoft Graph",
     docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
-    proof: "documented",
     identity: { why: "an item without an `id` is a hint, and an event at each delivery" },
     deadlineSeconds: 10,
     retryHours: 4,
@@ -33,13 +33,7 @@ export const microsoftGraph = bodyTokenPreset({
     id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
     type: ["item.lifecycleEvent", "item.changeType"],
     batch: { at: "body.value" },
-    handshakes: [
-      {
-        isSigned: false,
-        when: { "query.validationToken": true },
-        reply: { kind: "text", at: "query.validationToken" },
-      },
-    ],
+    handshakes: [echoOf("query.validationToken")],
     responses: { received: { status: 202 } },
   },
 });

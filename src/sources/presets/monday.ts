@@ -22,7 +22,6 @@ export const monday = optionsPreset<MondayOptions>({
   facts: {
     title: "monday.com",
     docs: "https://developer.monday.com/apps/docs/integration-authorization",
-    proof: "documented",
     identity: { why: "`triggerUuid` names the trigger" },
     retryHours: 0.5,
     unsigned: "the body",

@@ -1,3 +1,4 @@
+import { echoOf } from "../contract/handshakes.ts";
 import { hmacPreset } from "./preset.ts";
 
 /**
@@ -11,7 +12,6 @@ export const nylas = hmacPreset({
   facts: {
     title: "Nylas",
     docs: "https://developer.nylas.com/docs/v3/notifications/",
-    proof: "documented",
     deadlineSeconds: 10,
     retryHours: 72,
     disables: "95 % of failures for 15 minutes mark it as failing, and 72 hours of that end it",
@@ -22,14 +22,7 @@ export const nylas = hmacPreset({
     id: "body.id",
     type: "body.type",
     eventTime: { at: "body.time", unit: "seconds" },
-    handshakes: [
-      {
-        isSigned: false,
-        method: "GET",
-        when: { "query.challenge": true },
-        reply: { kind: "text", at: "query.challenge" },
-      },
-    ],
+    handshakes: [echoOf("query.challenge", "GET")],
     responses: { statuses: { 500: 503 } },
   },
 });

@@ -13,7 +13,6 @@ export const okta = tokenPreset({
   facts: {
     title: "Okta",
     docs: "https://developer.okta.com/docs/concepts/event-hooks/",
-    proof: "documented",
     deadlineSeconds: 3,
   },
   header: "Authorization",

@@ -12,7 +12,6 @@ export const openai = standardPreset({
     docs: "https://platform.openai.com/docs/guides/webhooks",
     proof: "verifies",
   },
-  headers: "webhook",
   key: (secret) => (WHSEC.test(secret) ? whsecKey(secret) : Buffer.from(secret, "utf8")),
   contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
 });

@@ -9,7 +9,6 @@ export const pagerduty = hmacPreset({
   facts: {
     title: "PagerDuty",
     docs: "https://developer.pagerduty.com/docs/webhooks/webhook-signatures/",
-    proof: "documented",
   },
   scheme: {
     signature: {

@@ -10,7 +10,6 @@ export const pipedrive = basicPreset({
   facts: {
     title: "Pipedrive",
     docs: "https://pipedrive.readme.io/docs/guide-for-webhooks-v2",
-    proof: "documented",
     deadlineSeconds: 10,
     retryHours: 0.05,
     disables: "10 failed first attempts ban it for 30 minutes; 3 days without success delete it",

@@ -15,7 +15,6 @@ export const polar = standardPreset({
     deadlineSeconds: 10,
     disables: "10 deliveries in a row fail",
   },
-  headers: "webhook",
   key: polarKeys,
   contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
 });

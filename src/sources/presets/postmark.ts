@@ -11,7 +11,6 @@ export const postmark = basicPreset({
   facts: {
     title: "Postmark",
     docs: "https://postmarkapp.com/developer/webhooks/webhooks-overview",
-    proof: "documented",
     retryHours: 10.5,
   },
   contract: {

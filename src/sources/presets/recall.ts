@@ -9,7 +9,6 @@ export const recall = standardPreset({
   facts: {
     title: "Recall.ai",
     docs: "https://docs.recall.ai/docs/authenticating-requests-from-recallai",
-    proof: "documented",
     deadlineSeconds: 15,
     retryHours: 24,
   },

@@ -14,7 +14,6 @@ export const recharge = hmacPreset({
   facts: {
     title: "Recharge",
     docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
-    proof: "documented",
     identity: { why: "no id; the body has the object and its `updated_at`, for several topics" },
     deadlineSeconds: 5,
     retryHours: 48,

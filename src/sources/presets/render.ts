@@ -8,11 +8,9 @@ export const render = standardPreset({
   facts: {
     title: "Render",
     docs: "https://render.com/docs/webhooks",
-    proof: "documented",
     deadlineSeconds: 15,
     retryHours: 33,
     disables: "all attempts of one notification fail",
   },
-  headers: "webhook",
   contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
 });

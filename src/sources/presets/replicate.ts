@@ -12,6 +12,5 @@ export const replicate = standardPreset({
     docs: "https://replicate.com/docs/topics/webhooks/verify-webhook",
     proof: "verifies",
   },
-  headers: "webhook",
   contract: { type: "body.status" },
 });

@@ -1,18 +1,9 @@
-import { isJsonObject, ownValue } from "../../domain/index.ts";
-import type { Readable } from "../contract/reading.ts";
+import { onceOf } from "../contract/locate.ts";
 import { hmacPreset } from "./preset.ts";
 import { timedFields } from "./standard.ts";
 
 /** They come once for a call; others, such as a repeated analysis, may come several times. */
 const ONCE = ["call_started", "call_ended"];
-
-function idOf({ body }: Readable): string | undefined {
-  if (!isJsonObject(body)) return undefined;
-  const { event } = body;
-  const call = ownValue(body, "call");
-  const callId = isJsonObject(call) ? ownValue(call, "call_id") : undefined;
-  return typeof callId === "string" && ONCE.some((one) => one === event) ? `${callId}.${event}` : undefined;
-}
 
 /**
  * Retell AI: `X-Retell-Signature: v=…,d=…`, HMAC-SHA256 over the body and `v`, milliseconds; the key is the API key that
@@ -34,8 +25,7 @@ export const retell = hmacPreset({
     timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
   },
   contract: {
-    id: [idOf, "sha256"],
-    // All of it stands in the body.
+    id: [onceOf("body.call.call_id", ONCE), "sha256"],
     isIdSigned: true,
     type: "body.event",
   },

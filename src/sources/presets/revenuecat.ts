@@ -12,7 +12,6 @@ export const revenuecat = tokenOrSignaturePreset({
   facts: {
     title: "RevenueCat",
     docs: "https://www.revenuecat.com/docs/integrations/webhooks",
-    proof: "documented",
   },
   contract: {
     id: "body.event.id",

@@ -11,7 +11,6 @@ export const ringcentral = tokenPreset({
   facts: {
     title: "RingCentral",
     docs: "https://developers.ringcentral.com/guide/notifications/webhooks/creating-webhooks",
-    proof: "documented",
     disables: "an address that keeps failing is blacklisted",
   },
   header: "Verification-Token",

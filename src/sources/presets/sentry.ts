@@ -11,7 +11,6 @@ export const sentry = hmacPreset({
   facts: {
     title: "Sentry",
     docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
-    proof: "documented",
     identity: {
       why: "errors and alerts hold their event's id; of others `Request-ID`, which is the attempt's: an issue resolved twice has equal bytes, and to lose one for ever is worse than to run a retry, which only published integrations get",
       source: "https://github.com/getsentry/sentry/blob/master/src/sentry/sentry_apps/tasks/sentry_apps.py",

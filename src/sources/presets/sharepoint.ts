@@ -1,3 +1,4 @@
+import { echoOf } from "../contract/handshakes.ts";
 import { statesOf } from "./microsoft-graph.ts";
 import { bodyTokenPreset } from "./token-preset.ts";
 
@@ -12,7 +13,6 @@ export const sharepoint = bodyTokenPreset({
   facts: {
     title: "SharePoint",
     docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
-    proof: "documented",
     identity: { why: "no id and no time: the same hint is sent at each change" },
     deadlineSeconds: 5,
     retryHours: 0.42,
@@ -24,12 +24,6 @@ export const sharepoint = bodyTokenPreset({
     identity: "delivery",
     type: "=notification",
     batch: { at: "body.value" },
-    handshakes: [
-      {
-        isSigned: false,
-        when: { "query.validationtoken": true },
-        reply: { kind: "text", at: "query.validationtoken" },
-      },
-    ],
+    handshakes: [echoOf("query.validationtoken")],
   },
 });

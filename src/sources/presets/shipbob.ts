@@ -9,8 +9,6 @@ export const shipbob = standardPreset({
   facts: {
     title: "ShipBob",
     docs: "https://developer.shipbob.com/webhooks",
-    proof: "documented",
   },
-  headers: "webhook",
   contract: { type: "header.x-webhook-topic", headers: ["x-webhook-topic"] },
 });

@@ -12,7 +12,6 @@ export const solidgate = hmacPreset({
   facts: {
     title: "Solidgate",
     docs: "https://docs.solidgate.com/payments/integrate/webhooks/",
-    proof: "documented",
     identity: {
       why: "the event id is there to deduplicate deliveries",
       source: "https://api-docs.solidgate.com/api/v2/idempotent-requests",

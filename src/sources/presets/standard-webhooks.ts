@@ -1,20 +1,15 @@
-import { hmacPreset } from "./preset.ts";
-import { type StandardOptions, standardContract, standardScheme } from "./standard.ts";
+import { standardSenders } from "./standard.ts";
 
 /**
  * Any sender that follows Standard Webhooks: `webhook-signature: v1,…`, HMAC-SHA256 over `id.timestamp.body` with the key
  * behind `whsec_`. The body is `{ type, timestamp, data }`, as the specification recommends. Source: standard-webhooks
  * spec/standard-webhooks.md; standardwebhooks (npm) `dist/index.js`.
  */
-export const standardWebhooks = hmacPreset<StandardOptions>({
+export const standardWebhooks = standardSenders({
   preset: "standard-webhooks",
-  own: { type: true },
   facts: {
     title: "Standard Webhooks",
     docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
     proof: "signs",
-    renewsTimestamp: true,
   },
-  scheme: standardScheme("webhook"),
-  contract: standardContract("webhook"),
 });

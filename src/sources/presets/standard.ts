@@ -8,8 +8,8 @@ import { hmacPreset, type PresetOptions } from "./preset.ts";
 export interface StandardPreset {
   readonly preset: string;
   readonly facts: PlatformFacts;
-  /** The prefix of its headers; `svix` stands for either, as Svix's libraries take them. */
-  readonly headers: "webhook" | "svix";
+  /** The prefix of its headers; `svix` stands for either, as Svix's libraries take them. Default: `webhook`. */
+  readonly headers?: "webhook" | "svix" | undefined;
   readonly key?: HmacData["key"];
   readonly contract: Partial<ContractData> & Pick<ContractData, "type">;
 }
@@ -19,7 +19,10 @@ export interface StandardPreset {
  * stays over retries; the timestamp is of the attempt. `v1a` (Ed25519) is not read. Source: standard-webhooks
  * spec/standard-webhooks.md, libraries/javascript; svix `src/webhook.ts`.
  */
-export function standardScheme(headers: StandardPreset["headers"], key: HmacData["key"] = "whsec"): HmacData {
+export function standardScheme(
+  headers?: StandardPreset["headers"],
+  key: HmacData["key"] = "whsec",
+): HmacData {
   const named = (part: string) =>
     headers === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`];
   return {
@@ -40,7 +43,7 @@ export function timedFields(header: string, value = "v1", timestamp = "t"): Hmac
 }
 
 /** The id that the signature covers. */
-export function standardId(headers: StandardPreset["headers"]): Pick<ContractData, "id" | "isIdSigned"> {
+export function standardId(headers?: StandardPreset["headers"]): Pick<ContractData, "id" | "isIdSigned"> {
   const id = headers === "svix" ? ["header.svix-id", "header.webhook-id"] : "header.webhook-id";
   return { id, isIdSigned: true };
 }
@@ -51,12 +54,18 @@ export interface StandardOptions extends PresetOptions {
   readonly type?: TextPlace | readonly TextPlace[];
 }
 
-/** The contract that the specification recommends. */
-export function standardContract(headers: StandardPreset["headers"]) {
-  return ({ type = "body.type" }: StandardOptions): ContractData => ({
-    ...standardId(headers),
-    type,
-    eventTime: { at: "body.timestamp", unit: "iso" },
+/** A preset of senders without one of their own, whose contract is what the specification recommends. */
+export function standardSenders({ preset, facts, headers }: Omit<StandardPreset, "contract" | "key">) {
+  return hmacPreset<StandardOptions>({
+    preset,
+    own: { type: true },
+    facts: { renewsTimestamp: true, ...facts },
+    scheme: standardScheme(headers),
+    contract: ({ type = "body.type" }) => ({
+      ...standardId(headers),
+      type,
+      eventTime: { at: "body.timestamp", unit: "iso" },
+    }),
   });
 }
 

@@ -14,7 +14,6 @@ export const telegram = tokenPreset({
   facts: {
     title: "Telegram",
     docs: "https://core.telegram.org/bots/api#setwebhook",
-    proof: "documented",
   },
   header: "X-Telegram-Bot-Api-Secret-Token",
   contract: {

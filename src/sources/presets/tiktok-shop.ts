@@ -21,7 +21,6 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>({
   facts: {
     title: "TikTok Shop",
     docs: "https://partner.tiktokshop.com/docv2/page/tts-webhooks-overview",
-    proof: "documented",
     deadlineSeconds: 3,
     retryHours: 15.5,
   },

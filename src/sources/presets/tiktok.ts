@@ -12,7 +12,6 @@ export const tiktok = hmacPreset({
   facts: {
     title: "TikTok",
     docs: "https://developers.tiktok.com/doc/webhooks-verification",
-    proof: "documented",
     identity: { why: "no id; the body has `create_time`" },
     retryHours: 72,
   },

@@ -10,7 +10,6 @@ export const trello = hmacPreset({
   facts: {
     title: "Trello",
     docs: "https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks/",
-    proof: "documented",
     retryHours: 0.1,
   },
   scheme: {

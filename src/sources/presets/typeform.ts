@@ -9,7 +9,6 @@ export const typeform = hmacPreset({
   facts: {
     title: "Typeform",
     docs: "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
-    proof: "documented",
     deadlineSeconds: 30,
     retryHours: 10,
     disables: "404 and 410 at once; nothing but failures for 24 hours",

@@ -9,7 +9,6 @@ export const vercel = hmacPreset({
   facts: {
     title: "Vercel",
     docs: "https://vercel.com/docs/webhooks/webhooks-api",
-    proof: "documented",
   },
   scheme: {
     algorithm: "sha1",

@@ -12,7 +12,6 @@ export const walmart = hmacPreset({
   facts: {
     title: "Walmart Marketplace",
     docs: "https://developer.walmart.com/us-marketplace/docs/security-and-authenticity",
-    proof: "documented",
     deadlineSeconds: 3,
     retryHours: 1.1,
   },

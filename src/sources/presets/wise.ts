@@ -34,7 +34,6 @@ const create = optionsPreset<WiseOptions>({
   facts: {
     title: "Wise",
     docs: "https://docs.wise.com/guides/developer/webhooks/event-handling",
-    proof: "documented",
     identity: {
       why: "`X-Delivery-Id` identifies the delivery attempt; `sent_at` may be the attempt's too",
       source: "https://docs.wise.com/api-reference/webhook-event/eventtransfersstatechange",

@@ -11,7 +11,6 @@ export const woocommerce = hmacPreset({
   facts: {
     title: "WooCommerce",
     docs: "https://developer.woocommerce.com/docs/webhooks/",
-    proof: "documented",
     identity: {
       why: "a failed delivery is not sent again; a trashed product has equal bytes each time, and two deliveries within a second share their id",
       source:

@@ -15,7 +15,6 @@ export const x = hmacPreset<FixedSecretOptions>({
   facts: {
     title: "X (Twitter)",
     docs: "https://docs.x.com/x-api/account-activity/introduction",
-    proof: "documented",
     identity: { why: "no id of a callback; the body has the ids and times of its activities" },
     deadlineSeconds: 10,
     disables: "a failed check of the address, until it succeeds again",

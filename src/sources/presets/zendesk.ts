@@ -12,7 +12,6 @@ export const zendesk = hmacPreset({
   facts: {
     title: "Zendesk",
     docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",
-    proof: "documented",
     identity: {
       why: "an invocation keeps its id over its attempts",
       source: "https://developer.zendesk.com/api-reference/webhooks/webhooks-api/webhooks/",

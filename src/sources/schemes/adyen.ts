@@ -18,7 +18,7 @@ const DIGEST_BYTES = 32;
 const WHERE = "additionalData.hmacSignature";
 
 /** Its `pspReference` is a file's name, such as `report_2022-11-01T00:00:00.csv` (adyen-ruby-api-library, issue 108). */
-const REPORT = "REPORT_AVAILABLE";
+export const REPORT = "REPORT_AVAILABLE";
 
 /**
  * Adyen's standard webhooks: HMAC-SHA256 in base64 inside each item, over eight of its fields with colons between them.

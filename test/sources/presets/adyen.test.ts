@@ -83,6 +83,14 @@ describe("a standard webhook of Adyen", () => {
     ]);
   });
 
+  it("reports of one name for two accounts of Adyen are two events", () => {
+    const report = { ...ITEM, eventCode: "REPORT_AVAILABLE", pspReference: "dispute_report_2026_11_01.csv" };
+    const of = (merchantAccountCode: string) =>
+      eventsOf(contract, posted(signed({ ...report, merchantAccountCode }))).map(({ eventId }) => eventId);
+    expect(of("ShopDE")).toEqual(["dispute_report_2026_11_01.csv.REPORT_AVAILABLE.true.ShopDE"]);
+    expect(of("ShopFR")).not.toEqual(of("ShopDE"));
+  });
+
   it.each([
     ["pspReference", `"${ITEM.pspReference}"`, `${ITEM.pspReference}`],
     ["pspReference", `"${ITEM.pspReference}"`, `${ITEM.pspReference}.00000000000000000001`],

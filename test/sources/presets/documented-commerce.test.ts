@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import type { JsonValue } from "../../../src/domain/index.ts";
+import type { SourceDefinition } from "../../../src/sources/index.ts";
 import {
   airwallex,
   checkoutCom,
@@ -94,7 +96,7 @@ const DOCUMENTED: Record<string, Documented> = {
       "Revolut-Request-Timestamp": MILLISECONDS,
       "Revolut-Signature": `v1=${"0".repeat(64)},v1=${hmac(`v1.${MILLISECONDS}.${body}`)}`,
     }),
-    events: [["", "ORDER_COMPLETED"]],
+    events: [["6516e61c.ORDER_COMPLETED", "ORDER_COMPLETED"]],
   },
   Solidgate: {
     preset: solidgate({ secret: SECRET }),
@@ -188,6 +190,55 @@ describe("WooCommerce", () => {
     const headers = { "X-WC-Webhook-Topic": "action.woocommerce_add_to_cart" };
     const ids = [1, 2].map(() => eventsOf(contract, requestOf({ arg: "1" }, { headers }))[0]?.eventId);
     expect(new Set(ids).size).toBe(2);
+  });
+});
+
+describe("an event without an id", () => {
+  const idOf = async (preset: SourceDefinition, body: JsonValue, headers: Record<string, string>) =>
+    (await verifiedEvents(preset, requestOf(JSON.stringify(body), { headers })))[0]?.eventId;
+  const idsOf = (preset: SourceDefinition, headers: (text: string) => Record<string, string>) => {
+    const of = (body: JsonValue) => idOf(preset, body, headers(JSON.stringify(body)));
+    return async (...bodies: JsonValue[]) => new Set(await Promise.all(bodies.map(of))).size;
+  };
+
+  it("a subscription of Paystack that ends again is another event, also where it has no cancelledAt", async () => {
+    const count = idsOf(paystack({ secret: SECRET }), (text) => ({ "x-paystack-signature": sha512(text) }));
+    const ended = (data: Record<string, string>) => ({
+      event: "subscription.not_renew",
+      data: { id: 317_617, status: "non-renewing", ...data },
+    });
+    const [first, second] = ["01", "20"].map((day) => ended({ cancelledAt: `2026-11-${day}T10:00:00.000Z` }));
+    expect(await count(first!, second!)).toBe(2);
+    expect(await count(first!, first!)).toBe(1);
+    expect(await count(ended({}), ended({}))).toBe(2);
+  });
+
+  it("a plan of Flutterwave that is cancelled again is another event, and a payment is one event", async () => {
+    const preset = flutterwave({ secret: SECRET, verify: "token" });
+    const count = idsOf(preset, () => ({ "verif-hash": SECRET }));
+    const cancelled = {
+      event: "subscription.cancelled",
+      data: { status: "deactivated", plan: { id: 71_730 } },
+    };
+    const paid = { event: "charge.completed", data: { id: 1, status: "successful" } };
+    expect(await count(cancelled, cancelled)).toBe(2);
+    expect(await count(paid, paid)).toBe(1);
+  });
+
+  it("a retry of Revolut under a new time is one event, and a payment that is declined twice is two", async () => {
+    const preset = revolut({ secret: SECRET });
+    const at = (seconds: number) => async (body: JsonValue) => {
+      const time = `${Number(SECONDS) + seconds}000`;
+      const signature = `v1=${hmac(`v1.${time}.${JSON.stringify(body)}`)}`;
+      const headers = { "Revolut-Request-Timestamp": time, "Revolut-Signature": signature };
+      return idOf(preset, body, headers);
+    };
+    const order = (event: string) => ({ event, order_id: "6516e61c", merchant_order_ext_ref: "Order #2937" });
+    const business = { event: "TransactionStateChanged", timestamp: ISO, data: { id: "1" } };
+    for (const body of [...["ORDER_AUTHORISED", "ORDER_COMPLETED", "ORDER_CANCELLED"].map(order), business])
+      expect(await at(600)(body)).toBe(await at(0)(body));
+    const declined = order("ORDER_PAYMENT_DECLINED");
+    expect(await at(600)(declined)).not.toBe(await at(0)(declined));
   });
 });
 

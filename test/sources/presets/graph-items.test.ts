@@ -28,6 +28,28 @@ describe("a callback of WhatsApp", () => {
     const ids = of({ metadata, messages: [a] as JsonValue[], statuses }).map(({ eventId }) => eventId);
     expect(ids).toEqual(["wamid.A", "wamid.C.sent.1", "wamid.C.failed.2", "wamid.C.failed.3"]);
   });
+
+  it("a status of each participant of a group of WhatsApp is an event", () => {
+    const status = {
+      id: "wamid.G",
+      status: "read",
+      timestamp: "1",
+      recipient_id: "G",
+      recipient_type: "group",
+    };
+    const of3 = [{ recipient_participant_id: "4" }, { recipient_participant_user_id: "DE.5" }, {}];
+    const statuses = of3.map((participant) => ({ ...status, ...participant }));
+    expect(of({ metadata, statuses }).map(({ eventId }) => eventId)).toEqual([
+      "wamid.G.read.1.4",
+      "wamid.G.read.1.DE.5",
+      "wamid.G.read.1",
+    ]);
+  });
+
+  it("errors of WhatsApp that come again without an id or a time are another event", () => {
+    const errors = [{ code: 130_429, title: "Rate limit hit" }];
+    expect(of({ metadata, errors })[0]?.eventId).not.toBe(of({ metadata, errors })[0]?.eventId);
+  });
 });
 
 describe("a message of Messenger or Instagram", () => {
@@ -64,5 +86,42 @@ describe("a message of Messenger or Instagram", () => {
         ?.eventId;
     };
     expect(at(5)).toBe(at(6));
+  });
+});
+
+describe("a callback of Meta without values", () => {
+  const { contract } = openPreset(meta(OPTIONS));
+  const of = (time: number, ...fields: string[]) =>
+    eventsOf(
+      contract,
+      requestOf({ object: "user", entry: [{ id: "1", uid: "1", time, changed_fields: fields }] }),
+    );
+
+  it("each of Meta's changed_fields is an event, named by its field, with its entry as data", () => {
+    const events = of(5, "photos", "feed");
+    expect(events.map((event) => event.typeOf())).toEqual(["user.photos", "user.feed"]);
+    expect(events[0]?.json.data).toEqual({ id: "1", uid: "1", time: 5, field: "photos" });
+  });
+
+  it("a field of Meta that changes twice is two events, and a retry of one is none", () => {
+    const [[first], [retry], [second]] = [of(5, "photos"), of(5, "photos", "feed"), of(6, "photos")];
+    expect(first?.eventId).toMatch(/^1\.5\./);
+    expect(retry?.eventId).toBe(first?.eventId);
+    expect(second?.eventId).not.toBe(first?.eventId);
+  });
+
+  it("an entry of Meta or WhatsApp without a list that is known is kept, beside the events of others", () => {
+    const known = { id: "1", time: 5, changes: [{ field: "feed", value: 1 }] };
+    const unknown = { id: "2", time: 5, hop_context: [{ app_id: 1 }] };
+    for (const preset of [meta(OPTIONS), whatsapp(OPTIONS)]) {
+      const read = (...entry: JsonValue[]) =>
+        openPreset(preset).contract.read(requestOf({ object: "page", entry }));
+      expect(read(known, unknown)).toMatchObject({
+        kind: "batch",
+        events: [{}],
+        invalid: { code: "event_invalid" },
+      });
+      expect(read(unknown)).toMatchObject({ code: "event_invalid" });
+    }
   });
 });
