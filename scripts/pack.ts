@@ -4,11 +4,11 @@
  */
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
+import { archiveName } from "./archive-name.ts";
 
 const [packed] = JSON.parse(execFileSync("npm", ["pack", "--json"], { encoding: "utf8" })) as [
   { filename: string; integrity: string },
 ];
-const digest = Buffer.from(packed.integrity.replace("sha512-", ""), "base64").toString("hex", 0, 6);
-const name = packed.filename.replace(/\.tgz$/, `-${digest}.tgz`);
+const name = archiveName(packed);
 renameSync(packed.filename, name);
 process.stdout.write(`${name}\n`);

@@ -345,6 +345,14 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       }),
   );
 
+  it("a backfill with a rate of 20 a second begins ten events in no less than 450 ms", () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const begun = performance.now();
+      expect((await backfill(target, [handlerOf()], { perSecond: 20 })).accepted).toBe(10);
+      expect(performance.now() - begun).toBeGreaterThanOrEqual(450);
+    }));
+
   it("a dry run, another type and an earlier time change nothing", () =>
     withMigrated(dialect, async (target) => {
       await storeTen(target);

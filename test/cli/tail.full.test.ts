@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
 import { startChild } from "../support/child.ts";
 import { withDatabase } from "../support/databases.ts";
-import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
+import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 interface Tail {
@@ -73,6 +76,26 @@ describe("oncehook tail", () => {
         expect(tail.stderr()).toBe("");
       });
     }));
+
+  it("tail shows the type of callbacks that were accepted, past and new, and finds them by it", () => {
+    const handler = defineHandler({
+      ...{ source: "shop", type: "order", data: z.object({}) },
+      handle: () => ({}),
+    });
+    const sources = { shop: shop({ answer: "after" }) };
+    const use = async (receiver: TestReceiver) => {
+      await deliverToShop(receiver, { id: "before" });
+      await withTail(new URL(receiver.adminOrigin).port, ["--type", "order"], async (tail) => {
+        await until(() => tail.lines().length === 1, 20_000);
+        await deliverToShop(receiver, { id: "after" });
+        await until(() => tail.lines().length === 2, 20_000);
+        expect(tail.lines().map((line) => line.trim().split(/ {2,}/).slice(1, 5))).toEqual(
+          ["before", "after"].map((id) => ["200", "accepted", "order", id]),
+        );
+      });
+    };
+    return withReceiver("sqlite", use, { sources, handlers: [handler] });
+  });
 
   it("tail shows only callbacks that match its filters, past and new", () =>
     withReceiver("sqlite", async (receiver) => {

@@ -193,13 +193,13 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await alerts.firstOutcomeSlot()).toBe(start);
     }));
 
-  it("exhausted failures are counted by type, with a flag where there are more than were counted", () =>
+  it("exhausted and rejected failures are counted by type, with a flag where there are more than were counted", () =>
     withStore(dialect, async ({ alerts, failures }) => {
-      for (const [eventId, eventType, isExhausted] of [
-        ["e1", "a", true],
-        ["e2", "a", true],
-        ["e3", "b", true],
-        ["e4", "c", false],
+      for (const [eventId, eventType, state] of [
+        ["e1", "a", "exhausted"],
+        ["e2", "a", "rejected"],
+        ["e3", "b", "rejected"],
+        ["e4", "c", "waiting"],
       ] as const) {
         const kept = {
           version: "v1",
@@ -213,7 +213,8 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
             eventId,
             eventType,
             error: "no",
-            nextAttemptAt: isExhausted ? null : NOON,
+            nextAttemptAt: state === "waiting" ? NOON : null,
+            isRejected: state === "rejected",
             ...kept,
           },
           NOON,

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { asana, hmac, stripe } from "../../src/sources/presets/index.ts";
+import { IDENTITY_TEXTS } from "../../src/sources/index.ts";
+import { asana, github, hmac, stripe } from "../../src/sources/presets/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
@@ -57,30 +58,37 @@ it("text that the page may not copy is selected, and the page states it", { time
   }),
 );
 
-it("the page shows each source with its platform, its address and its last day", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver, problems }) => {
-      const body = Buffer.from('{"id":"evt_1","type":"invoice.paid"}');
-      const headers = BILLING.sign?.({ body, now: new Date() }) ?? {};
-      const url = `${receiver.publicOrigin}/api/billing/callback`;
-      expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
-      await page.goto("/sources");
-      await signIn(page);
-      const section = page.getByRole("region", { name: "Source billing" });
-      await expectShown(section.getByText("Stripe (preset stripe)"));
-      await expectShown(section.getByText(`Register ${url} with Stripe, exactly as it is.`));
-      await expectShown(section.getByRole("link", { name: "Stripe: verification" }));
-      await expectShown(section.getByText("within 6,667 ms"));
-      await expectShown(section.getByText(/ ms of 10 s$/));
-      expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe(
-        "Handled1",
-      );
-      await section.getByRole("button", { name: "Check endpoints of billing" }).click();
-      await expectShown(section.getByText(`Reached: ${url} `));
-      expect(problems).toEqual([]);
-    },
-    { sources: { billing: BILLING } },
-  ),
+it(
+  "the page shows each source with its platform, its address, its event key and its last day",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver, problems }) => {
+        const body = Buffer.from('{"id":"evt_1","type":"invoice.paid"}');
+        const headers = BILLING.sign?.({ body, now: new Date() }) ?? {};
+        const url = `${receiver.publicOrigin}/api/billing/callback`;
+        expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
+        await page.goto("/sources");
+        await signIn(page);
+        const section = page.getByRole("region", { name: "Source billing" });
+        await expectShown(section.getByText("Stripe (preset stripe)"));
+        await expectShown(section.getByText(`Register ${url} with Stripe, exactly as it is.`));
+        await expectShown(section.getByRole("link", { name: "Stripe: verification" }));
+        const key = section.locator("dt", { hasText: "Event key" }).locator("..");
+        expect(await key.textContent()).toBe(`Event key${IDENTITY_TEXTS["signed-id"]}`);
+        const code = page.getByRole("region", { name: "Source code" });
+        await expectShown(code.getByText(IDENTITY_TEXTS.id));
+        await expectShown(section.getByText("within 6,667 ms"));
+        await expectShown(section.getByText(/ ms of 10 s$/));
+        expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe(
+          "Handled1",
+        );
+        await section.getByRole("button", { name: "Check endpoints of billing" }).click();
+        await expectShown(section.getByText(`Reached: ${url} `));
+        expect(problems).toEqual([]);
+      },
+      { sources: { billing: BILLING, code: github({ secret: "a secret of 32 characters or more" }) } },
+    ),
 );
 
 it("the page shows when the secrets of each tenant were used, on request", { timeout: LIMIT_MS }, () => {

@@ -100,7 +100,8 @@ describe("deploy/compose.yml", () => {
   it("deploy/compose.yml configures the receiver with variables that exist, completely for production", () => {
     const values = environment();
     expect(unknownNames(values)).toEqual([]);
-    expect(productionConfig(values).environment).toBe("production");
+    const { environment: mode, sources } = productionConfig(values);
+    expect([mode, sources.presets.map(({ name }) => name)]).toEqual(["production", ["stripe"]]);
     expect(() => productionConfig({ ...values, TRUST_PROXY: "" })).toThrow(/TRUST_PROXY/);
   });
 

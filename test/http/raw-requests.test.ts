@@ -6,6 +6,7 @@ import { createClientErrors } from "../../src/http/client-error.ts";
 import { defineHandler, signHmac } from "../../src/index.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 const head = (lines: string[]) =>
@@ -86,16 +87,27 @@ describe("requests as they come over the wire", () => {
     }),
   );
 
-  it.each(["/api/platform/callback/", "//api//platform/callback"])(
+  it.each([
+    ["/api/platform/callback/", "/api/platform/callback", "platform"],
+    ["//api//platform/callback", "/api/platform/callback", "platform"],
+    ["/api/shop/callback/", "/api/shop/callback", "shop"],
+    ["/hooks//acme/", "/hooks/acme", "shops"],
+  ])(
     "a callback to %s returns 404 with the registered path, and is logged under its source",
-    (path) =>
-      withReceiver("sqlite", async (receiver) => {
-        const { status, body } = await receiver.send(payment(), { path });
-        const error = "not found: the address is /api/platform/callback, without another slash";
-        expect([status, body]).toEqual([404, { error }]);
-        await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 404")) === 1);
-        expect(receiver.lines.at(-1)).toMatchObject({ source: "platform", outcome: "not_found" });
-      }),
+    (path, meant, source) =>
+      withReceiver(
+        "sqlite",
+        async (receiver) => {
+          const { status, body } = await receiver.send(payment(), { path });
+          const error = `not found: the address is ${meant}, without another slash`;
+          expect([status, body]).toEqual([404, { error }]);
+          await until(
+            async () => (await receiver.count("oncehook_callbacks", "response_status = 404")) === 1,
+          );
+          expect(receiver.lines.at(-1)).toMatchObject({ source, outcome: "not_found" });
+        },
+        { sources: { shop: shop(), shops: shop({ path: "/hooks/:name", secret: () => undefined }) } },
+      ),
   );
 
   it("get an error as JSON for an address that cannot be decoded", () =>

@@ -25,6 +25,7 @@ import {
   type TestReceiver,
   testConfig,
 } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 const POLL = 20;
@@ -246,18 +247,28 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
       }),
   );
 
-  it("count the callbacks of each event type in the background, to the last one before a stop", () =>
+  it("count the callbacks of each event type in the background, accepted ones too, to the last one before a stop", () =>
     withDatabase(dialect, async (target) => {
-      const receiver = await startReceiver(target, { env: { ALERTS: "silence" } });
+      const order = { source: "shop", type: "order", data: z.object({}), handle: () => ({}) };
+      const receiver = await startReceiver(target, {
+        env: { ALERTS: "silence" },
+        sources: { shop: shop({ answer: "after" }) },
+        handlers: [defineHandler(order)],
+      });
+      expect((await deliverToShop(receiver, { id: "e1" })).body.status).toBe("accepted");
       await receiver.send(payment());
       await receiver.send(payment());
       await receiver.send(event("made_up", {}));
       await receiver.send(payment(), { secret: WRONG });
       expect(await receiver.count("oncehook_arrival_days")).toBe(0);
       await receiver.stop();
-      const rows = await rowsOf(target, "SELECT source, event_type, count FROM oncehook_arrival_days");
+      const rows = await rowsOf(
+        target,
+        "SELECT source, event_type, count FROM oncehook_arrival_days ORDER BY source",
+      );
       expect(rows.map(({ source, event_type, count }) => [source, event_type, Number(count)])).toEqual([
         ["platform", "payment_notify", 2],
+        ["shop", "order", 1],
       ]);
     }));
 

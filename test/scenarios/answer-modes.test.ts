@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
-import { describeFullOnPostgres } from "../support/databases.ts";
-import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { runChild } from "../support/child.ts";
+import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
+import { type ReceiverOptions, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
@@ -143,7 +144,7 @@ describeFullOnPostgres("answer modes on %s", (dialect) => {
   });
 
   it.each<Answer>(["after", { within: "200ms" }])(
-    "an accepted callback (%j) has its type in the log, and counts as failed where its handler fails",
+    "an accepted callback (%j) has its type in log and log line, and counts as failed where its handler fails",
     (answer) => {
       const slow = slowHandler(() => new Error("the shop is closed"));
       return withReceiver(
@@ -156,6 +157,8 @@ describeFullOnPostgres("answer modes on %s", (dialect) => {
             items: object[];
           };
           expect(log.items).toMatchObject([{ event_id: "e1", event_type: "order", outcome: "accepted" }]);
+          const [line] = receiver.lines.filter(({ msg }) => msg === "callback");
+          expect(line).toMatchObject({ event_id: "e1", event_type: "order", outcome: "accepted" });
           const overview = (await receiver.admin("/api/v1/overview")).body as { totals: object };
           expect(overview.totals).toMatchObject({ outcomes: { accepted: 1, accepted_failed: 1 } });
           const sources = (await receiver.admin("/api/v1/sources")).body as {
@@ -199,3 +202,16 @@ describeFullOnPostgres("answer modes on %s", (dialect) => {
     );
   });
 });
+
+it("a `within` event of a killed process runs at once when a receiver starts on its SQLite file", () =>
+  withMigrated("sqlite", async (target) => {
+    const killed = await runChild("test/support/within-child.ts", [target.url]);
+    expect(killed).toMatchObject({ signal: "SIGKILL", stdout: "accepted" });
+    const { handler, runs, open } = slowHandler();
+    open();
+    const receiver = await startReceiver(target, options("after", handler, { retryPollMs: 50 }));
+    // Far sooner than its lease ends.
+    await until(async () => (await completed(receiver)) === 1, 20_000);
+    expect([runs, await receiver.count("oncehook_failures")]).toEqual([{ started: 0, done: 1 }, 0]);
+    await receiver.stop();
+  }));

@@ -63,8 +63,8 @@ function flooded(
   );
 }
 
-/** The median of how long the quiet tenant's events take from their delivery to their record. */
-async function medianMs(receiver: TestReceiver): Promise<number> {
+/** How long the slowest of the quiet tenant's events takes from its delivery to its record. */
+async function slowestMs(receiver: TestReceiver): Promise<number> {
   const took: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     const id = `b${sample}`;
@@ -73,7 +73,7 @@ async function medianMs(receiver: TestReceiver): Promise<number> {
     await until(async () => (await receiver.count("oncehook_records", `event_id = '${id}'`)) === 1, 60_000);
     took.push(performance.now() - begun);
   }
-  return took.toSorted((one, other) => one - other)[Math.floor(SAMPLES / 2)] as number;
+  return Math.max(...took);
 }
 
 describe.each(DIALECTS)("ten thousand events of one tenant on %s", (dialect) => {
@@ -85,7 +85,7 @@ describe.each(DIALECTS)("ten thousand events of one tenant on %s", (dialect) => 
         dialect,
         keyOf,
         () => false,
-        async (receiver) => expect(await medianMs(receiver)).toBeLessThan(LIMIT_MS),
+        async (receiver) => expect(await slowestMs(receiver)).toBeLessThan(LIMIT_MS),
       ),
   );
 
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("ten thousand events of one tenant on %s", (dialect) => 
             receiver.target,
             "UPDATE oncehook_failures SET state = 'waiting', code = 'handler_failed' WHERE lease_owner IS NULL",
           );
-          expect(await medianMs(receiver)).toBeLessThan(retryMs + LIMIT_MS);
+          expect(await slowestMs(receiver)).toBeLessThan(retryMs + LIMIT_MS);
         },
       );
     },

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type RetryOptions } from "../../src/index.ts";
-import { stripe } from "../../src/sources/presets/stripe.ts";
+import { customerIo, stripe } from "../../src/sources/presets/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 
@@ -81,6 +81,25 @@ describe("an outage of a handler", () => {
       await receiver.clock.advance(96 * HOUR);
       expect(ran).toEqual([]);
     }
+  });
+
+  it("an event of a preset whose platform tries for seven days is given up after seven days, and not after three", async () => {
+    const source = "mails";
+    await using receiver = await startTestReceiver({
+      printFailures: false,
+      sources: { [source]: customerIo({ secret: "whsec_of-the-tests", answer: "inline" }) },
+      handlers: [
+        defineHandler({
+          ...{ source, type: "*", data: z.looseObject({}) },
+          handle: () => Promise.reject(new Error("the bank does not respond")),
+        }),
+      ],
+    });
+    await receiver.send({ source, type: "email.sent", id: "evt_1" });
+    const [failure] = await receiver.failures();
+    const hours = (Date.parse(failure?.gives_up_at ?? "") - receiver.clock.now().getTime()) / HOUR;
+    expect(hours).toBeGreaterThan(167);
+    expect(hours).toBeLessThan(170);
   });
 
   it("the `retry` of a handler takes the place of its source's, in what it names", async () => {

@@ -168,6 +168,39 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
     );
   });
 
+  it("wrong signatures of one address for 510 known tenants cause at most 500 look-ups, and leave others theirs", {
+    tags: fullOnPostgres(dialect),
+    timeout: 60_000,
+  }, () => {
+    let lookups = 0;
+    let rotated = secretOf("before");
+    const source = shops(({ params }) => {
+      lookups += 1;
+      return params.shop === "acme" ? rotated : secretOf(String(params.shop));
+    });
+    const env = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", TRUST_PROXY: "127.0.0.1/32" };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const send = (shop: string, secret: string, from: string) =>
+          deliverFrom(receiver, { path: `eu/${shop}`, secret, event: { id: "evt_1", type: "order" }, from });
+        const others = (secret: string) => send("acme", secret, "198.51.100.7");
+        expect((await others(rotated)).status).toBe(200);
+        lookups = 0;
+        const forged = Array.from({ length: 510 }, (_, index) =>
+          send(`shop-${index}`, secretOf("a stranger"), "192.0.2.1"),
+        );
+        const statuses = (await Promise.all(forged)).map(({ status }) => status);
+        expect(new Set(statuses)).toEqual(new Set([401, 503]));
+        expect(lookups).toBeGreaterThan(250);
+        expect(lookups).toBeLessThanOrEqual(500);
+        rotated = secretOf("after");
+        expect((await others(rotated)).body).toEqual({ status: "already_processed" });
+      },
+      { sources: { shops: source }, env },
+    );
+  });
+
   it("a tenant's new secret is found at its first use", { tags: fullOnPostgres(dialect) }, () => {
     let secret = secretOf("before");
     return withReceiver(

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { archiveName } from "../../scripts/archive-name.ts";
 
 interface Locked {
   readonly dev?: boolean;
@@ -40,4 +42,14 @@ describe("what is installed", () => {
     expect(serving.length).toBeGreaterThan(40);
     expect(serving.filter((name) => !named.has(name))).toEqual([]);
   });
+});
+
+it("the name of the packed archive changes with its content, and with nothing else", () => {
+  const nameOf = (content: string) => {
+    const digest = createHash("sha512").update(content).digest("base64");
+    return archiveName({ filename: "oncehook-0.2.0.tgz", integrity: `sha512-${digest}` });
+  };
+  expect(nameOf("one")).toMatch(/^oncehook-0\.2\.0-[0-9a-f]{12}\.tgz$/);
+  expect(nameOf("one")).toBe(nameOf("one"));
+  expect(nameOf("two")).not.toBe(nameOf("one"));
 });

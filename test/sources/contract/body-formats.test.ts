@@ -218,6 +218,13 @@ describe("a body", () => {
     expect(decode({ body }, `\u{feff}${text}`, headers)).toEqual({ value: { a: "1" } });
   });
 
+  it.each([
+    [{ multipart: "json" }, part("json", '\u{feff}{"a":"1"}') + END, multipart],
+    [{ form: "json" }, `json=${encodeURIComponent('\u{feff}{"a":"1"}')}`, {}],
+  ] as const)("a field of JSON (%j) is read after its byte order mark", (body, text, headers) => {
+    expect(decode({ body }, text, headers)).toEqual({ value: { a: "1" } });
+  });
+
   it("a body that is JSON or a form with a field of JSON is read by its first byte", () => {
     const data: BodyData = { body: { form: "payload", orJson: true } };
     expect(decode(data, '{"a":1}')).toEqual({ value: { a: 1 } });
