@@ -45,10 +45,11 @@ function writeBetween(file: string, text: string): void {
   writeFileSync(file, `${before}${begin}\n${text}\n${rest.slice(rest.indexOf(end))}`);
 }
 
-/** Keeps what stands above the first section. */
+/** Keeps what stands above the first of the sections. */
 function writeSections(file: string, sections: string): void {
-  const [introduction = ""] = readFileSync(file, "utf8").split(/^## /m, 1);
-  writeFileSync(file, `${introduction}${sections}`);
+  const page = readFileSync(file, "utf8");
+  const [heading = ""] = sections.split("\n", 1);
+  writeFileSync(file, `${page.slice(0, page.indexOf(`\n${heading}\n`) + 1)}${sections}`);
 }
 
 function configurationTables(): string {
