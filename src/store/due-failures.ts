@@ -11,7 +11,10 @@ export interface DueRows {
   readonly limit: number;
 }
 
-/** Each step finds the next source in the index, so that a source with many rows costs as much as one with few. */
+/**
+ * Each step finds the next source in the index, so that a source with many rows costs as much as one with few. At the end,
+ * PostgreSQL would join all rows for an EXISTS.
+ */
 export function dueSources(
   state: DueState,
   after: string,
@@ -25,7 +28,8 @@ export function dueSources(
   return sql`WITH RECURSIVE sources (name) AS (
       SELECT ${next(after)} WHERE EXISTS (SELECT 1 ${inState} AND ${isDue})
       UNION ALL SELECT ${next(sql`sources.name`)} FROM sources WHERE name IS NOT NULL)
-    SELECT name AS source FROM sources WHERE EXISTS (SELECT 1 ${inState} AND source = sources.name AND ${isDue})
+    SELECT name AS source FROM sources
+    WHERE (SELECT 1 ${inState} AND source = sources.name AND ${isDue} ORDER BY next_attempt_at LIMIT 1) = 1
     LIMIT ${sql.lit(limit)}`;
 }
 
