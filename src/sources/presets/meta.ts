@@ -30,7 +30,8 @@ function messageId({ item }: Readable): string | undefined {
 /** A field of `changed_fields`, which is sent in the place of `changes` without values, has its entry beside it. */
 function split(element: JsonValue, entry: JsonValue | undefined): readonly JsonValue[] {
   if (typeof element !== "string" || !isJsonObject(entry)) return [element];
-  const { changed_fields: _fields, ...rest } = entry;
+  const { changed_fields: fields, ...rest } = entry;
+  if (fields === undefined) return [element];
   return [{ ...rest, field: element }];
 }
 

@@ -110,6 +110,11 @@ describe("a callback of Meta without values", () => {
     expect(second?.eventId).not.toBe(first?.eventId);
   });
 
+  it("a text among the messages of Meta is kept as invalid", () => {
+    const entry = [{ id: "1", time: 5, messaging: ["x"] }];
+    expect(contract.read(requestOf({ object: "page", entry }))).toMatchObject({ kind: "refused" });
+  });
+
   it("an entry of Meta or WhatsApp without a list that is known is kept, beside the events of others", () => {
     const known = { id: "1", time: 5, changes: [{ field: "feed", value: 1 }] };
     const unknown = { id: "2", time: 5, hop_context: [{ app_id: 1 }] };
