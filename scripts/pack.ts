@@ -1,6 +1,6 @@
 /**
- * Packs the project into `oncehook-<version>-<12 hex digits of its SHA-512>.tgz`. npm refuses an archive of a known name whose
- * content has changed, so the name changes with the content.
+ * Packs the project into `oncehook-<version>-<12 hex digits of its SHA-512>.tgz`. Of an archive of a known name `npm ci` installs
+ * the content that its lock file and its cache know, so the name changes with the content.
  */
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";

@@ -21,24 +21,43 @@ export async function undocumentedTypeWarnings(
   configured: readonly ConfiguredSource[],
   handlers: readonly Pick<Handler, "source" | "type">[],
 ): Promise<string[]> {
-  if (configured.length === 0) return [];
-  const lists = await documentedTypes();
-  return configured.flatMap(({ name, definition: { preset, facts, settings } }) => {
-    const list = lists[preset];
-    if (list === undefined || list.checked === "none") return [];
-    const known = list.types.split(" ");
-    const { only = [], ignore = [] } = settings;
-    const ofHandlers = handlers.filter(({ source }) => source === name).map(({ type }) => type);
-    return [...new Set([...ofHandlers, ...only, ...ignore])].flatMap((type) => {
-      // A command of Slack is its user's choice.
-      if (type.startsWith("/") || known.some((one) => fitsTypePattern(type, one))) return [];
-      const meant = meantType(type, known);
-      if (meant === undefined && list.checked === "near") return [];
-      const hint = meant === undefined ? "if it is a new one, ignore this" : `did you mean ${meant}?`;
-      const fault = `the type ${type} is not among the types of ${facts.title} that Oncehook knows`;
-      return [`source ${name}: ${fault}; ${hint}`];
-    });
+  const all = configured.map(async (source) => {
+    const { only = [], ignore = [] } = source.definition.settings;
+    const ofHandlers = handlers.filter((handler) => handler.source === source.name).map(({ type }) => type);
+    return undocumented(source, [...new Set([...ofHandlers, ...only, ...ignore])]);
   });
+  return (await Promise.all(all)).flat();
+}
+
+/** Those of the types that the platform of a source does not send, as far as is known. @returns a sentence for each */
+export async function undocumented(
+  { name, definition: { preset, facts } }: ConfiguredSource,
+  types: readonly string[],
+): Promise<string[]> {
+  const list = (await documentedTypes())[preset];
+  if (list === undefined || list.checked === "none") return [];
+  const known = list.types.split(" ");
+  return types.flatMap((type) => {
+    // A command of Slack is its user's choice.
+    if (type.startsWith("/") || known.some((one) => fitsTypePattern(type, one))) return [];
+    const meant = meantType(type, known);
+    if (meant === undefined && list.checked === "near") return [];
+    const hint = meant === undefined ? "if it is a new one, ignore this" : `did you mean ${meant}?`;
+    const fault = `the type ${type} is not among the types of ${facts.title} that Oncehook knows`;
+    return [`source ${name}: ${fault}; ${hint}`];
+  });
+}
+
+/** The sources whose platforms document a type, else those with a similar one. */
+export async function sourcesOfType(configured: readonly ConfiguredSource[], type: string) {
+  const lists = await documentedTypes();
+  const found = configured.flatMap(({ name, definition: { preset } }) => {
+    const known = lists[preset]?.types.split(" ") ?? [];
+    const meant = known.includes(type) ? type : meantType(type, known);
+    return meant === undefined ? [] : [{ name, meant }];
+  });
+  const exact = found.filter(({ meant }) => meant === type);
+  return exact.length > 0 ? exact : found;
 }
 
 /** By its letters (`INVOICE_PAID`), a prefix (`comment_created`), or a slip (`invoice.payed`). */

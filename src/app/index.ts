@@ -3,6 +3,7 @@ export { type ConfiguredSource, configuredSources, sourceUrl } from "./configure
 export { type CopyReport, copyDatabase } from "./copy-database.ts";
 export type { Finding } from "./doctor/check-secrets.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
+export { sourcesOfType, undocumented } from "./documented-types.ts";
 export { migrate } from "./handlers.ts";
 export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";
 export { maskOf } from "./masks.ts";

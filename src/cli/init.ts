@@ -60,11 +60,12 @@ function nextSteps(folder: string): string[] {
 
 function installSteps(folder: string, zod: string): string[] {
   if (isInstalled(folder)) return [`npm install${zod}`];
-  // An installed package holds what its build wrote, and not what the build needs.
-  const flags = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`) ? " --ignore-scripts" : "";
   const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
-  const tarball = `oncehook-${packageManifest().version}.tgz`;
-  return [`npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
+  // An installed package holds what its build wrote, and not what the build needs.
+  const pack = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`)
+    ? `npm pack --ignore-scripts ${source}`
+    : `mv ${source}/"$(npm run -s pack --prefix ${source})" .`;
+  return [pack, `npm install ./oncehook-*.tgz${zod}`];
 }
 
 /**

@@ -49,7 +49,10 @@ export function sendCommand(): Command {
       "--timestamp <seconds>",
       "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
     )
-    .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by the path of the source)")
+    .option(
+      "--url <url>",
+      "where to; an origin gets the path of the source (default: CALLBACK_BASE_URL with it)",
+    )
     .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
     .option(...ENV_OPTION)
     .option(...JSON_OPTION)
@@ -87,18 +90,33 @@ async function platformCallback(type: string, options: SendOptions, timestamp: n
   const body = JSON.stringify(event);
   const { authenticHeaders } = await sandbox();
   const headers = await authenticHeaders(config.authentication, body, type);
-  return { address: options.url ?? `${config.baseUrl}/api/platform/callback`, headers, body, event };
+  const address = addressOf(options.url, config.baseUrl, (base) => `${base}/api/platform/callback`);
+  return { address, headers, body, event };
+}
+
+/** An origin gets the path of the source. */
+function addressOf(given: string | undefined, baseUrl: string, withPath: (base: string) => string): string {
+  if (given === undefined) return withPath(baseUrl);
+  const { origin, href } = new URL(given);
+  return href === `${origin}/` ? withPath(origin) : given;
 }
 
 /** A type of a source without `--source`, or one of the platform without its data. */
 async function forgotten(type: string, { config, handlers }: LoadedConfiguration): Promise<UserError> {
-  const { configuredSources } = await import("../app/index.ts");
-  const names = (await configuredSources(config)).map(({ name }) => name);
-  const fits = (name: string) =>
+  const { configuredSources, sourcesOfType } = await import("../app/index.ts");
+  const sources = await configuredSources(config);
+  const fits = ({ name }: { name: string }) =>
     handlers.some((one) => one.source === name && fitsTypePattern(one.type, type));
-  const [first = names[0], ...others] = names.filter(fits);
-  const ofSource =
-    first === undefined ? [] : [`for the source ${[first, ...others].join(" or ")}, add --source ${first}`];
+  const handled = sources.filter(fits).map(({ name }) => ({ name, meant: type }));
+  const [first, ...others] = handled.length > 0 ? handled : await sourcesOfType(sources, type);
+  const names =
+    first === undefined ? sources : [first, ...others.filter(({ meant }) => meant === first.meant)];
+  const list = names.map(({ name }) => name).join(first === undefined ? ", " : " or ");
+  const ofSource: string[] = [];
+  if (first?.meant === type) ofSource.push(`for the source ${list}, add --source ${first.name}`);
+  else if (first !== undefined)
+    ofSource.push(`did you mean ${first.meant} of the source ${list}? Add --source ${first.name}`);
+  else if (list !== "") ofSource.push(`for a source, add --source with its name: ${list}`);
   if (!config.servesPlatform) {
     const why = "SIGNING_SECRET is not set, so that there is no source `platform`";
     return new UserError([why, ...ofSource].join("; "));
@@ -109,12 +127,13 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
 
 /** A callback of one of the configured sources, signed as its platform signs. @throws UserError */
 async function sourceCallback(name: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
-  const { configuredSources, sourceUrl } = await import("../app/index.ts");
+  const { configuredSources, sourceUrl, undocumented } = await import("../app/index.ts");
   const { config } = await loadConfiguration(options, { listens: false });
   const sources = await configuredSources(config);
   const source = sources.find((one) => one.name === name);
   if (source === undefined) throw unknownSource(name, sources);
-  const url = new URL(options.url ?? sourceUrl(source, config.baseUrl));
+  for (const warning of await undocumented(source, [type])) process.stderr.write(`oncehook: ${warning}\n`);
+  const url = new URL(addressOf(options.url, config.baseUrl, (base) => sourceUrl(source, base)));
   const { origin } = new URL(config.baseUrl);
   const wanted = { data: data === undefined ? undefined : dataOf(data) };
   try {

@@ -68,6 +68,12 @@ function addToEnv(file: string, variables: Readonly<Record<string, string>>): st
   return `${basename(file)}: added ${added.join(" and ")}.`;
 }
 
+/** Not by `npx`, which passes no signal on. */
+function serveCommand(): string {
+  const text = existsSync("package.json") ? readFileSync("package.json", "utf8") : "";
+  return /"start": *"[^"]*\bserve"/.test(text) ? "npm start --" : "node_modules/.bin/oncehook serve";
+}
+
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
   const { PRESETS } = await import("../sources/presets/index.ts");
   const { facts, learns } = PRESETS[name]({ secret: PLACEHOLDER });
@@ -75,7 +81,7 @@ async function nextSteps(name: PresetName, variable: string, file: string): Prom
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
   const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;
   const register = `  register ${url} with ${facts.title} (${facts.docs})`;
-  const start = `  npx oncehook serve --env ${file}`;
+  const start = `  ${serveCommand()} --env ${file}`;
   const steps = learns
     ? [start, `${register} right after the start: it sends a secret then, which is kept`]
     : [register, `  set ${variable} in ${file} to the secret that it shows`, start];

@@ -121,7 +121,7 @@ describe("oncehook init", () => {
         expect(stdout).toContain(`  ${path}\n`);
       const next = stdout.slice(stdout.indexOf("Next:"));
       expect(next).toMatch(
-        /cd 'my receiver'\n {2}npm pack \S+\n {2}npm install \.\/oncehook-[\d.]+\.tgz\n {2}npm test\n {2}npm start\n/,
+        /cd 'my receiver'\n {2}mv (\S+)\/"\$\(npm run -s pack --prefix \1\)" \.\n {2}npm install \.\/oncehook-\*\.tgz\n {2}npm test\n {2}npm start\n/,
       );
       const manifest = JSON.parse(await readFile(join(folder, "my receiver", "package.json"), "utf8"));
       expect(manifest).toMatchObject({

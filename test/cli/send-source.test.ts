@@ -50,6 +50,46 @@ it("send without --source names the source that was forgotten", () =>
     ]);
   }));
 
+it.each([
+  ["invoice.paid", "for the source stripe, add --source stripe"],
+  ["invoice.payed", "did you mean invoice.paid of the source stripe? Add --source stripe"],
+  ["orders/create", "for the source shopify, add --source shopify"],
+  ["parcel.lost", "for a source, add --source with its name: shopify, github, stripe"],
+])(
+  "send %s without --source names the source that knows the type or a similar one, else all",
+  (type, said) => {
+    const secrets = {
+      SHOPIFY_SECRET: "of-the-tests",
+      GITHUB_SECRET: "of-the-tests",
+      STRIPE_SECRET: "whsec_of",
+    };
+    const env = { ...CHILD_ENVIRONMENT, ...secrets, SOURCES: "shopify,github,stripe" };
+    return runCommandLine(["send", type], env).then(({ code, stderr }) =>
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]),
+    );
+  },
+);
+
+it("send --source of a type that the platform does not document sends it, and says which was meant", () =>
+  withSend(async (send) => {
+    const { code, stderr } = await send("--source", "stripe", "invoice.payed");
+    expect([code, stderr]).toEqual([
+      0,
+      "oncehook: source stripe: the type invoice.payed is not among the types of Stripe that Oncehook knows; did you mean invoice.paid?\n",
+    ]);
+  }));
+
+it("send --url with an origin posts to the path of the source", () =>
+  withSend(async (send, { publicOrigin }) => {
+    const ofSource = await send("--source", "stripe", "invoice.paid", "--url", `${publicOrigin}/`);
+    expect(ofSource.stdout).toContain(`POST ${publicOrigin}/api/stripe/callback\n`);
+    const ofPlatform = await send("webhook_message", "--url", publicOrigin);
+    expect([ofPlatform.code, ofPlatform.stdout]).toEqual([
+      0,
+      expect.stringContaining(`POST ${publicOrigin}/api/platform/callback\n`),
+    ]);
+  }));
+
 it("send --source takes data from a file, and prints the event with --json", () =>
   withSend((send) =>
     withFolder(async (folder) => {

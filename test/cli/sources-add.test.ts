@@ -40,15 +40,20 @@ describe("oncehook sources add", () => {
         expect(stdout).toContain(
           "register https://a.example/base/api/stripe/callback with Stripe (https://docs.stripe",
         );
-        expect(stdout).toContain("  npx oncehook serve --env .env\n");
+        expect(stdout).toContain("  node_modules/.bin/oncehook serve --env .env\n");
         expect(stdout).toContain("npx oncehook send --source stripe <type> --env .env");
       },
     ));
 
+  it("starts the receiver by the project's own script where it serves, and never by npx", () =>
+    inFolder({ "package.json": '{ "scripts": { "start": "exec oncehook serve" } }' }, async (add) => {
+      expect((await add("stripe")).stdout).toContain("  npm start -- --env .env\n");
+    }));
+
   it("a platform that chooses its secret is registered right after the start", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add) => {
       const { stdout } = await add("notion");
-      expect(stdout).toMatch(/npx oncehook serve .*\n {2}register .* right after the start/);
+      expect(stdout).toMatch(/oncehook serve .*\n {2}register .* right after the start/);
       expect(stdout).not.toContain("to the secret that it shows");
     }));
 

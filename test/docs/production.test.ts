@@ -1,10 +1,16 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
+import { stripe } from "../../src/sources/presets/index.ts";
+import { runCommandLine } from "../support/command.ts";
+import { withFolder } from "../support/folder.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const production = readFileSync("docs/production.md", "utf8");
 const scaling = readFileSync("docs/scaling.md", "utf8");
+const STRIPE = "SOURCES=stripe\nSTRIPE_SECRET=whsec_0123456789abcdef";
 const items = production.split(/^- \[ \] /m).slice(1);
 const codes = [...production.matchAll(/`([^`]+)`/g)].map(([, code]) => String(code));
 
@@ -26,6 +32,25 @@ describe("docs/production.md", () => {
       expect([line, unknown]).toEqual([line, []]);
     }
   });
+
+  it("the checklist's callbacks return what it says, in its set-up for Stripe", () =>
+    withReceiver(
+      "sqlite",
+      ({ publicOrigin }) =>
+        withFolder(async (folder) => {
+          writeFileSync(join(folder, ".env.production"), `${STRIPE}\nCALLBACK_BASE_URL=${publicOrigin}\n`);
+          const sent = items.flatMap(
+            (item) => /returns `(\w+)`[^`]+`npx oncehook (send [^`]+)`/.exec(item) ?? [],
+          );
+          expect(sent).toHaveLength(6);
+          for (let at = 0; at < sent.length; at += 3) {
+            const args = String(sent[at + 2]).split(" ");
+            const { code, stdout } = await runCommandLine(args, CHILD_ENVIRONMENT, folder);
+            expect([code, stdout]).toEqual([0, expect.stringContaining(`"status":"${sent[at + 1]}"`)]);
+          }
+        }),
+      { sources: { stripe: stripe({ secret: "whsec_0123456789abcdef" }) } },
+    ));
 
   it("speaks of files of deploy/ that exist", () => {
     const files = codes.filter((code) => /^deploy\/\w[\w./-]+$/.test(code));
