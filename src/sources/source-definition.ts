@@ -44,7 +44,7 @@ export interface PlatformFacts {
   readonly renewsTimestamp?: boolean;
   /** What of a callback its signature leaves out, one phrase. */
   readonly unsigned?: string;
-  /** Its largest body. */
+  /** Its largest body; one chosen here where it documents none and its bodies are long. */
   readonly maxBodyBytes?: number;
 }
 

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { platformRows } from "../../scripts/platform-rows.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { github, type SourceDefinition, shopify, stripe } from "../../src/sources/presets/index.ts";
+import { testConfig } from "../support/receiver.ts";
 import { type BehindAProxy, behindAProxy } from "./behind-a-proxy.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
 import { ask } from "./proxy-client.ts";
@@ -33,6 +36,22 @@ const PROXIES = [
   ["nginx", startNginx],
   ["caddy", startCaddy],
 ] as const;
+
+it("the shipped proxies and the memory for unverified bodies hold the largest body of every preset", () => {
+  const sizes = platformRows().map(({ description: { facts } }) => facts.maxBodyBytes ?? 0);
+  const largest = Math.max(...sizes);
+  const numbersOf = (path: string, pattern: RegExp) =>
+    [...readFileSync(path, "utf8").matchAll(pattern)].map(([, number]) => Number(number));
+  const MIB = 1024 * 1024;
+  const [nginx = 0] = numbersOf("deploy/nginx/oncehook.conf", /client_max_body_size (\d+)m;/g);
+  const [caddy = 0] = numbersOf("deploy/caddy/Caddyfile", /max_size (\d+)MiB/g);
+  expect(nginx * MIB).toBeGreaterThanOrEqual(largest);
+  expect(caddy).toBe(nginx);
+  expect(numbersOf("deploy/caddy/Caddyfile", /\) > (\d+)/g)).toEqual([caddy * MIB]);
+  expect(testConfig({ dialect: "sqlite", url: "sqlite:unused.db" }).maxUnverifiedBytes).toBeGreaterThan(
+    largest,
+  );
+});
 
 describe.each(PROXIES)("sources behind a real %s, in production mode", (name, start) => {
   const program = onThePath(name);

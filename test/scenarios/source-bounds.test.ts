@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { github, hmac } from "../../src/sources/presets/index.ts";
+import { elevenlabs, github, hmac, postmark } from "../../src/sources/presets/index.ts";
 import { describeFullOnPostgres, fullOnPostgres, withMigrated } from "../support/databases.ts";
 import { startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
@@ -96,6 +96,42 @@ describeFullOnPostgres("the longest body of a source on %s", (dialect) => {
         handlers: [...handlers("short"), ...handlers("long")],
       },
     ));
+});
+
+describe.each([
+  [2, []],
+  [35, ["full"]],
+])("a source whose platform sends files", (megabytes, tags) => {
+  it(`the sound of a call and a mail with ${megabytes} MB of attachments are handled`, { tags }, () => {
+    const sources = {
+      calls: elevenlabs({ secret: SECRET }),
+      mail: postmark({ secret: SECRET, user: "hook" }),
+    };
+    const data = z.looseObject({});
+    const ofFiles = (["calls", "mail"] as const).map((source) =>
+      defineHandler({ source, type: "*", data, handle: () => ({}) }),
+    );
+    return withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const deliver = async (source: keyof typeof sources, event: object) => {
+          const body = JSON.stringify(event);
+          const headers = sources[source].sign?.({ body: Buffer.from(body), now: new Date() }) ?? {};
+          const url = `${receiver.publicOrigin}/api/${source}/callback`;
+          const response = await fetch(url, { method: "POST", body, headers });
+          return [response.status, await response.text()];
+        };
+        const full_audio = Buffer.alloc(2_000_000).toString("base64");
+        const call = { type: "post_call_audio", data: { conversation_id: "conv_1", full_audio } };
+        expect(await deliver("calls", call)).toEqual([200, expect.any(String)]);
+        const Content = Buffer.alloc(megabytes * 1_000_000).toString("base64");
+        const mail = { MessageID: "m-1", Attachments: [{ Name: "a.pdf", Content }] };
+        expect(await deliver("mail", mail)).toEqual([200, expect.any(String)]);
+        expect(await receiver.count("oncehook_records")).toBe(2);
+      },
+      { sources, handlers: ofFiles },
+    );
+  });
 });
 
 describe("contradictions of a source's longest body", () => {

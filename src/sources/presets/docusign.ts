@@ -15,6 +15,8 @@ export const docusign = hmacPreset({
     title: "DocuSign Connect",
     docs: "https://developers.docusign.com/platform/webhooks/connect/validate/",
     retryHours: 360,
+    // An envelope's documents in base64, where a configuration includes them; 25 MB are recommended at most.
+    maxBodyBytes: 50_000_000,
   },
   scheme: { signature: { header: HEADERS, encoding: "base64" }, signed: "{body}" },
   contract: {

@@ -17,6 +17,8 @@ export const elevenlabs = hmacPreset({
     proof: "verifies",
     // Where retries are switched on: after 30 seconds, 2, 8 and 30 minutes.
     retryHours: 0.68,
+    // `post_call_audio` has the MP3 of a whole call in base64: 40 minutes at 128 kbit/s. No limit is documented.
+    maxBodyBytes: 50_000_000,
     disables: "10 failures in a row, without a success for 7 days",
   },
   scheme: {

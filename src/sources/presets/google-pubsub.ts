@@ -51,6 +51,8 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
       source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
     },
     deadlineSeconds: 10,
+    // 10 MB of data ("Quotas and limits"), in base64.
+    maxBodyBytes: 14_000_000,
     unsigned: "the body",
   },
   signs: "JWT (RS256, Google's keys) for the address",

@@ -18,6 +18,8 @@ export const retell = hmacPreset({
     docs: "https://docs.retellai.com/features/secure-webhook",
     proof: "signs",
     deadlineSeconds: 10,
+    // A transcript has each word with its times; no limit is documented.
+    maxBodyBytes: 10_000_000,
   },
   scheme: {
     signature: timedFields("X-Retell-Signature", "d", "v"),

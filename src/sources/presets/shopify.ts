@@ -22,6 +22,8 @@ export const shopify = hmacPreset({
     },
     deadlineSeconds: 5,
     retryHours: 4,
+    // A product has up to 2,048 variants; no limit over HTTPS is documented.
+    maxBodyBytes: 10_000_000,
     disables: "8 consecutive failures of a subscription that the Admin API made",
     unsigned: "topic, shop, ids and time",
   },
