@@ -60,8 +60,10 @@ const LINE_BREAKS = /[\r\n]+/g;
  * An object in JSON stands as it is, save for line breaks, which stand only between its values. Any other text has a field of
  * its own, such as `body_text`: a log store gives each field one type.
  */
-function bodyField(name: "body" | "response", body: string, isJson?: boolean): string {
-  const isObject = body.startsWith("{") && (isJson ?? parseJson(body) !== undefined);
+function bodyField(name: "body" | "response", body: string, isJson = false): string {
+  // Without blanks and a byte order mark before it.
+  const text = body.trimStart();
+  const isObject = text.startsWith("{") && (isJson || parseJson(text) !== undefined);
   if (!isObject) return `"${name}_text":${quoted(body)}`;
-  return `"${name}":${body.includes("\n") || body.includes("\r") ? body.replace(LINE_BREAKS, " ") : body}`;
+  return `"${name}":${text.includes("\n") || text.includes("\r") ? text.replace(LINE_BREAKS, " ") : text}`;
 }

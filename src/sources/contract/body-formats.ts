@@ -70,7 +70,8 @@ export interface BodyData {
  */
 export type DecryptBody = (body: JsonValue) => Decoded;
 
-export type Decoded = { readonly value: JsonValue } | Refused;
+/** With `isJson` the whole body is one JSON text. */
+export type Decoded = { readonly value: JsonValue; readonly isJson?: boolean } | Refused;
 
 /** The envelope puts a value into `data`, and one that is no object into an object of its own. */
 const MAX_BODY_NESTING = MAX_NESTING - 2;
@@ -94,7 +95,8 @@ export function createBodyDecoder({ body = "json", decode = [], ...data }: BodyD
       const fault = decodeInner(decoded.value, path, as);
       if (fault !== undefined) return fault;
     }
-    return decrypt === undefined ? decoded : decrypt(decoded.value);
+    const isJson = decoded.isJson === true && bytes.bytes === request.body;
+    return { ...(decrypt === undefined ? decoded : decrypt(decoded.value)), isJson };
   };
 }
 
@@ -133,7 +135,7 @@ function decodeAs(
   }
   switch (typeof format === "object" ? "json" : format) {
     case "json":
-      return parseJsonBody(bytes, { keepsDigits: true, maxNesting: MAX_BODY_NESTING });
+      return { ...parseJsonBody(bytes, { keepsDigits: true, maxNesting: MAX_BODY_NESTING }), isJson: true };
     case "form":
       return parseForm(bytes);
     case "json-or-form":

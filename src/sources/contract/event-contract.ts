@@ -159,7 +159,7 @@ function compileEvent(data: ContractData, { identity, id, clock }: EventRules): 
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
     };
-    return new Envelope(json, identity === "bytes" ? eventId : reading.bodySha256());
+    return new Envelope(json, identity === "bytes" ? eventId : reading.bodySha256(), reading.isJson);
   };
 }
 
@@ -199,11 +199,13 @@ function selectHeaders(names: readonly string[], reading: Readable): JsonObject 
 class Envelope implements EventContent {
   readonly json: JsonObject;
   readonly bodySha256: string;
+  readonly isJson: boolean;
   #body: Uint8Array | undefined;
 
-  constructor(json: JsonObject, bodySha256: string) {
+  constructor(json: JsonObject, bodySha256: string, isJson = false) {
     this.json = json;
     this.bodySha256 = bodySha256;
+    this.isJson = isJson;
   }
 
   get eventId(): string {

@@ -7,6 +7,8 @@ import { sha256Hex } from "./parse-body.ts";
 /** What places are read from. Undefined for what is not there. */
 export interface Readable {
   readonly body: JsonValue | undefined;
+  /** Whether the body that came is one JSON text; false for an item. */
+  readonly isJson?: boolean;
   /** An event of a batch, and the element that holds the array it stands in. */
   readonly item?: JsonValue | undefined;
   readonly parent?: JsonValue | undefined;
@@ -65,6 +67,10 @@ export class CallbackReading implements Readable {
 
   get body(): JsonValue | undefined {
     return isRefused(this.decoded) ? undefined : this.decoded.value;
+  }
+
+  get isJson(): boolean {
+    return !isRefused(this.decoded) && this.decoded.isJson === true;
   }
 
   header(name: string): JsonValue | undefined {
