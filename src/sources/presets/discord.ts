@@ -17,7 +17,7 @@ const INTERACTIONS: Readonly<Record<number, string>> = {
  * the application's public key. Source: discord-interactions `verifyKey`; docs.discord.com/developers, "Webhook Events"
  * and "Receiving and Responding". Discord sends bad signatures on purpose and removes an address that does not respond
  * with 401. An interaction expects its response within 3 s: a handler's result with a number as `type` is that response.
- * A webhook event has no id, so the hash of its body is one.
+ * A webhook event has no id: the hash of its body, which has its time, is one.
  */
 export const discord = publicKeyPreset({
   preset: "discord",

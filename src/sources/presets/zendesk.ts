@@ -2,10 +2,9 @@ import { hmacPreset } from "./preset.ts";
 
 /**
  * Zendesk: `X-Zendesk-Webhook-Signature`, HMAC-SHA256 in base64 over timestamp and body. The body of a trigger is the
- * operator's own: its `id` may be a ticket's, so that an invocation's id, which is not signed, names the event. The
- * same text may come again. Source: Zendesk,
- * "Verifying webhook authenticity". It documents no age; the type of a trigger is `webhook` unless its body has a
- * `type`.
+ * operator's own: its `id` may be a ticket's, so that an invocation's id, which is not signed, names the event. The same
+ * text may come again. It documents no age; the type of a trigger is `webhook` unless its body has a `type`.
+ * Source: Zendesk, "Verifying webhook authenticity".
  */
 export const zendesk = hmacPreset({
   preset: "zendesk",
