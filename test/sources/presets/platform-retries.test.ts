@@ -74,6 +74,7 @@ function sourceOf(preset: string, api: string): SourceDefinition {
   const spki = rsa.publicKey.export({ format: "der", type: "spki" }).toString("base64");
   if (preset === "antom") return presets.antom({ publicKey: spki, answer });
   const options = { secret: SECRET, answer } as const;
+  if (preset === "whatsapp") return presets.whatsapp({ ...options, verifyToken: "a verify token" });
   return presets.PRESETS[preset as keyof typeof presets.PRESETS](options);
 }
 
