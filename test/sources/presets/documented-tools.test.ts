@@ -6,12 +6,16 @@ import {
   customerIo,
   dropbox,
   front,
+  line,
+  meta,
   pagerduty,
   sanity,
   sentry,
   shopify,
   trello,
   typeform,
+  whatsapp,
+  xero,
   zendesk,
 } from "../../../src/sources/presets/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
@@ -181,6 +185,19 @@ describe("Asana's secret", () => {
     const headers = { "X-Hook-Signature": hmac('{"events":[]}') };
     const life = requestOf('{"events":[]}', { headers });
     expect(await answerTo(asana({ secret: SECRET }), life)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("a callback without events", () => {
+  const [of, ofMeta] = [{ secret: SECRET }, { secret: SECRET, verifyToken: "a verify token" }];
+  it.each([
+    ["a sign of life of Asana", asana(of), {}],
+    ["the check of an address by LINE", line(of), { destination: "U1", events: [] }],
+    ["Xero's intent to receive", xero(of), { events: [], firstEventSequence: 0, entropy: "S0m3r4Nd" }],
+    ["an empty list of Meta", meta(ofMeta), { object: "page", entry: [] }],
+    ["an empty list of WhatsApp", whatsapp(ofMeta), { object: "whatsapp_business_account", entry: [] }],
+  ])("%s is answered as a question, and nothing is kept", (_, preset, body) => {
+    expect(openPreset(preset).contract.read(requestOf(body))).toMatchObject({ kind: "handshake" });
   });
 });
 
