@@ -121,8 +121,8 @@ export function createSourceMap(
     try {
       const contract = definition.createContract(environment);
       const scheme = definition.createScheme(environment);
-      const { headers = [] } = definition.credentialPlaces;
-      const credentialHeaders = headers.map((header) => header.toLowerCase());
+      const { headers = [], areUnknown } = definition.credentialPlaces;
+      const credentialHeaders = areUnknown ? undefined : headers.map((header) => header.toLowerCase());
       const retry = sourceRetry(definition.facts.retryHours, definition.settings.retry);
       const retryOf: Source["retry"] = (ofHandler) => retriesFor({ ...retry, ...ofHandler });
       return [

@@ -67,6 +67,8 @@ export interface Failed {
   readonly kind: "failed";
   readonly code: FaultCode;
   readonly cause: unknown;
+  /** It is kept for retries, and its platform gets the response of an accepted event: sent again, it is another one. */
+  readonly isKept?: true;
 }
 
 export function success(result: JsonObject): Success {
@@ -86,6 +88,7 @@ export function failed(code: FaultCode, cause: unknown): Failed {
 }
 
 export function responseOutcome(outcome: Outcome): ResponseOutcome {
+  if (outcome.kind === "failed" && outcome.isKept) return { kind: "accepted" };
   if (outcome.kind !== "rejected") return outcome;
   return outcome.isAccepted ? { kind: "accepted" } : refused(outcome.code, { message: outcome.message });
 }

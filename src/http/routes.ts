@@ -175,6 +175,7 @@ function callbackRoute(
       deadline: startedAt + timeLimitMs,
       bodyReservation: request.bodyReservation,
       remoteAddress: request.address,
+      deliveryId: request.requestId,
       context: request.context,
       buildLogEntry,
       endItem,

@@ -1,22 +1,17 @@
 import { type Ignored, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
-import type { EventContent } from "../sources/index.ts";
 import type { Lease } from "../store/index.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { keepRefused } from "./keep-rejected.ts";
-import type { Delivery, Receiver } from "./receiver.ts";
+import type { AttemptInput, Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
 import { orderKeyOf } from "./take-turn.ts";
-
-export interface AcceptedEvent extends Pick<Delivery, "key" | "version"> {
-  readonly content: Pick<EventContent, "json" | "body" | "bodySha256">;
-}
 
 /**
  * Makes an event durable that no handler has run yet, so that its platform may have its response.
  * @param lease of the run in its callback that goes on meanwhile
  */
 export async function acceptEvent(
-  event: AcceptedEvent,
+  event: Pick<AttemptInput, "key" | "version" | "content">,
   eventType: string,
   { store, encryptor, clock, registry }: Pick<Receiver, "store" | "encryptor" | "clock" | "registry">,
   lease?: Lease,
@@ -63,17 +58,13 @@ export function withoutHandlerOf(eventType: string, version: string): Refused {
   return refused("event_type_unknown", { detail: `no handler for "${eventType}" in ${version}` });
 }
 
-/** A run in a callback whose platform has its response. */
-export interface AnsweredRun {
-  readonly startedAt: Date;
-  /** Of the lease that it holds on the accepted event. */
-  readonly leaseOwner: string;
-}
-
-/** Stores how a run ended after its platform got its response. What failed or was rejected is kept already. */
+/**
+ * Stores how a run ended after its platform got its response. What failed or was rejected is kept already.
+ * @param run with the owner of the lease that it holds on the accepted event
+ */
 export async function settleAccepted(
   { key }: Delivery,
-  { startedAt, leaseOwner }: AnsweredRun,
+  { startedAt, leaseOwner }: { readonly startedAt: Date; readonly leaseOwner: string },
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {

@@ -41,7 +41,10 @@ const RANKS: readonly Outcome["kind"][] = [
   "failed",
 ];
 
+const rankOf = (outcome: Outcome) =>
+  RANKS.indexOf(outcome.kind) + Number(outcome.kind === "failed" && !outcome.isKept);
+
 /** @returns the first of two that rank equally */
 export function worse(one: Outcome, other: Outcome): Outcome {
-  return RANKS.indexOf(other.kind) > RANKS.indexOf(one.kind) ? other : one;
+  return rankOf(other) > rankOf(one) ? other : one;
 }

@@ -8,7 +8,7 @@ import {
   keyText,
   Turns,
 } from "../domain/index.ts";
-import { type Deadline, StoreError } from "../store/index.ts";
+import { type Deadline, MESSAGES, StoreError } from "../store/index.ts";
 
 /**
  * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
@@ -25,7 +25,7 @@ export class EventLock {
   /** Waits until the deadline at the latest. @returns ends the lock */
   async take(key: EventKey, deadline: Deadline): Promise<EndTurn | Failed> {
     const end = await this.#turns.take(keyText(key), 1, deadline);
-    return end ?? failed("event_in_progress", new Error(STILL_RUNNING));
+    return end ?? failed("event_in_progress", new Error(MESSAGES.in_progress));
   }
 
   /** Holds the lock while `run` is at work. */
@@ -41,8 +41,6 @@ export class EventLock {
     }
   }
 }
-
-const STILL_RUNNING = "another delivery of this event was still running at the deadline";
 
 /** The outcome of a fault outside the attempt itself, such as in a look-up. */
 export function faultOutcome(error: unknown): Failed {

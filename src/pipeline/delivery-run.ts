@@ -120,8 +120,9 @@ export class DeliveryRun implements PendingLookup {
     if (waits) return this.#end(await acceptForLater(this.#delivery, this.#receiver));
     if (outcome.kind === "refused")
       return this.#end(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
-    if (input !== undefined) await storeFailure(input, outcome, this.#receiver);
-    this.#end(outcome);
+    const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
+    // Sent again, it would be another event, and both would run.
+    this.#end(isKept && this.#delivery.contract.hasDeliveryKeys ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */
@@ -138,12 +139,13 @@ export class DeliveryRun implements PendingLookup {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;
     const eventType = content.typeOf();
-    // An event that is refused or ignored gets that response from its own dispatch.
-    if (isRefused(eventType) || !this.#isWanted(eventType)) return;
+    if (isRefused(eventType)) return;
     // The run that goes on holds it; once the lease has expired, its process has ended.
     const now = clock.now();
     const lease = { owner: randomUUID(), now, until: new Date(now.getTime() + settings.retry.leaseMs) };
     try {
+      // An event that is refused or ignored gets that response from its dispatch.
+      if (unwantedOutcome(this.#delivery, eventType, this.#receiver) !== undefined) return;
       await acceptEvent(this.#delivery, eventType, this.#receiver, lease);
       if (this.#outcome !== undefined) return await store.failureLeases.release(this.key, lease.owner);
     } catch (err) {
@@ -155,15 +157,6 @@ export class DeliveryRun implements PendingLookup {
     this.#eventType = eventType;
     this.#leaseOwner = lease.owner;
     this.#respond({ kind: "accepted" });
-  }
-
-  /** False for an event that no handler runs, or whose filter throws: its dispatch responds accordingly. */
-  #isWanted(eventType: string): boolean {
-    try {
-      return unwantedOutcome(this.#delivery, eventType, this.#receiver) === undefined;
-    } catch {
-      return false;
-    }
   }
 
   #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {

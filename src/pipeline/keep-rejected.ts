@@ -1,5 +1,4 @@
 import {
-  type EventKey,
   type Failed,
   failed,
   type Outcome,
@@ -7,15 +6,16 @@ import {
   type Rejected,
   tenantSource,
 } from "../domain/index.ts";
-import { type SignedRequest, type SignedText, sha256Hex } from "../sources/index.ts";
-import type { Callback, Delivery, Receiver } from "./receiver.ts";
+import { type DistinctHeaders, type SignedRequest, type SignedText, sha256Hex } from "../sources/index.ts";
+import type { NewFailure } from "../store/index.ts";
+import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { failureContext } from "./store-failure.ts";
 
-export interface RejectedEvent extends Pick<Delivery, "key" | "version"> {
-  /** Empty where the contract could not read it: `body` is a kept request then. */
-  readonly eventType: string;
+/** Its type is empty where the contract could not read it: `body` is a kept request then. */
+interface RejectedEvent
+  extends Pick<NewFailure, "version" | "eventType" | "bodySha256" | "firstFailedAt">,
+    Pick<Delivery, "key"> {
   readonly body: Uint8Array;
-  readonly bodySha256: string;
 }
 
 /**
@@ -24,8 +24,8 @@ export interface RejectedEvent extends Pick<Delivery, "key" | "version"> {
  * @param invalid of its source; undefined where nothing is kept
  * @returns its outcome; a failure that makes the platform send it again where it could not be kept
  */
-export async function keepRejected(
-  { key, version, eventType, body, bodySha256 }: RejectedEvent,
+async function keepRejected(
+  { key, body, ...event }: RejectedEvent,
   refusal: Refused,
   invalid: "accept" | "refuse" | undefined,
   { store, encryptor, clock, log, describe }: Receiver,
@@ -33,10 +33,9 @@ export async function keepRejected(
   const { code, message, detail } = refusal;
   if (invalid === undefined || code === "event_type_unknown") return refusal;
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
-  const event = { ...key, version, eventType, encryptedBody, bodySha256 };
   const rejection = { code, error: describe(detail ?? message), nextAttemptAt: null, isRejected: true };
   try {
-    await store.failures.record({ ...event, ...rejection }, clock.now());
+    await store.failures.record({ ...key, ...event, encryptedBody, ...rejection }, clock.now());
   } catch (error) {
     log.error({ err: error, event_id: key.eventId }, "a rejected event could not be kept");
     return failed("store_unavailable", error);
@@ -52,14 +51,32 @@ export async function keepRejected(
 
 /** An event that was read, but for its type where that is empty. */
 export function keepRefused(
-  { key, version, content, contract, callback }: Delivery,
+  { key, version, content, contract, callback, attempt }: Delivery,
   eventType: string,
   refusal: Refused,
   receiver: Receiver,
 ): Promise<Outcome> {
   const { bodySha256 } = content;
   const body = eventType === "" && callback !== undefined ? keptRequest(callback) : content.body;
-  return keepRejected({ key, version, eventType, body, bodySha256 }, refusal, contract.invalid, receiver);
+  const event = { key, version, eventType, body, bodySha256, firstFailedAt: attempt?.keptAt };
+  return keepRejected(event, refusal, contract.invalid, receiver);
+}
+
+/** An authentic callback that its contract cannot read, or one event of it, is kept as it came. */
+export async function keepUnread(
+  callback: Callback,
+  refusal: Refused,
+  signedText: SignedText | undefined,
+  receiver: Receiver,
+): Promise<CallbackResult> {
+  const { version, source } = callback;
+  const { contract } = source;
+  const id = contract.identify({ ...callback, headers: keptHeaders(callback) }, signedText);
+  const key = { source: keySourceOf(callback), eventId: `sha256:${id}` };
+  const body = keptRequest(callback, signedText);
+  const event = { key, version, eventType: "", body, bodySha256: sha256Hex(callback.body) };
+  const outcome = await keepRejected(event, refusal, contract.invalid, receiver);
+  return { outcome, ...key, isVerified: true };
 }
 
 /** The source of a callback's keys, with its tenant. */
@@ -67,32 +84,39 @@ export function keySourceOf({ source: { name }, params }: Pick<Callback, "source
   return params === undefined ? name : tenantSource(name, params);
 }
 
-/** A callback that its contract cannot read has no id: its key is the hash of what is kept of it. */
-export function keyOfUnread(callback: Callback): EventKey {
-  return { source: keySourceOf(callback), eventId: `sha256:${sha256Hex(keptRequest(callback))}` };
-}
-
 /** In the place of the body in a signed text, which is a function of it. */
 export const BODY = "\u0000body\u0000";
 
-export interface KeptRequest extends Pick<SignedRequest, "method" | "target" | "params" | "headers"> {
+export interface KeptRequest
+  extends Pick<SignedRequest, "method" | "target" | "params" | "headers" | "deliveryId"> {
   readonly body: string;
   /** Without the timestamp, and with it. */
   readonly signed?: readonly string[];
 }
 
-/** What is needed to read it again, without what proves it. */
+/** What is needed to read it again by a contract that was mended, without what proves it. */
 export function keptRequest(callback: Callback, signedText?: SignedText): Buffer {
-  const { method, target, params, headers, body, source } = callback;
-  const { credentialHeaders = [], contract } = source;
-  const names = contract.headers.filter((name) => !credentialHeaders.includes(name));
+  const { method, target, params, body, deliveryId } = callback;
   const request: KeptRequest = {
     method,
     target,
-    headers: Object.fromEntries(names.map((name) => [name, headers[name]])),
+    headers: keptHeaders(callback),
     body: Buffer.from(body).toString("base64"),
     ...(params !== undefined && { params }),
+    ...(deliveryId !== undefined && { deliveryId }),
     ...(signedText !== undefined && { signed: [signedText(BODY, false), signedText(BODY, true)] }),
   };
   return Buffer.from(JSON.stringify(request));
+}
+
+/** They may prove a callback to what stands before this process. */
+const NEVER_KEPT = ["authorization", "proxy-authorization", "cookie"];
+
+/** Node.js bounds the headers of a request: 16 KiB in all. */
+function keptHeaders({ headers, source }: Pick<Callback, "headers" | "source">): DistinctHeaders {
+  const { credentialHeaders, contract } = source;
+  const proofs = [...NEVER_KEPT, ...(credentialHeaders ?? [])];
+  const names = credentialHeaders === undefined ? contract.headers : Object.keys(headers);
+  const kept = names.filter((name) => !proofs.includes(name));
+  return Object.fromEntries(kept.map((name) => [name, headers[name]]));
 }

@@ -1,16 +1,10 @@
 import { failed, isRefused, type Outcome, type Refused, tenantName } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
-import {
-  type EventContent,
-  type ReadCallback,
-  sha256Hex,
-  type VerificationResult,
-  type Verified,
-} from "../sources/index.ts";
+import type { EventContent, ReadCallback, VerificationResult, Verified } from "../sources/index.ts";
 import { acceptForLater } from "./accept-event.ts";
 import { runBatch } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
-import { keepRejected, keptRequest, keyOfUnread, keySourceOf } from "./keep-rejected.ts";
+import { keepUnread, keySourceOf } from "./keep-rejected.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
 import { orderKeyOf } from "./take-turn.ts";
@@ -76,20 +70,6 @@ export function processRead(
     return processDelivery(deliveryOf(callback, found.event, reading.attempt), receiver);
   if (found.kind === "batch") return processBatch(callback, found, reading, receiver);
   void endHandshake(callback, found.respond, { isVerified: true });
-}
-
-/** An authentic callback that its contract cannot read, or one event of it, is kept as it came. */
-async function keepUnread(
-  callback: Callback,
-  refusal: Refused,
-  signedText: Verified["signedText"],
-  receiver: Receiver,
-): Promise<CallbackResult> {
-  const key = keyOfUnread(callback);
-  const body = keptRequest(callback, signedText);
-  const event = { key, version: callback.version, eventType: "", body, bodySha256: sha256Hex(callback.body) };
-  const outcome = await keepRejected(event, refusal, callback.source.contract.invalid, receiver);
-  return { outcome, ...key, isVerified: true };
 }
 
 /** Responds to a handshake, which is no event. An unsigned one changes nothing. */

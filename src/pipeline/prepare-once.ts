@@ -38,7 +38,7 @@ export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver)
 }
 
 async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  const { key, deadline, mode, stopping } = attempt.input;
+  const { key, deadline, content, mode, stopping } = attempt.input;
   if (mode === "dry-run") return preparedForDryRun(key, receiver);
   for (;;) {
     const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
@@ -51,9 +51,9 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
       return decrypted(claimed.encrypted, key, receiver);
     }
     if (claimed.state === "claimed") return prepareUnderLease(attempt, lease, receiver);
-    // Another delivery has just completed the event, and deleted its preparation.
-    const handled = claimed.state === "completed" ? await completedMeanwhile(attempt, receiver) : undefined;
-    if (handled !== undefined) return handled;
+    // Another delivery has just completed the event, and deleted its preparation. Retention may have deleted the record.
+    const record = claimed.state === "completed" ? await receiver.store.find(key, deadline) : undefined;
+    if (record !== undefined) return duplicateOutcome(record, content.bodySha256, receiver);
     if (stopping?.aborted || performance.now() + POLL_INTERVAL_MS >= deadline)
       return failed("event_in_progress", new Error("another delivery is preparing it"));
     await sleep(POLL_INTERVAL_MS, undefined, { signal: stopping }).catch(() => {});
@@ -77,20 +77,11 @@ async function prepareUnderLease(
     }
   }
   // From here on the outside work has happened, and what it gave must not be lost.
-  const kept = await savePrepared(key, lease, text, encrypt(text, key, receiver), receiver);
+  const kept = await savePrepared(key, lease, text, receiver);
   if (kept === "saved") return { value: JSON.parse(text) };
   if (kept === "unsaved") return failed("store_unavailable", new Error(UNSAVED));
   if (kept === "lost") return failed("event_in_progress", new Error("another delivery has started it again"));
   return decrypted(kept, key, receiver);
-}
-
-/** Undefined where the record was deleted in the meantime. */
-async function completedMeanwhile(
-  { input: { key, deadline, content } }: ValidatedAttempt,
-  receiver: Receiver,
-): Promise<Preparation | undefined> {
-  const record = await receiver.store.find(key, deadline);
-  return record && duplicateOutcome(record, content.bodySha256, receiver);
 }
 
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
@@ -135,8 +126,7 @@ function saveLateResult(
   outside
     .finally(() => clearTimeout(late))
     .then(async (value) => {
-      const text = JSON.stringify(value ?? null);
-      await savePrepared(key, lease, text, encrypt(text, key, receiver), receiver);
+      await savePrepared(key, lease, JSON.stringify(value ?? null), receiver);
     })
     .catch(() => releaseLease(key, lease, receiver))
     .finally(ended);
@@ -157,10 +147,6 @@ async function preparedForDryRun(key: EventKey, receiver: Receiver): Promise<Pre
   if (encrypted !== undefined) return decrypted(encrypted, key, receiver);
   const message = "a dry run does no outside work, and this event's prepare step has no stored result";
   return refused("rejected", { message });
-}
-
-function encrypt(text: string, key: EventKey, { encryptor }: Receiver): Uint8Array {
-  return encryptor.encrypt(Buffer.from(text), preparationContext(key));
 }
 
 function decrypted(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver): Preparation {
@@ -197,10 +183,10 @@ export async function savePrepared(
   key: EventKey,
   lease: PrepareLease,
   text: string,
-  encrypted: Uint8Array,
   receiver: Receiver,
 ): Promise<"saved" | "unsaved" | "lost" | Uint8Array> {
   const { store, log, unsavedPreparations } = receiver;
+  const encrypted = receiver.encryptor.encrypt(Buffer.from(text), preparationContext(key));
   for (;;) {
     try {
       if (await store.preparations.save(key, lease.owner, encrypted)) {

@@ -40,8 +40,8 @@ export interface Source {
   readonly retry: (ofHandler?: RetryOptions) => RetryPolicy;
   readonly scheme: Scheme;
   readonly contract: Contract;
-  /** The headers that prove a callback, in lower case: none of them is ever kept. */
-  readonly credentialHeaders?: readonly string[];
+  /** The headers that prove a callback, in lower case: none of them is ever kept. Undefined where any may. */
+  readonly credentialHeaders?: readonly string[] | undefined;
 }
 
 /** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
@@ -100,11 +100,12 @@ export interface Delivery
   readonly key: EventKey;
   readonly content: EventContent;
   /** Without `invalid` an event that is refused is not kept: an OAuth redirect is no event of a platform. */
-  readonly contract: Pick<Contract, "unhandled" | "isWanted"> & Partial<Pick<Contract, "invalid">>;
+  readonly contract: Pick<Contract, "unhandled" | "isWanted" | "hasDeliveryKeys"> &
+    Partial<Pick<Contract, "invalid">>;
   /** It is kept where its event's type cannot be read. */
   readonly callback?: Callback;
   /** Default: the first attempt, in a callback. */
-  readonly attempt?: Pick<AttemptInput, "kind" | "mode" | "dryRun">;
+  readonly attempt?: KeptAttempt;
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
   readonly answerBy?: number | undefined;
@@ -171,13 +172,15 @@ export interface Receiver {
 /** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
 export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry | undefined;
 
-/** An event's envelope and the bytes that a retry will find it in. */
-export type AttemptContent = Pick<EventContent, "json" | "body" | "bodySha256">;
+/** How an event is run that was kept. */
+export type KeptAttempt = Pick<AttemptInput, "kind" | "mode" | "dryRun" | "stopping"> &
+  Required<Pick<AttemptInput, "keptAt">>;
 
 /** An identified event that is about to be run: from a callback, the retry loop or an operator. */
 export interface AttemptInput {
   readonly key: EventKey;
-  readonly content: AttemptContent;
+  /** Its envelope and the bytes that a retry will find it in. */
+  readonly content: Pick<EventContent, "json" | "body" | "bodySha256">;
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;
@@ -190,7 +193,7 @@ export interface AttemptInput {
   readonly keptAt?: Date;
   /** `dry-run`: run it, then roll everything back. */
   readonly mode: "commit" | "dry-run";
-  readonly dryRun?: DryRun;
+  readonly dryRun?: DryRun | undefined;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
   /** The log entry that commits with a success, where a callback started the attempt. */

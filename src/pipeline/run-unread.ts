@@ -8,25 +8,21 @@ import {
   refused,
   sourceOf,
   success,
-  type Version,
 } from "../domain/index.ts";
 import type { SignedText } from "../sources/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { BODY, type KeptRequest } from "./keep-rejected.ts";
 import { processRead } from "./pipeline.ts";
-import type { AttemptInput, Callback, CallbackResult, Receiver } from "./receiver.ts";
-
-interface UnreadRun extends Pick<AttemptInput, "kind" | "mode" | "dryRun" | "deadline"> {
-  readonly failure: StoredFailure;
-  readonly body: Uint8Array;
-}
+import type { AttemptInput, Callback, CallbackResult, KeptAttempt, Receiver } from "./receiver.ts";
 
 /**
  * Reads a kept callback again, by the contract of today, and runs its events under their keys. It goes where each of them
  * is durable under its key, whatever became of it.
  */
 export async function runUnread(
-  { failure, body, deadline, ...attempt }: UnreadRun,
+  failure: StoredFailure,
+  body: Uint8Array,
+  attempt: KeptAttempt & Pick<AttemptInput, "version" | "deadline">,
   receiver: Receiver,
 ): Promise<AttemptOutcome> {
   const source = receiver.sourcesByName.get(sourceOf(failure));
@@ -35,7 +31,8 @@ export async function runUnread(
   const { signed, ...kept }: KeptRequest = JSON.parse(Buffer.from(body).toString());
   const signedText: SignedText = (text, hasTime) =>
     String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
-  const request = { ...kept, body: Buffer.from(kept.body, "base64") };
+  const { deliveryId = failure.eventId } = kept;
+  const request = { ...kept, body: Buffer.from(kept.body, "base64"), deliveryId, receivedAt: attempt.keptAt };
   const found = source.contract.read(request, signed && signedText);
   if (isRefused(found)) return found;
   if (found.kind === "handshake") return success({});
@@ -44,9 +41,9 @@ export async function runUnread(
     const callback: Callback = {
       ...request,
       source: { ...source, answer: "inline" },
-      version: failure.version as Version,
+      version: attempt.version,
       startedAt: performance.now(),
-      deadline,
+      deadline: attempt.deadline,
       context: new AsyncResource("oncehook.replay"),
       buildLogEntry: () => undefined,
       endItem: (result) => void ends.push(result),
@@ -79,14 +76,6 @@ async function areDurable(
 }
 
 function attemptOutcome(outcome: Outcome): AttemptOutcome {
-  switch (outcome.kind) {
-    case "rejected":
-      return refused(outcome.code, { message: outcome.message });
-    case "accepted":
-    case "ignored":
-    case "handshake":
-      return success({});
-    default:
-      return outcome;
-  }
+  if (outcome.kind === "rejected") return refused(outcome.code, { message: outcome.message });
+  return "code" in outcome || "result" in outcome ? outcome : success({});
 }

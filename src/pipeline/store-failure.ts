@@ -57,14 +57,21 @@ export function givesUpAtOf(
   return givesUpAt(retryPolicyOf(failure, receiver), retriesBefore, new Date(nextAttemptAt)).toISOString();
 }
 
-/** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
-export async function storeFailure(input: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
-  if (!handlerStarted(outcome)) return;
+/**
+ * Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8).
+ * @returns whether its effect comes without its platform: it is committed, or a retry of ours is
+ */
+export async function storeFailure(
+  input: AttemptInput,
+  outcome: Failed,
+  receiver: Receiver,
+): Promise<boolean> {
+  if (!handlerStarted(outcome)) return false;
   const { key, eventType, version, content } = input;
   const { body, bodySha256 } = content;
   const isUnknown = outcome.code === "commit_unknown";
   // COMMIT has usually happened, and there is nothing to retry. Where it is not visible yet, the retry finds it.
-  if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;
+  if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return true;
   const now = receiver.clock.now();
   const retry = retryPolicyOf({ source: key.source, version, eventType }, receiver);
   // One retry must find out whether it committed, even where none is configured.
@@ -82,12 +89,15 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
         bodySha256,
         orderKey: orderKeyOf(input, eventType, receiver),
         nextAttemptAt: next ?? null,
+        firstFailedAt: input.keptAt,
       },
       now,
     );
+    return next !== undefined;
   } catch (error) {
-    // The platform gets 500 all the same, so its redelivery replaces our retry.
+    // The platform gets 500, so its redelivery replaces our retry.
     receiver.log.error({ err: error, event_id: key.eventId }, "the failure could not be stored for a retry");
+    return false;
   }
 }
 

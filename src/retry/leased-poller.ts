@@ -82,7 +82,7 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
     return run;
   }
 
-  const loop = createPoller(start, (error: unknown) => log.error({ err: error }, LABELS[kind].lookUpFailed));
+  const loop = createPoller(start, (err) => log.error({ err, state }, "due events could not be looked up"));
   return {
     ...loop,
     /** Runs what is due, and what becomes due meanwhile; resolves with how many. */
@@ -174,7 +174,7 @@ async function runLeased(
   } catch (error) {
     receiver.log.error(
       { ...fields, err: error },
-      `how ${LABELS[kind].one} ended could not be stored; it counts as cut off when its lease expires`,
+      `how the ${LABELS[kind]} ended could not be stored; it counts as cut off when its lease expires`,
     );
   }
 }
@@ -185,17 +185,10 @@ interface LeasedRun {
   readonly kind: "accepted" | "retry";
 }
 
-const LABELS = {
-  accepted: {
-    what: "accepted event",
-    one: "an accepted event",
-    lookUpFailed: "accepted events could not be looked up",
-  },
-  retry: { what: "retry", one: "a retry", lookUpFailed: "due retries could not be looked up" },
-};
+const LABELS = { accepted: "accepted event", retry: "retry" };
 
 function report({ log }: Receiver, fields: object, kind: LeasedRun["kind"], outcome: AttemptOutcome): void {
-  const { what } = LABELS[kind];
+  const what = LABELS[kind];
   if (outcome.kind !== "refused" && outcome.kind !== "failed")
     return log.info({ ...fields, outcome: outcome.kind }, `${what} ended`);
   const { code } = outcome;

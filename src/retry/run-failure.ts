@@ -60,10 +60,10 @@ export async function runStored(
   how: Pick<AttemptInput, "mode" | "dryRun" | "stopping"> & Pick<FailureRun, "kind">,
   receiver: Receiver,
 ): Promise<AttemptOutcome> {
-  const { kind, mode, dryRun, stopping } = how;
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + receiver.settings.retry.timeLimitMs;
-  const span = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
+  const name = how.mode === "dry-run" ? "dry-run" : how.kind;
+  const span = receiver.tracer?.startAttempt(name, key, failure.eventType);
   const run = () =>
     receiver.eventLock.run(key, deadline, async () => {
       let body: Uint8Array;
@@ -72,18 +72,15 @@ export async function runStored(
       } catch (error) {
         return failed("internal", error);
       }
-      const watched = dryRun === undefined ? {} : { dryRun };
-      if (failure.eventType === "")
-        return runUnread({ failure, body, deadline, kind, mode, ...watched }, receiver);
+      const { bodySha256, eventType } = failure;
+      const keptAt = new Date(failure.firstFailedAt);
+      const attempt = { ...how, deadline, keptAt, version: failure.version as Version };
+      if (eventType === "") return runUnread(failure, body, attempt, receiver);
       const parsed = parseEvent(body);
       if (isRefused(parsed))
         return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
-      const { bodySha256, eventType } = failure;
-      const version = failure.version as Version;
       const content = { json: parsed.object, body, bodySha256 };
-      const keptAt = new Date(failure.firstFailedAt);
-      const event = { key, content, version, eventType, deadline, keptAt, stopping };
-      return runEvent({ ...event, kind, mode, ...watched }, receiver);
+      return runEvent({ ...attempt, key, content, eventType }, receiver);
     });
   return inSpan(span, run);
 }

@@ -43,6 +43,8 @@ export interface NewFailure
   readonly orderKey?: string;
   /** It is `rejected`, whatever it was before. */
   readonly isRejected?: boolean;
+  /** Default now; of a callback that was kept, when it came. */
+  readonly firstFailedAt?: Date | undefined;
 }
 
 /** An event whose platform gets its response before the event was run. */
@@ -113,9 +115,9 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
    * failure after a rejection begins it, with what the platform sent then.
    */
   async record(failure: NewFailure, now: Date): Promise<void> {
-    const { isRejected = false, ...columns } = failure;
+    const { isRejected = false, firstFailedAt = now, ...columns } = failure;
     const state = isRejected ? "rejected" : failure.nextAttemptAt === null ? "exhausted" : "waiting";
-    const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt: now, lastFailedAt: now };
+    const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt, lastFailedAt: now };
     const row = { ...columns, ...counts, error: storableText(failure.error) };
     const isKept = sql`oncehook_failures.state IN ('waiting', 'exhausted') AND excluded.state <> 'rejected'`;
     await this.write`${insert("oncehook_failures", row)}

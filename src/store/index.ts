@@ -41,7 +41,7 @@ export type { PreparationClaim, Preparations } from "./preparations.ts";
 export type * from "./reconciliations.ts";
 export type { NewRecord, StoredRecord } from "./records.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
-export type { Deadline } from "./retry-until.ts";
+export { type Deadline, MESSAGES } from "./retry-until.ts";
 export type * from "./rollups.ts";
 export type * from "./secrets.ts";
 export type { SlowHandler } from "./settings.ts";

@@ -16,7 +16,9 @@ const encrypted = Buffer.from("encrypted");
 function unreliable(
   store: Store,
   failing: { times: number },
-): Pick<Receiver, "store" | "log" | "unsavedPreparations"> {
+): Pick<Receiver, "store" | "log" | "unsavedPreparations"> & {
+  encryptor: Pick<Receiver["encryptor"], "encrypt">;
+} {
   const save: Store["preparations"]["save"] = async (...args) => {
     failing.times -= 1;
     if (failing.times >= 0) throw new StoreError("unavailable", "cut off", undefined);
@@ -25,6 +27,7 @@ function unreliable(
   return {
     store: { ...store, preparations: overriding(store.preparations, { save }) },
     log,
+    encryptor: { encrypt: () => encrypted },
     unsavedPreparations: new Map(),
   };
 }
@@ -40,7 +43,7 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const held = await claim(store, "a", 5_000);
       const receiver = unreliable(store, { times: 3 }) as Receiver;
-      expect(await savePrepared(key, held, "{}", encrypted, receiver)).toBe("saved");
+      expect(await savePrepared(key, held, "{}", receiver)).toBe("saved");
       expect(Buffer.from((await store.preparations.get(key))!)).toEqual(encrypted);
     }));
 
@@ -48,7 +51,7 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const held = await claim(store, "a", 250);
       const receiver = unreliable(store, { times: 99 }) as Receiver;
-      expect(await savePrepared(key, held, '{"token":1}', encrypted, receiver)).toBe("unsaved");
+      expect(await savePrepared(key, held, '{"token":1}', receiver)).toBe("unsaved");
       expect([...receiver.unsavedPreparations.values()]).toEqual(['{"token":1}']);
     }));
 
@@ -57,9 +60,9 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       const receiver = unreliable(store, { times: 0 }) as Receiver;
       await claim(store, "other", 5_000);
       const held = { owner: "late", endsAt: performance.now() + 1_000 };
-      expect(await savePrepared(key, held, "{}", encrypted, receiver)).toBe("lost");
+      expect(await savePrepared(key, held, "{}", receiver)).toBe("lost");
       await store.preparations.save(key, "other", Buffer.from("theirs"));
-      expect(Buffer.from((await savePrepared(key, held, "{}", encrypted, receiver)) as Uint8Array)).toEqual(
+      expect(Buffer.from((await savePrepared(key, held, "{}", receiver)) as Uint8Array)).toEqual(
         Buffer.from("theirs"),
       );
     }));
@@ -70,7 +73,7 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       receiver.unsavedPreparations.set(keyText(key), "{}");
       await claim(store, "other", 5_000);
       await store.preparations.save(key, "other", Buffer.from("theirs"));
-      await savePrepared(key, { owner: "late", endsAt: 0 }, "{}", encrypted, receiver);
+      await savePrepared(key, { owner: "late", endsAt: 0 }, "{}", receiver);
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
@@ -79,10 +82,10 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       const receiver = unreliable(store, { times: 0 }) as Receiver;
       const late = { owner: "late", endsAt: 0 };
       await claim(store, "other", 5_000);
-      expect(await savePrepared(key, late, '{"token":1}', encrypted, receiver)).toBe("lost");
+      expect(await savePrepared(key, late, '{"token":1}', receiver)).toBe("lost");
       expect([...receiver.unsavedPreparations.values()]).toEqual(['{"token":1}']);
       await runOnce(store, newRecord("e1"), async () => ({ result: {} }), committing());
-      expect(await savePrepared(key, late, '{"token":1}', encrypted, receiver)).toBe("lost");
+      expect(await savePrepared(key, late, '{"token":1}', receiver)).toBe("lost");
       expect(receiver.unsavedPreparations.size).toBe(0);
     }));
 
@@ -94,9 +97,9 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       const receiver = { ...unreliable(store, { times: 99 }), log: { ...log, error } } as unknown as Receiver;
       for (let n = 0; n < 1_000; n += 1) receiver.unsavedPreparations.set(other(n), "{}");
       const spent = { owner: "a", endsAt: 0 };
-      expect(await savePrepared(key, spent, '{"token":1}', encrypted, receiver)).toBe("unsaved");
+      expect(await savePrepared(key, spent, '{"token":1}', receiver)).toBe("unsaved");
       // The same event again takes no further place.
-      expect(await savePrepared(key, spent, '{"token":2}', encrypted, receiver)).toBe("unsaved");
+      expect(await savePrepared(key, spent, '{"token":2}', receiver)).toBe("unsaved");
       expect(receiver.unsavedPreparations.size).toBe(1_000);
       expect(receiver.unsavedPreparations.get(keyText(key))).toBe('{"token":2}');
       expect([

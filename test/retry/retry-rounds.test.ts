@@ -152,7 +152,7 @@ describe("a round of retries", () => {
       expect(await loop.round()).toBe(2);
       expect((await store.failures.get(inputOf("e2").key))?.leasedUntil).toBeNull();
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
-        { event_id: "e1", msg: expect.stringContaining("how a retry ended could not be stored") },
+        { event_id: "e1", msg: expect.stringContaining("how the retry ended could not be stored") },
       ]);
     }));
 

@@ -8,7 +8,7 @@ import {
   valueAt,
 } from "../../domain/index.ts";
 import { malformedBody } from "./form.ts";
-import { type HashBytes, ItemReading, type Readable } from "./reading.ts";
+import { type CallbackReading, ItemReading } from "./reading.ts";
 
 export interface BatchData {
   /**
@@ -42,10 +42,10 @@ export interface BatchItems {
 }
 
 /** @throws TypeError for an invalid place, when the source is created */
-export function compileBatch(
-  { at, split = (element) => [element] }: BatchData,
-  hashBytes: HashBytes,
-): (reading: Readable) => BatchItems | Refused {
+export function compileBatch({
+  at,
+  split = (element) => [element],
+}: BatchData): (reading: CallbackReading) => BatchItems | Refused {
   const places = (typeof at === "string" ? [at] : at).map(compilePath);
   const names = places.map((place) => place.at.slice(place.at.startsWith("body.") ? 5 : 0)).join(" or ");
   return (reading) => {
@@ -64,7 +64,7 @@ export function compileBatch(
     // A keep-alive may leave the array out.
     if (!isThere && !(isJsonObject(body) && Object.keys(body).length === 0))
       return refused("event_invalid", { message: `${names}: missing; expected an array` });
-    const items = found.items.map((item) => new ItemReading(reading, item, hashBytes));
+    const items = found.items.map((item) => new ItemReading(reading, item));
     const isRead = [...found.others].every((other) => found.holders.has(other));
     const message = `${names}: missing in an element that holds events, expected an array or an object`;
     return { items, ...(!isRead && { invalid: refused("event_invalid", { message }) }) };

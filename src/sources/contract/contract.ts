@@ -56,6 +56,8 @@ export interface Contract {
   readonly headers: readonly string[];
   /** The key of an event. */
   readonly identity: EventIdentity;
+  /** Whether some keys are of one delivery only: an event that is sent again is another one then. */
+  readonly hasDeliveryKeys?: boolean;
   /** Whether the envelope's timestamp is the event's own, under the signature. */
   readonly hasSignedTime: boolean;
   /** The platform sends `Content-Encoding: gzip`; the compressed bytes are what is verified. */
@@ -76,6 +78,11 @@ export interface Contract {
    * @param signedText where more than the body was signed
    */
   readonly read: (request: SignedRequest, signedText?: SignedText) => ReadCallback | Refused;
+  /**
+   * Names a request that `read` refuses, lowercase hex: by what its identity would, where that can be read, and what was
+   * signed otherwise.
+   */
+  readonly identify: (request: SignedRequest, signedText?: SignedText) => string;
   /**
    * The response that the platform wants for an outcome; undefined where the common one will do. Its headers are added
    * to those of the common one.

@@ -23,6 +23,7 @@ import {
   type TextLocation,
   type TextPlace,
 } from "./locate.ts";
+import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 
@@ -61,16 +62,16 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const decode = createBodyDecoder(data);
   const id = idOf(data);
   const identity = identityOf(data, data.isIdSigned ?? id.isSigned);
-  const hashBytes = compileBytes(data);
-  const readEvent = compileEvent(data, { identity, id, clock: environment.clock });
-  const rules = { decode, origin: environment.origin, hashBytes };
-  const readItems =
-    batch === undefined ? undefined : inOption("batch.at", () => compileBatch(batch, hashBytes));
+  const readKey = compileKey(identity, id);
+  const readEvent = compileEvent(data, { identity, readKey, clock: environment.clock });
+  const rules = { decode, origin: environment.origin, hashBytes: compileBytes(data) };
+  const readItems = batch && inOption("batch.at", () => compileBatch(batch));
   const compiled = handshakes.map((handshake, index) =>
     inOption(`handshakes[${index}]`, () => compileHandshake(handshake, data, environment)),
   );
   const signed = compiled.filter(({ isSigned }) => isSigned);
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
+  const headers = headersRead(data);
   const respond = responses === undefined ? undefined : createResponder(responses);
 
   function read(request: SignedRequest, signedText?: SignedText): ReadCallback | Refused {
@@ -89,6 +90,16 @@ export function createEventContract(data: ContractData, environment: ContractEnv
     return distinctEvents(found, readEvent);
   }
 
+  function identify(request: SignedRequest, signedText?: SignedText): string {
+    const signed = new CallbackReading(request, rules, signedText);
+    const key = readKey(signed, "");
+    // A retry has the same id, and perhaps another signed time.
+    const parts = isRefused(key)
+      ? [signed.sha256(), request.target, headers.map((name) => request.headers[name])]
+      : [new CallbackReading(request, rules).sha256(), key];
+    return sha256Hex(Buffer.from(JSON.stringify(parts)));
+  }
+
   function respondToEmptyBatch() {
     const ownResponse = respond?.({ kind: "success", result: {} });
     return ownResponse ?? fixedResponse({ body: { status: "success" } });
@@ -98,10 +109,12 @@ export function createEventContract(data: ContractData, environment: ContractEnv
     methods: [...new Set(["POST", ...(data.methods ?? []), ...compiled.map(({ method }) => method)])],
     unhandled,
     invalid: data.invalid ?? "accept",
-    headers: headersRead(data),
+    headers,
     identity,
+    hasDeliveryKeys: identity === "delivery" || (identity === "id" && [data.id].flat().includes("delivery")),
     hasSignedTime: data.hasSignedTime ?? false,
     read,
+    identify,
     ...(data.gzip === true && { takesGzip: true }),
     ...(unsigned.length > 0 && { challenge: (request) => matchHandshake(unsigned, request)?.() }),
     ...(respond !== undefined && { respond }),
@@ -125,18 +138,17 @@ type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
 interface EventRules {
   readonly identity: EventIdentity;
-  readonly id: TextLocation;
+  readonly readKey: ReturnType<typeof compileKey>;
   readonly clock: Clock;
 }
 
-function compileEvent(data: ContractData, { identity, id, clock }: EventRules): ReadEvent {
+function compileEvent(data: ContractData, { identity, readKey, clock }: EventRules): ReadEvent {
   const type = inOption("type", () => compileText(data.type));
   const eventTime = inOption("eventTime.at", () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
   const payloads = inOption("data", () =>
     [data.data ?? fallback].flat().map((text) => compileLocation(text)),
   );
-  const readKey = compileKey(identity, id);
   // Handlers find the platform's id there where it is not the key.
   const idHeaders = identity === "bytes" || identity === "delivery" ? headersIn(data.id) : [];
   const headers = [...new Set([...(data.headers ?? []), ...idHeaders].map((name) => name.toLowerCase()))];

@@ -28,13 +28,13 @@ const MAX_AHEAD_SECONDS = 300;
  * @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none
  */
 export function compileEventTime(data: EventTimeData | undefined, clock: Clock): (from: Readable) => number {
-  const now = () => Math.floor(clock.now().getTime() / 1000);
+  const now = ({ receivedAt = clock.now() }: Readable) => Math.floor(receivedAt.getTime() / 1000);
   if (data === undefined) return now;
   const location = compileLocation(data.at);
   if (!(data.isSigned ?? location.isSigned)) return now;
   return (from) => {
     const seconds = secondsOf(location.read(from), data.unit);
-    const received = now();
+    const received = now(from);
     return seconds >= 0 && seconds <= received + MAX_AHEAD_SECONDS ? Math.floor(seconds) : received;
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type JsonValue, type PathKey, parsePath, type Refused, refused } from "../../domain/index.ts";
 import type { EventTimeData } from "./event-time.ts";
 import {
@@ -68,11 +67,12 @@ export function identityOf({ identity, id: places }: IdentityData, isIdSigned: b
   return identity;
 }
 
-/** @param at what stands before the name of an item's place in a message */
-export type ReadKey = (reading: Readable, at: string) => string | Refused;
-
-export function compileKey(identity: EventIdentity, id: TextLocation): ReadKey {
-  if (identity === "delivery") return () => randomUUID();
+/** @returns reads a key. Its parameter `at` is what stands before the name of an item's place in a message */
+export function compileKey(
+  identity: EventIdentity,
+  id: TextLocation,
+): (reading: Readable, at: string) => string | Refused {
+  if (identity === "delivery") return (reading) => reading.delivery();
   if (identity === "bytes") return (reading) => reading.sha256();
   return (reading, at) => {
     const found = readKept(id, reading);
@@ -89,7 +89,8 @@ export function compileBytes(data: IdentityData & { readonly eventTime?: EventTi
   const isInBody = eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at);
   const ownTime = isInBody ? compileLocation(eventTime.at) : undefined;
   return (reading) => {
-    const body = counts.length === 0 ? reading.bodySha256() : hashWithout(counts, reading);
+    const event = counts.length === 0 ? undefined : (reading.item ?? reading.body);
+    const body = event === undefined ? reading.bodySha256() : hashWithout(counts, event);
     const hasTime = !(data.renewsTimestamp ?? ownTime?.read(reading) !== undefined);
     const signed = reading.signedText?.(body, hasTime) ?? body;
     const found = scope?.read(reading);
@@ -104,10 +105,10 @@ function compileField(place: string): readonly PathKey[] {
   return path;
 }
 
-function hashWithout(fields: readonly (readonly PathKey[])[], { body, item }: Readable): string {
-  const copy = structuredClone(item ?? body);
+function hashWithout(fields: readonly (readonly PathKey[])[], event: JsonValue): string {
+  const copy = structuredClone(event);
   for (const path of fields) remove(copy, path);
-  return sha256Hex(Buffer.from(JSON.stringify(copy) ?? ""));
+  return sha256Hex(Buffer.from(JSON.stringify(copy)));
 }
 
 function remove(holder: JsonValue | undefined, [key = "", ...rest]: readonly PathKey[]): void {

@@ -5,7 +5,7 @@ import type { Readable } from "./reading.ts";
 /**
  * A compiled place, which says where a value stands: `body.a.b[0].c`, `body["a[b]"]`, `item.x` and `parent.x` in a batch,
  * `header.X-Name`, `query.x`, `sha256` (of what was signed, lowercase hex), `url` (as it is registered, without its
- * query).
+ * query), `delivery` (a key of this delivery only).
  */
 export interface Location {
   /** In the platform's words: `data.id`, `the X-GitHub-Delivery header`. */
@@ -45,9 +45,10 @@ export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlon
   const { root, rest } = splitRoot(text);
   switch (root) {
     case "sha256":
+    case "delivery":
     case "url": {
       if (rest !== "") break;
-      const name = root === "url" ? "the address" : "the SHA-256 of the body";
+      const name = { url: "the address", sha256: "the SHA-256 of the body", delivery: "the delivery" }[root];
       return { name, isSigned: root === "sha256", read: (from) => from[root]() };
     }
     case "body":

@@ -29,6 +29,7 @@ export function createPlatformContract(rules: PlatformRules): Contract {
     identity: "signed-id",
     hasSignedTime: true,
     read: (request) => readEvent(request, rules),
+    identify: ({ body }) => sha256Hex(body),
   };
 }
 

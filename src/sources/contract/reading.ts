@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { isJsonObject, isRefused, type JsonValue } from "../../domain/index.ts";
 import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
 import type { DecodeBody, Decoded } from "./body-formats.ts";
@@ -16,6 +17,7 @@ export interface Readable {
   header(name: string): JsonValue | undefined;
   query(name: string): JsonValue | undefined;
   readonly remoteAddress?: string | undefined;
+  readonly receivedAt?: Date | undefined;
   /** Left out where only the body was signed, and for an item of a batch. */
   readonly signedText?: SignedText | undefined;
   /** Lowercase hex, of what was signed as `HashBytes` has it; of one item's text in a batch. */
@@ -24,6 +26,8 @@ export interface Readable {
   bodySha256(): string;
   /** The address as the platform has registered it: never from `Host`, and without the query. */
   url(): string;
+  /** A key that no other delivery has. A kept request has it again. @param itemSha256 of a batch */
+  delivery(itemSha256?: string): string;
 }
 
 /** The type where it is the name of the property that holds what happened: the first one that is `named` so. */
@@ -43,25 +47,27 @@ interface ReadingRules {
 
 /** A request whose body and query are parsed when they are first asked for. */
 export class CallbackReading implements Readable {
-  readonly #request: SignedRequest;
-  readonly #rules: ReadingRules;
+  readonly request: SignedRequest;
+  readonly rules: ReadingRules;
   #decoded: Decoded | undefined;
   #query: Readonly<Record<string, JsonValue>> | undefined;
   readonly signedText: SignedText | undefined;
+  readonly remoteAddress: string | undefined;
+  readonly receivedAt: Date | undefined;
   #bodySha256: string | undefined;
+  #deliveryId: string | undefined;
+  #equalItems: Map<string, number> | undefined;
 
   constructor(request: SignedRequest, rules: ReadingRules, signedText?: SignedText) {
-    this.#request = request;
-    this.#rules = rules;
+    this.request = request;
+    this.rules = rules;
     this.signedText = signedText;
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#request.remoteAddress;
+    this.remoteAddress = request.remoteAddress;
+    this.receivedAt = request.receivedAt;
   }
 
   get decoded(): Decoded {
-    this.#decoded ??= this.#rules.decode(this.#request);
+    this.#decoded ??= this.rules.decode(this.request);
     return this.#decoded;
   }
 
@@ -74,71 +80,71 @@ export class CallbackReading implements Readable {
   }
 
   header(name: string): JsonValue | undefined {
-    const { headers } = this.#request;
+    const { headers } = this.request;
     const values = Object.hasOwn(headers, name) ? headers[name] : undefined;
     return values === undefined || values.length > 1 ? values?.slice() : values[0];
   }
 
   query(name: string): JsonValue | undefined {
-    this.#query ??= parseQuery(this.#request.target);
+    this.#query ??= parseQuery(this.request.target);
     return Object.hasOwn(this.#query, name) ? this.#query[name] : undefined;
   }
 
   sha256(): string {
-    return this.#rules.hashBytes(this);
+    return this.rules.hashBytes(this);
   }
 
   bodySha256(): string {
-    this.#bodySha256 ??= sha256Hex(this.#request.body);
+    this.#bodySha256 ??= sha256Hex(this.request.body);
     return this.#bodySha256;
   }
 
   url(): string {
-    return this.#rules.origin() + (this.#request.target.split("?", 1)[0] ?? "");
+    return this.rules.origin() + (this.request.target.split("?", 1)[0] ?? "");
+  }
+
+  /** By the text of an item, since a mended contract may find others before it; equal items are counted. */
+  delivery(itemSha256?: string): string {
+    this.#deliveryId ??= this.request.deliveryId ?? randomUUID();
+    if (itemSha256 === undefined) return this.#deliveryId;
+    this.#equalItems ??= new Map();
+    const count = (this.#equalItems.get(itemSha256) ?? 0) + 1;
+    this.#equalItems.set(itemSha256, count);
+    return `${this.#deliveryId}:${itemSha256}:${count}`;
   }
 }
 
-/** One event of a batch. */
-export class ItemReading implements Readable {
+/** One event of a batch: it has the request of its callback, whose body is parsed once. */
+export class ItemReading extends CallbackReading {
   readonly item: JsonValue;
   readonly parent: JsonValue | undefined;
-  readonly #callback: Readable;
-  readonly #hashBytes: HashBytes;
-  #bodySha256: string | undefined;
+  readonly #callback: CallbackReading;
+  #itemSha256: string | undefined;
 
   constructor(
-    callback: Readable,
+    callback: CallbackReading,
     { item, parent }: { item: JsonValue; parent?: JsonValue | undefined },
-    hashBytes: HashBytes,
   ) {
+    super(callback.request, callback.rules);
     this.#callback = callback;
-    this.#hashBytes = hashBytes;
     this.item = item;
     this.parent = parent;
   }
 
-  get body(): JsonValue | undefined {
-    return this.#callback.body;
+  override get decoded(): Decoded {
+    return this.#callback.decoded;
   }
 
-  header(name: string): JsonValue | undefined {
-    return this.#callback.header(name);
-  }
-
-  query(name: string): JsonValue | undefined {
+  override query(name: string): JsonValue | undefined {
     return this.#callback.query(name);
   }
 
-  sha256(): string {
-    return this.#hashBytes(this);
+  override bodySha256(): string {
+    this.#itemSha256 ??= sha256Hex(Buffer.from(JSON.stringify(this.item)));
+    return this.#itemSha256;
   }
 
-  bodySha256(): string {
-    this.#bodySha256 ??= sha256Hex(Buffer.from(JSON.stringify(this.item)));
-    return this.#bodySha256;
-  }
-
-  url(): string {
-    return this.#callback.url();
+  override delivery(): string {
+    return this.#callback.delivery(this.bodySha256());
   }
 }

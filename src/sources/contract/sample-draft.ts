@@ -54,22 +54,12 @@ export class SampleDraft implements Readable {
     return Object.entries(this.headers).find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
   }
 
-  query(): undefined {
-    return undefined;
-  }
-
+  readonly query = () => undefined;
   /** A hash cannot be set. */
-  sha256(): string {
-    return "";
-  }
-
-  bodySha256(): string {
-    return "";
-  }
-
-  url(): string {
-    return "";
-  }
+  readonly sha256 = () => "";
+  readonly bodySha256 = () => "";
+  readonly url = () => "";
+  readonly delivery = () => "";
 
   value(place: string): JsonValue | undefined {
     if (place.startsWith("header.")) return this.header(place.slice("header.".length));

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import { echoOf } from "../contract/handshakes.ts";
 import { bodyTokenPreset } from "./token-preset.ts";
@@ -30,7 +29,7 @@ export const microsoftGraph = bodyTokenPreset({
   name: "clientState",
   read: statesOf,
   contract: {
-    id: ["{item.subscriptionId}:{item.id}", () => randomUUID()],
+    id: ["{item.subscriptionId}:{item.id}", "delivery"],
     type: ["item.lifecycleEvent", "item.changeType"],
     batch: { at: "body.value" },
     handshakes: [echoOf("query.validationToken")],

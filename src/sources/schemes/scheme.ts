@@ -31,6 +31,10 @@ export interface SignedRequest {
   readonly bodyReservation?: HeldBody | undefined;
   /** As the log has it. */
   readonly remoteAddress?: string | undefined;
+  /** Names this delivery, for keys that are of one delivery only; random where left out. */
+  readonly deliveryId?: string;
+  /** When it came, of a request that was kept; now where left out. */
+  readonly receivedAt?: Date;
 }
 
 /** What a body's signature is judged by where the request line says nothing of it. */

@@ -58,6 +58,13 @@ describe("the key of an event whose id is not signed", () => {
     expect(differ(keysOf(batch, [[[{ n: 1 }, { n: 1 }]]]))).toBe(true);
   });
 
+  it("callbacks that cannot be parsed are named by their bytes, also where fields that count attempts are left out", () => {
+    const contract = contractOf({ ...UNSIGNED, attemptFields: ["body.retries"] });
+    const name = (text: string) => contract.identify({ ...requestOf({}), body: Buffer.from(text) });
+    expect([name("{a"), name("{a") === name("{b")]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), false]);
+    expect(name('{"a":1,"retries":1}')).toBe(name('{"a":1,"retries":2}'));
+  });
+
   it.each([
     ["a signed id", { id: "body.id", identity: "bytes" }, "the id is signed"],
     ["a sender without an id", { id: "sha256", identity: "id" }, 'expected "bytes" or "delivery"'],

@@ -15,6 +15,7 @@ const reading = (body: unknown, more: Partial<Readable> = {}): Readable => ({
   sha256: () => "00ff",
   bodySha256: () => "of the body",
   url: () => "https://hooks.example.com/api/source/callback",
+  delivery: () => "of the delivery",
   ...more,
 });
 const textAt = (place: TextPlace | readonly TextPlace[], from: Readable) =>
