@@ -1,5 +1,6 @@
 import { createAlertPoller } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
+import { callOnce } from "../domain/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createPoller } from "../poller/index.ts";
@@ -66,11 +67,7 @@ export function createBackgroundWork(
   const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
     (loop) => () => loop.stop(),
   );
-  let stopped: Promise<unknown> | undefined;
-  const stopPollers = () => {
-    stopped ??= Promise.all(stops.map((stop) => stop()));
-    return stopped;
-  };
+  const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
   return {
     /** Each stops a poller; further ones may be added before the stop. */
     stops,

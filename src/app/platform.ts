@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
-import { type Clock, endpointPaths, errorReason } from "../domain/index.ts";
+import { type Clock, callOnce, endpointPaths, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
+import { createPlatform, sandboxSettings } from "../oauth/index.ts";
 import {
   allOf,
   anyOf,
@@ -22,11 +22,9 @@ import {
 } from "../sources/index.ts";
 
 export function configuredAuthorizationServer({ oauth, environment }: Config, adminOrigin: () => string) {
-  let platform: Platform | undefined;
-  return () => {
-    platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production");
-    return platform;
-  };
+  return callOnce(() =>
+    createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production"),
+  );
 }
 
 /** The event of OAuth redirects, which are of version v1 (SPEC 6). */

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import { type Clock, systemClock } from "../domain/index.ts";
+import { type Clock, callOnce, systemClock } from "../domain/index.ts";
 import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange, type TlsPair } from "../http/index.ts";
@@ -82,14 +82,7 @@ export async function startInspectableReceiver(
   const undo: UndoStep[] = [];
   try {
     const started = await startSteps(config, options, undo);
-    let stopped: Promise<void> | undefined;
-    return {
-      ...started,
-      stop() {
-        stopped ??= stopAll(undo);
-        return stopped;
-      },
-    };
+    return { ...started, stop: callOnce(() => stopAll(undo)) };
   } catch (error) {
     await stopAll(undo);
     throw error;

@@ -16,6 +16,7 @@ export * from "./faults.ts";
 export * from "./handler-response.ts";
 export * from "./linked-list.ts";
 export * from "./log.ts";
+export * from "./made-once.ts";
 export * from "./outcome.ts";
 export * from "./path.ts";
 export * from "./retry-schedule.ts";

@@ -1,5 +1,6 @@
 import { type Clock, createWindowLimit } from "./clock.ts";
 import { MINUTE_MS } from "./duration.ts";
+import { getOrMake } from "./made-once.ts";
 
 /** The part of a pino logger that the inner rooms and handlers use. */
 export interface Log {
@@ -31,8 +32,7 @@ export function createSparingLog(log: Log, clock: Clock): SparingLog {
   return (level, { fields, message, cause = "" }) => {
     const own = `${message}\n${cause}\n${errorCode(fields.err)}`;
     const key = causes.has(own) || causes.size < MAX_CAUSES ? own : "";
-    const known = causes.get(key) ?? { mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 };
-    causes.set(key, known);
+    const known = getOrMake(causes, key, () => ({ mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 }));
     if (!known.mayWrite(clock.now())) {
       known.leftOut += 1;
       return;

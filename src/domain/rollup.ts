@@ -1,3 +1,5 @@
+import { getOrMake } from "./made-once.ts";
+
 /**
  * What callbacks came to, counted by time: how many ended how, and how long they took. Each count is kept three times, in
  * periods as long as each span of the overview shows, so that no overview reads more than a few thousand rows.
@@ -73,11 +75,7 @@ export function createSourceCounts() {
   let sources = new Map<string, Map<string, number>>();
   return {
     add(source: string, subject: string, by = 1): void {
-      let subjects = sources.get(source);
-      if (subjects === undefined) {
-        subjects = new Map();
-        sources.set(source, subjects);
-      }
+      const subjects = getOrMake(sources, source, () => new Map<string, number>());
       subjects.set(subject, (subjects.get(subject) ?? 0) + by);
     },
     /** Returns the counts since the last call, and resets them. */

@@ -1,5 +1,6 @@
 import { BriefMap } from "./brief-map.ts";
 import { FairQueue } from "./fair-queue.ts";
+import { getOrMake } from "./made-once.ts";
 
 interface Waiter {
   readonly timer: NodeJS.Timeout;
@@ -50,9 +51,7 @@ export class Turns {
   }
 
   #queueOf(name: unknown): Queue {
-    const known = this.#queues.get(name) ?? { taken: 0, waiting: undefined };
-    this.#queues.set(name, known);
-    return known;
+    return getOrMake(this.#queues, name, () => ({ taken: 0, waiting: undefined }));
   }
 
   /** Hands the turn to the next waiter directly, so that a newcomer does not overtake it. */

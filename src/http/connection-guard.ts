@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type DeadlineEntry, DeadlineList } from "../domain/index.ts";
+import { type DeadlineEntry, DeadlineList, getOrMake } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
 import { TokenBucket } from "./admission.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
@@ -24,6 +24,8 @@ interface SocketState {
   /** It sent too many requests at once; the rest is dropped. */
   isRefused: boolean;
 }
+
+const newState = () => ({ current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false });
 
 type OnBody = (piece: Uint8Array) => unknown;
 
@@ -97,7 +99,7 @@ function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, on
   /** @param run handles the request, now or once the response before it is flushed; never called for one that is dropped */
   function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
-    const state = stateOf(socket);
+    const state = getOrMake(states, socket, newState);
     const { current, arrivedIn } = state;
     if (state.isRefused) return;
     state.arrivedIn = loopTurn();
@@ -113,15 +115,6 @@ function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, on
         if (!state.isRefused && !socket.destroyed) start(state, message, response, run);
       });
     }
-  }
-
-  function stateOf(socket: Socket): SocketState {
-    let state = states.get(socket);
-    if (state === undefined) {
-      state = { current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false };
-      states.set(socket, state);
-    }
-    return state;
   }
 
   function start(state: SocketState, message: IncomingMessage, response: ServerResponse, run: Handler): void {

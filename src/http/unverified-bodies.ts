@@ -1,4 +1,4 @@
-import { BriefMap, LinkedList, type ListEntry } from "../domain/index.ts";
+import { BriefMap, getOrMake, LinkedList, type ListEntry } from "../domain/index.ts";
 
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;
@@ -39,7 +39,8 @@ export class UnverifiedBodies {
 
   /** @param address what limits count (`rateKey`) @param end drops the body, when its room is needed for others */
   begin(address: string, end: () => void): UnverifiedBody {
-    const group = this.#groupOf(address);
+    const make = () => ({ address, bytes: 0, unfinished: new LinkedList<UnverifiedBody>(), count: 0 });
+    const group = getOrMake(this.#groups, address, make);
     group.count += 1;
     return new UnverifiedBody(this, group, end, this.#unfinished);
   }
@@ -88,15 +89,6 @@ export class UnverifiedBodies {
       if (unfinished.first !== undefined) return unfinished.first;
     }
     return this.#unfinished.first;
-  }
-
-  #groupOf(address: string): AddressGroup {
-    let group = this.#groups.get(address);
-    if (group === undefined) {
-      group = { address, bytes: 0, unfinished: new LinkedList(), count: 0 };
-      this.#groups.set(address, group);
-    }
-    return group;
   }
 }
 

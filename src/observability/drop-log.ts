@@ -5,6 +5,7 @@ import {
   DROP_REASONS,
   type DroppedCallbacks,
   type DropReason,
+  getOrMake,
   type Log,
   MINUTE_MS,
   outcomeStatus,
@@ -65,13 +66,11 @@ export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntr
     note(reason: DropReason, { outcome, remoteAddress, url }: DroppedCallback): void {
       const key = `${reason} ${outcome}`;
       const now = clock.now();
-      let counted = counts.get(key);
-      if (counted === undefined) {
-        const addresses = new Set<string>();
-        counted = { reason, outcome, url: url?.() ?? "", first: now, addresses, last: now, count: 0 };
-        counts.set(key, counted);
+      const counted = getOrMake(counts, key, () => {
         schedule();
-      }
+        const addresses = new Set<string>();
+        return { reason, outcome, url: url?.() ?? "", first: now, addresses, last: now, count: 0 };
+      });
       counted.count += 1;
       counted.last = now;
       if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);

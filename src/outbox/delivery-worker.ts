@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, type Log, nextAttemptAt, type RetryPolicy, retryDelayMs } from "../domain/index.ts";
+import {
+  type Clock,
+  getOrMake,
+  type Log,
+  nextAttemptAt,
+  type RetryPolicy,
+  retryDelayMs,
+} from "../domain/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import type { DueNotification, NotificationDeliveries, NotificationLease, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
@@ -159,17 +166,15 @@ export class DeliveryWorker {
 
   /** Deliveries of one lease that are done in the same turn of the event loop end with one statement. */
   #settle(id: number, owner: string): Promise<unknown> {
-    let turn = this.#delivered.get(owner);
-    if (turn === undefined) {
+    const turn = getOrMake(this.#delivered, owner, () => {
       const { deliveries, clock } = this.#deps;
       const ids: number[] = [];
       const settled = nextTurn().then(() => {
         this.#delivered.delete(owner);
         return deliveries.markDelivered(ids, owner, clock.now());
       });
-      turn = { ids, settled };
-      this.#delivered.set(owner, turn);
-    }
+      return { ids, settled };
+    });
     turn.ids.push(id);
     return turn.settled;
   }

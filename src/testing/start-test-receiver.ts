@@ -8,6 +8,7 @@ import {
   temporaryDatabase,
 } from "../app/index.ts";
 import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
+import { callOnce } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { keepCallSites } from "../store/index.ts";
 import { capturedLog, type LogLine } from "./captured-log.ts";
@@ -104,18 +105,13 @@ async function startOn(
   const { send, sendForged } = createSend({
     ...{ url, baseUrl, origin, sources, signingSecret, clock, lines, printFailures },
   });
-  const stopAndRemove = async () => {
+  const close = callOnce(async () => {
     try {
       await running.stop();
     } finally {
       await database.remove();
     }
-  };
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= stopAndRemove();
-    return closing;
-  };
+  });
   return {
     url,
     adminOrigin: running.adminOrigin,

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type pg from "pg";
-import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
+import { type CallbackLogEntry, callOnce, keyText } from "../../domain/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
@@ -126,7 +126,6 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     return result;
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => runInOwnTransaction(event));
-  let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
     database: access,
@@ -147,10 +146,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     },
     // What becomes of a disk is the server's business; it ends its own process then.
     broken: new Promise(() => {}),
-    close() {
-      closed ??= Promise.all([pool.end(), groups?.end()]).then(() => {});
-      return closed;
-    },
+    close: callOnce(async () => void (await Promise.all([pool.end(), groups?.end()]))),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
+import { getOrMake } from "../../domain/index.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { MessageWriter, type WireStatement, type WireValue } from "./message-writer.ts";
 import { settingsOf, withSettings } from "./pooled-connections.ts";
@@ -202,11 +203,7 @@ export function forgetPreparedNames(client: pg.ClientBase): void {
 /** Sends statements in one piece: each piece that goes out by itself costs more than what is in it. */
 function send(wire: Wire, statements: readonly WireStatement[]): void {
   const { parsedStatements: parsed, stream } = wire;
-  let writer = writers.get(parsed);
-  if (writer === undefined) {
-    writer = new MessageWriter();
-    writers.set(parsed, writer);
-  }
+  const writer = getOrMake(writers, parsed, () => new MessageWriter());
   writer.start();
   for (const { text, values = [], name = "", isTyped } of statements) {
     if (parsed[name] === undefined) {

@@ -1,5 +1,6 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
+import { getOrMake } from "../../domain/index.ts";
 import { bindQuery, postgresDialect } from "../bind-query.ts";
 import type { Query } from "../database.ts";
 import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
@@ -29,18 +30,13 @@ interface Session {
 const sessions = new WeakMap<pg.ClientBase, Session>();
 
 function sessionOf(client: pg.ClientBase): Session {
-  let session = sessions.get(client);
-  if (session === undefined) {
-    session = {
-      limitMs: undefined,
-      furtherMs: 0,
-      isUnresponsive: false,
-      isReadOnly: false,
-      current: undefined,
-    };
-    sessions.set(client, session);
-  }
-  return session;
+  return getOrMake(sessions, client, () => ({
+    limitMs: undefined,
+    furtherMs: 0,
+    isUnresponsive: false,
+    isReadOnly: false,
+    current: undefined,
+  }));
 }
 
 /** After this time without an answer the driver gives a statement up, beyond the server's own limit for it. */

@@ -1,5 +1,6 @@
 import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
+import { getOrMake } from "../../domain/index.ts";
 import { isConcurrentCheckpointSafe } from "./checkpointer.ts";
 
 const STATEMENTS_KEPT = 256;
@@ -132,17 +133,15 @@ export class Connection {
 
   /** The prepared statement for a text; the oldest ones are dropped, since handlers may write values into their texts. */
   #prepared(sql: string): Prepared {
-    let prepared = this.#statements.get(sql);
-    if (prepared === undefined) {
+    const prepared = getOrMake(this.#statements, sql, () => {
       const { value: statement, ...marks } = this.compile(() => this.database.prepare(sql));
       assertOneStatement(sql, statement);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
       // Asking a statement for its columns costs as much as running a small one. A table that changes under `*` does
       // not make a statement with columns one without.
-      prepared = { statement, hasRows: statement.columns().length > 0, ...marks };
-      this.#statements.set(sql, prepared);
-    }
+      return { statement, hasRows: statement.columns().length > 0, ...marks };
+    });
     this.hasWritten ||= prepared.isWriting;
     this.outlivesMember ||= prepared.outlivesMember;
     return prepared;

@@ -1,4 +1,5 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { getOrMake } from "../../domain/index.ts";
 import { sqliteDialect } from "../bind-query.ts";
 import {
   assertOpen,
@@ -143,8 +144,7 @@ function rowsOneByOne(
   transaction: HandlerTransaction,
 ): Iterator<unknown> {
   const rows = statement.iterate(...values);
-  const open = iterators.get(transaction) ?? new Set();
-  iterators.set(transaction, open.add(rows));
+  const open = getOrMake(iterators, transaction, () => new Set<Iterator<unknown>>()).add(rows);
   return (function* () {
     try {
       for (;;) {
@@ -163,15 +163,10 @@ function rowsOneByOne(
 const drivers = new WeakMap<Connection, TransactionDriver>();
 
 function driverOf(connection: Connection): TransactionDriver {
-  let driver = drivers.get(connection);
-  if (driver === undefined) {
-    driver = {
-      dialect: "sqlite",
-      sqlDialect: sqliteDialect,
-      execute: (statement) => connection.execute(statement),
-      connection: (transaction) => guardedConnection(connection, transaction),
-    };
-    drivers.set(connection, driver);
-  }
-  return driver;
+  return getOrMake(drivers, connection, () => ({
+    dialect: "sqlite",
+    sqlDialect: sqliteDialect,
+    execute: (statement) => connection.execute(statement),
+    connection: (transaction) => guardedConnection(connection, transaction),
+  }));
 }

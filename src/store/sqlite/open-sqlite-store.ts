@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { callOnce } from "../../domain/index.ts";
 import { makePrivateFolder } from "../../files/index.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
@@ -116,7 +117,6 @@ function createStore(
     transientReason,
   });
   const tryWrite = createWriteProbe(access, clock);
-  let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
     database: access,
@@ -134,17 +134,14 @@ function createStore(
       reader.get("SELECT 1");
       await tryWrite();
     },
-    close() {
-      closed ??= (async () => {
-        await writer.drain();
-        await checkpointer.close();
-        await flusher.close();
-        if (!flusher.isIntact) keepWal(path);
-        reader.close();
-        connection.close();
-      })();
-      return closed;
-    },
+    close: callOnce(async () => {
+      await writer.drain();
+      await checkpointer.close();
+      await flusher.close();
+      if (!flusher.isIntact) keepWal(path);
+      reader.close();
+      connection.close();
+    }),
   };
 }
 
