@@ -1,13 +1,11 @@
 import swagger from "@fastify/swagger";
 import Fastify from "fastify";
 import { z } from "zod";
-import type { Authenticator } from "../src/admin/access/authenticator.ts";
+import type { RouteDependencies } from "../src/admin/admin-dependencies.ts";
 import { registerOperations } from "../src/admin/admin-listener.ts";
-import type { AdminDependencies } from "../src/admin/index.ts";
 import { SCHEMAS } from "../src/admin/schemas.ts";
 
-const NO_DEPENDENCIES = { access: {} } as AdminDependencies;
-const NO_SESSIONS = { onSessionEnd() {} } as unknown as Authenticator;
+const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as unknown as RouteDependencies;
 
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
@@ -43,7 +41,7 @@ export async function describeAdminApi(): Promise<object> {
   // In a plugin of its own: the description is made of routes that come after its plugin.
   await app.register((inner, _options, done) => {
     // To tell of its routes a listener needs nothing that they work with.
-    registerOperations(inner, NO_DEPENDENCIES, NO_SESSIONS);
+    registerOperations(inner, NO_DEPENDENCIES);
     done();
   });
   await app.ready();

@@ -4,7 +4,7 @@ import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
-import type { AdminAccess, TokenCheck } from "./access/authenticator.ts";
+import type { AdminAccess, Authenticator, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnView } from "./schemas.ts";
 
@@ -79,4 +79,9 @@ export interface AdminDependencies
   readonly sources: Sources;
   /** Null in production. */
   readonly sandbox: Sandbox | null;
+}
+
+/** The same with what the listener makes of them for its routes. */
+export interface RouteDependencies extends AdminDependencies {
+  readonly authenticator: Authenticator;
 }

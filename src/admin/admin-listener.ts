@@ -3,10 +3,10 @@ import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { z } from "zod";
 import { createSparingLog, fromPathSegment } from "../domain/index.ts";
 import { StoreError } from "../store/index.ts";
-import { type Authenticator, createAuthenticator } from "./access/authenticator.ts";
+import { createAuthenticator } from "./access/authenticator.ts";
 import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
 import { registerOidcRoutes, registerSessionRoutes } from "./access/sign-in-routes.ts";
-import type { AdminDependencies } from "./admin-dependencies.ts";
+import type { AdminDependencies, RouteDependencies } from "./admin-dependencies.ts";
 import { registerCallbackExport, registerCallbacks } from "./callback-routes.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
 import { registerEvents } from "./event-routes.ts";
@@ -84,8 +84,8 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
     for (const [name, segment] of Object.entries(params)) params[name] = fromPathSegment(segment);
   });
   registerDatabaseWatch(app, deps);
-  const authenticator = createAuthenticator(deps);
-  registerGuard(app, deps, authenticator);
+  const routeDeps = { ...deps, authenticator: createAuthenticator(deps) };
+  registerGuard(app, routeDeps);
   const sparing = createSparingLog(deps.log, deps.clock);
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof HttpError)
@@ -103,21 +103,17 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       ? reply.code(503).send({ error: `${NO_ANSWER}; what was asked may still be done` })
       : reply.code(500).send({ error: "internal error" });
   });
-  registerOperations(app, deps, authenticator);
+  registerOperations(app, routeDeps);
   registerDashboard(app);
   const { provider } = deps.access;
-  if (provider !== null) registerOidcRoutes(app, deps, provider, authenticator);
+  if (provider !== null) registerOidcRoutes(app, routeDeps, provider);
   if (deps.sandbox !== null) registerSandboxPlatform(app, deps.sandbox.redirectUri);
   return app;
 }
 
 /** The routes that the API's description has. */
-export function registerOperations(
-  app: FastifyInstance,
-  deps: AdminDependencies,
-  authenticator: Authenticator,
-): void {
-  for (const register of OPERATIONS) register(app, deps, authenticator);
+export function registerOperations(app: FastifyInstance, deps: RouteDependencies): void {
+  for (const register of OPERATIONS) register(app, deps);
 }
 
 /** The schemas of answers are for the API's description, and are never compiled. */

@@ -5,9 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
 import type { Callbacks } from "../store/index.ts";
-import type { Authenticator } from "./access/authenticator.ts";
 import { requireCaller } from "./access/guard.ts";
-import type { AdminDependencies } from "./admin-dependencies.ts";
+import type { AdminDependencies, RouteDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentCallback } from "./present.ts";
 import * as input from "./request-parameters.ts";
@@ -160,8 +159,7 @@ const MAX_EXPORTS = 4;
 
 export function registerCallbackExport(
   app: FastifyInstance,
-  { store, callbackLog, clock, log }: AdminDependencies,
-  authenticator: Authenticator,
+  { store, callbackLog, clock, log, authenticator }: RouteDependencies,
 ): void {
   /** The responses of running exports, with the hash of the session that each was asked with. */
   const running = new Map<ServerResponse, string | undefined>();

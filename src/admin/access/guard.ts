@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isJsonObject, type JsonObject } from "../../domain/index.ts";
 import type { AuditOutcome } from "../../store/index.ts";
-import type { AdminDependencies } from "../admin-dependencies.ts";
+import type { AdminDependencies, RouteDependencies } from "../admin-dependencies.ts";
 import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
 import { BOUNDED_SEARCH, defined, filterText, PAGE_QUERY, searchPageOf } from "../request-parameters.ts";
-import type { Authenticator, Caller } from "./authenticator.ts";
+import type { Caller } from "./authenticator.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -49,11 +49,7 @@ export function isWrongPage({ is404, method, url, headers }: FastifyRequest): bo
 }
 
 /** Decides for every route of the admin listener what a caller may do, and records in the audit log what was done. */
-export function registerGuard(
-  app: FastifyInstance,
-  deps: AdminDependencies,
-  authenticator: Authenticator,
-): void {
+export function registerGuard(app: FastifyInstance, deps: RouteDependencies): void {
   app.decorateRequest("caller", null);
   app.addHook("onRoute", ({ method, url, schema: { guard: rules = {} } = {} }) => {
     if (rules.isPublic || rules.action !== undefined || ![method].flat().some(isUnsafe)) return;
@@ -62,7 +58,7 @@ export function registerGuard(
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
-    request.caller = await callerOf(request, deps, authenticator);
+    request.caller = await callerOf(request, deps);
   });
   registerAudit(app, deps);
 }
@@ -70,8 +66,7 @@ export function registerGuard(
 /** The caller where the route needs one. @throws HttpError where the request may go no further */
 async function callerOf(
   request: FastifyRequest,
-  { access, tokenCheck }: AdminDependencies,
-  authenticator: Authenticator,
+  { access, tokenCheck, authenticator }: RouteDependencies,
 ): Promise<Caller | null> {
   const { headers, method } = request;
   const rules = rulesOf(request);

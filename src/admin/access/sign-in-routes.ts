@@ -12,7 +12,7 @@ import {
 } from "../../oauth/index.ts";
 import { sha256Hex } from "../../sources/index.ts";
 import type { StoredSession } from "../../store/index.ts";
-import type { AdminDependencies } from "../admin-dependencies.ts";
+import type { RouteDependencies } from "../admin-dependencies.ts";
 import { HIDDEN_ROUTE, HttpError, operation } from "../operation.ts";
 import type { SessionView, SignInView } from "../page-schemas.ts";
 import * as auth from "./authenticator.ts";
@@ -50,12 +50,8 @@ const END = operation({
   responses: { 204: "It has ended." },
 });
 
-export function registerSessionRoutes(
-  app: FastifyInstance,
-  deps: AdminDependencies,
-  authenticator: auth.Authenticator,
-): void {
-  const { access, about, tokenCheck } = deps;
+export function registerSessionRoutes(app: FastifyInstance, deps: RouteDependencies): void {
+  const { access, about, tokenCheck, authenticator } = deps;
   const view = ({ actor, role }: Pick<auth.Caller, "actor" | "role">, expiresAt?: Date): SessionView => {
     const expires_at = expiresAt?.toISOString() ?? null;
     return { actor, role, expires_at, ...about, sandbox: deps.sandbox !== null };
@@ -76,7 +72,7 @@ export function registerSessionRoutes(
       throw new HttpError(401, error, auth.CHALLENGE);
     }
     const admitted = { actor: auth.TOKEN_ACTOR, method: "token", ...judged } as const;
-    const session = await startSession(request, reply, admitted, { ...deps, authenticator });
+    const session = await startSession(request, reply, admitted, deps);
     if (session === undefined) throw new HttpError(503, "the session cannot be stored right now");
     return view(session, session.expiresAt);
   });
@@ -106,7 +102,7 @@ async function startSession(
   request: FastifyRequest,
   reply: FastifyReply,
   { method, earlierSession, ...identity }: Authenticated,
-  deps: AdminDependencies & { readonly authenticator: auth.Authenticator },
+  deps: RouteDependencies,
 ): Promise<StoredSession | undefined> {
   const { store, clock, log, access, authenticator } = deps;
   const { actor, role, credentialFingerprint } = identity;
@@ -136,9 +132,8 @@ async function startSession(
 
 export const CALLBACK_PATH = "/sign-in/oidc/callback";
 
-interface SignInDependencies extends AdminDependencies {
+interface SignInDependencies extends RouteDependencies {
   readonly provider: auth.OidcProvider;
-  readonly authenticator: auth.Authenticator;
   readonly logError: (error: unknown, message: string) => void;
   /** Any page can make a browser send such a request: it must neither count against an address nor fill the audit log. */
   readonly logUnknownFlow: (address: string, reason: string) => void;
@@ -147,9 +142,8 @@ interface SignInDependencies extends AdminDependencies {
 /** `GET /sign-in/oidc` sends a browser to the provider, which sends it back to `/sign-in/oidc/callback`. */
 export function registerOidcRoutes(
   app: FastifyInstance,
-  deps: AdminDependencies,
+  deps: RouteDependencies,
   provider: auth.OidcProvider,
-  authenticator: auth.Authenticator,
 ): void {
   const { access, log, clock } = deps;
   const sparing = createSparingLog(log, clock);
@@ -157,7 +151,6 @@ export function registerOidcRoutes(
   const signInDeps: SignInDependencies = {
     ...deps,
     provider,
-    authenticator,
     logError: (error, message) => sparing("error", { fields: { err: error }, message }),
     logUnknownFlow(address, reason) {
       if (mayLogFlow(clock.now()))

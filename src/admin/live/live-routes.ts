@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Authenticator } from "../access/authenticator.ts";
 import { requireCaller } from "../access/guard.ts";
-import type { AdminDependencies } from "../admin-dependencies.ts";
+import type { RouteDependencies } from "../admin-dependencies.ts";
 import { CALLBACK_FILTER, callbackFilter } from "../callback-routes.ts";
 import { HttpError, operation } from "../operation.ts";
 import { LiveFeed, LiveStream } from "./live-feed.ts";
@@ -19,13 +18,9 @@ const LIVE = operation({
   },
 });
 
-export function registerLive(
-  app: FastifyInstance,
-  deps: AdminDependencies,
-  authenticator: Authenticator,
-): void {
+export function registerLive(app: FastifyInstance, deps: RouteDependencies): void {
   const feed = new LiveFeed(deps);
-  authenticator.onSessionEnd((idSha256) => feed.endSession(idSha256));
+  deps.authenticator.onSessionEnd((idSha256) => feed.endSession(idSha256));
   app.addHook("preClose", () => feed.close());
   app.get("/api/v1/live", LIVE, async (request, reply) => {
     const filter = callbackFilter(request.query);
