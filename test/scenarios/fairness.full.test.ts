@@ -48,7 +48,8 @@ function flooded(
     sources: { shops: tenantShop({ answer: "after", retry: { first: "1s" } }) },
     handlers: [handlerOf(fails)],
     retryPollMs: 50,
-    env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" },
+    // A busy machine may take more than 30 s to accept ten thousand events.
+    env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off", REQUEST_TIMEOUT_MS: "120000" },
   };
   return withReceiver(
     dialect,
