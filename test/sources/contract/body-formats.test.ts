@@ -4,14 +4,21 @@ import { describe, expect, it } from "vitest";
 import { type BodyData, createBodyDecoder } from "../../../src/sources/contract/body-formats.ts";
 import { requestOf } from "../../support/contract.ts";
 
-const decode = (data: BodyData, body: string | Uint8Array, headers: Record<string, string> = {}) =>
-  createBodyDecoder(data)(requestOf(body, { headers }));
+const decodeRequest = (data: BodyData, body: string | Uint8Array, { headers = {}, target = "/a" } = {}) =>
+  createBodyDecoder(data)(requestOf(body, { headers, target }));
+/** Without whether the body is JSON. */
+const decode = (data: BodyData, body: string | Uint8Array, headers: Record<string, string> = {}) => {
+  const decoded = decodeRequest(data, body, { headers });
+  return "value" in decoded ? { value: decoded.value } : decoded;
+};
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const jws = (payload: unknown) => `${base64url({ alg: "ES256" })}.${base64url(payload)}.c2ln`;
 const multipart = { "Content-Type": 'multipart/form-data; boundary="----x y"' };
 const part = (name: string, value: string) =>
   `------x y\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 const END = "------x y--\r\n";
+/** More digits than a JavaScript number holds. */
+const LONG = "12345678901234567890";
 
 describe("a form", () => {
   it("a form becomes an object of texts", () => {
@@ -219,10 +226,10 @@ describe("a body", () => {
   });
 
   it.each([
-    [{ multipart: "json" }, part("json", '\u{feff}{"a":"1"}') + END, multipart],
-    [{ form: "json" }, `json=${encodeURIComponent('\u{feff}{"a":"1"}')}`, {}],
+    [{ multipart: "json" }, part("json", `\u{feff}{"a":${LONG}}`) + END, multipart],
+    [{ form: "json" }, `json=${encodeURIComponent(`\u{feff}{"a":${LONG}}`)}`, {}],
   ] as const)("a field of JSON (%j) is read after its byte order mark", (body, text, headers) => {
-    expect(decode({ body }, text, headers)).toEqual({ value: { a: "1" } });
+    expect(decode({ body }, text, headers)).toEqual({ value: { a: LONG } });
   });
 
   it("a body that is JSON or a form with a field of JSON is read by its first byte", () => {
@@ -231,11 +238,20 @@ describe("a body", () => {
     expect(decode(data, "payload=%7B%22a%22%3A1%7D")).toEqual({ value: { a: 1 } });
   });
 
+  it.each([
+    ["json", '{"a":1}', true],
+    ["json-or-form", '{"a":1}', true],
+    ["json-or-form", "a=1", false],
+    [{ form: "payload" }, "payload=%7B%7D", false],
+  ] as const)("a body as %j says of itself that it is JSON: %s, %s", (body, text, isJson) => {
+    expect(decodeRequest({ body }, text)).toMatchObject({ isJson });
+  });
+
   it("an empty body is its query where the contract says so", () => {
     const data: BodyData = { body: "json", emptyBody: "query" };
-    const read = (body: string) => createBodyDecoder(data)(requestOf(body, { target: "/a?x=1&y=%20" }));
-    expect(read("")).toEqual({ value: { x: "1", y: " " } });
-    expect(read('{"a":1}')).toEqual({ value: { a: 1 } });
+    const read = (body: string) => decodeRequest(data, body, { target: "/a?x=1&y=%20" });
+    expect(read("")).toMatchObject({ value: { x: "1", y: " " } });
+    expect(read('{"a":1}')).toMatchObject({ value: { a: 1 } });
   });
 
   it("a body that is a compact JWS becomes its payload", () => {
