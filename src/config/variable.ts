@@ -133,11 +133,4 @@ export const httpUrl = z
   })
   .describe("an http(s) address");
 
-/** A part of an address as it is sent; undefined where its percent-encoding cannot be read. */
-export function percentDecoded(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-}
+export { percentDecoded } from "../domain/index.ts";

@@ -28,3 +28,12 @@ export function valueAt(value: JsonValue | undefined, path: readonly PathKey[]):
   for (const key of path) found = ownValue(found, key);
   return found;
 }
+
+/** A part of an address as it is sent; undefined where its percent-encoding cannot be read. */
+export function percentDecoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

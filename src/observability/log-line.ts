@@ -23,22 +23,20 @@ const LONGEST_SHORT_URL = 256;
  */
 export function writeLogLine(write: WriteLine, row: CallbackLogEntry, line: Line = {}): void {
   const { responseStatus: status } = row;
-  write(
-    status >= 500 ? "error" : status >= 400 ? "warn" : "info",
-    () => fieldsOf(row, line) + idsOf(line.trace),
-    "callback",
-  );
+  const level = status >= 500 ? "error" : status >= 400 ? "warn" : "info";
+  write(level, () => fieldsOf(row, line), "callback");
 }
 
 function fieldsOf(
   row: CallbackLogEntry,
-  { isJson, isShort = false, processingMs = row.processingMs }: Line,
+  { isJson, isShort = false, processingMs = row.processingMs, trace }: Line,
 ): string {
   const duration = Math.round(processingMs * 1000) / 1000;
+  const ids = trace === undefined ? "" : `"trace_id":"${trace.traceId}","span_id":"${trace.spanId}",`;
   const start =
     `"request_id":${quoted(row.requestId)},"source":${quoted(row.source)},"event_id":${quoted(row.eventId)},` +
     `"event_type":${quoted(row.eventType)},"method":${quoted(row.method)},"remote_address":${quoted(row.remoteAddress)},` +
-    `"outcome":${quoted(row.outcome)},"status":${row.responseStatus},"duration_ms":${duration},`;
+    `"outcome":${quoted(row.outcome)},"status":${row.responseStatus},"duration_ms":${duration},${ids}`;
   if (isShort) return `${start}"url":${quoted(row.url.slice(0, LONGEST_SHORT_URL))},"shortened":true`;
   return (
     `${start}"url":${quoted(row.url)},"headers":${row.requestHeaders},${bodyField("body", row.requestBody, isJson)},` +
@@ -46,13 +44,7 @@ function fieldsOf(
   );
 }
 
-function idsOf(trace: TraceIds | undefined): string {
-  return trace === undefined ? "" : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`;
-}
-
-function quoted(text: string | null): string {
-  return JSON.stringify(text);
-}
+const quoted = (text: string | null): string => JSON.stringify(text);
 
 const LINE_BREAKS = /[\r\n]+/g;
 

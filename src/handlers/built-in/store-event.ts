@@ -33,10 +33,7 @@ ALTER TABLE events ADD COLUMN headers text;
 ALTER TABLE events ADD COLUMN version text;`,
 );
 
-/**
- * Keeps every event of a source that has no handler of its own, its data as JSON text.
- * @param hide for `JSON.stringify`: masks what proves a callback
- */
+/** Keeps every event of a source without a handler. @param hide for `JSON.stringify`: masks what proves a callback */
 export function storeEvent(
   source: string,
   hide: (of: "headers" | "fields") => (name: string, value: unknown) => unknown,

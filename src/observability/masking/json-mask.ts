@@ -170,7 +170,7 @@ function endOfValue(text: string, start: number, budget: MaskBudget): number {
   do {
     const code = text.charCodeAt(at);
     if (opens(code)) level += 1;
-    else if (closes(code)) level -= 1;
+    else if (code === 125 || code === 93) level -= 1;
     at = code === QUOTE ? endOfString(text, at) : at + 1;
   } while (level > 0 && at < text.length);
   budget.take(at - start);
@@ -179,8 +179,4 @@ function endOfValue(text: string, start: number, budget: MaskBudget): number {
 
 function opens(code: number): boolean {
   return code === 123 || code === 91;
-}
-
-function closes(code: number): boolean {
-  return code === 125 || code === 93;
 }

@@ -38,7 +38,9 @@ export function createPairMask(isSecretKey: (key: string) => boolean): PairMask 
       if (name === "" || !isSecretKey(name)) continue;
       let start = pair.index + 1;
       while (start < given.length && isBlank(given, start)) start += 1;
-      const value = valueAt(given, start, TAKES_LINE.test(name) ? LINE : VALUE);
+      const pattern = TAKES_LINE.test(name) ? LINE : VALUE;
+      pattern.lastIndex = start;
+      const value = pattern.exec(given)?.[0] ?? "";
       // Base64 ends in one or two of these, and what stands before them is no name.
       if (value === "" || value === "=") continue;
       const quote = OPENING_QUOTE.exec(value)?.[0] ?? "";
@@ -84,9 +86,4 @@ function isLetter(code: number): boolean {
 function isBlank(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code === 32 || (code >= 9 && code <= 13) || (code > 127 && BLANK.test(text.charAt(at)));
-}
-
-function valueAt(text: string, start: number, pattern: RegExp): string {
-  pattern.lastIndex = start;
-  return pattern.exec(text)?.[0] ?? "";
 }

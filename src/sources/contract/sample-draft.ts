@@ -1,4 +1,5 @@
 import {
+  fitsTypePattern,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -14,11 +15,16 @@ interface Made {
   readonly body: JsonObject | JsonValue[];
 }
 
+interface SampleData extends Made {
+  /** By the pattern of a type, the first that fits: what its samples have beside or in the place of the others. */
+  readonly types?: Readonly<Record<string, Made & { readonly body: JsonObject }>>;
+}
+
 /**
  * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have `{type}`,
  * `{id}` and the time as `{iso}`, `{seconds}` or `{milliseconds}` where the contract has no place for them.
  */
-export type OwnSample = Made | ((type: string, id: string, now: Date) => Made);
+export type OwnSample = SampleData | ((type: string, id: string, now: Date) => Made);
 
 type Root = "body" | "item" | "parent";
 
@@ -30,7 +36,10 @@ export function makeSample(own: OwnSample, type: string, id: string, now: Date):
   const filled = JSON.stringify(own).replace(/\{(\w+)\}/g, (_, name: string) => {
     return JSON.stringify(String(texts[name])).slice(1, -1);
   });
-  return JSON.parse(filled);
+  const { types = {}, ...made }: SampleData = JSON.parse(filled);
+  const ofType = Object.entries(types).find(([pattern]) => fitsTypePattern(pattern, type))?.[1];
+  if (ofType === undefined) return made;
+  return { headers: { ...made.headers, ...ofType.headers }, body: { ...made.body, ...ofType.body } };
 }
 
 /** A sample while it is made: each place can be read, as in a callback that arrived, and set. */

@@ -47,12 +47,13 @@ export function createSample(
     const draft = new SampleDraft(contract.batch, made);
     if (data !== undefined)
       merge(draft, [contract.data ?? (contract.batch === undefined ? "body" : "item")].flat(), data);
-    if (textAt(draft, type) !== wanted) setText(draft, type, wanted);
+    if (textAt(draft, type) !== wanted) type.some((place) => setAt(draft, place, wanted));
     setTime(draft, contract.eventTime, now);
     const taken = new Set([...type, contract.eventTime?.at ?? ""].flatMap(placesIn));
     if (givenId === undefined ? textAt(draft, id) === undefined : textAt(draft, id) !== givenId)
       setId(draft, id, taken, givenId ?? newId);
-    if (identity === "bytes") setOwnBytes(draft, givenId ?? newId);
+    if (identity === "bytes" && !JSON.stringify(draft.body).includes(givenId ?? newId))
+      draft.set("body.sample", givenId ?? newId);
     return encoded(draft, contract);
   };
 }
@@ -67,11 +68,6 @@ function merge(draft: SampleDraft, places: readonly string[], data: JsonObject):
   const place = places.find((one) => draft.value(one) !== undefined) ?? places.at(-1) ?? "body";
   const there = draft.value(place);
   draft.set(place, { ...(isJsonObject(there) ? there : {}), ...data });
-}
-
-/** Puts the text into the first place that can hold it. */
-function setText(draft: SampleDraft, places: readonly TextPlace[], text: string): void {
-  for (const place of places) if (setAt(draft, place, text)) return;
 }
 
 /** @returns false for a place that cannot hold the text */
@@ -121,10 +117,6 @@ function setId(
   if (draft.value("body.id") === undefined) draft.set("body.id", id);
 }
 
-function setOwnBytes(draft: SampleDraft, id: string): void {
-  if (!JSON.stringify(draft.body).includes(id)) draft.set("body.sample", id);
-}
-
 function setTime(draft: SampleDraft, eventTime: ContractData["eventTime"], now: Date): void {
   if (eventTime === undefined || draft.value(eventTime.at) !== undefined) return;
   const ms = now.getTime();
@@ -152,7 +144,7 @@ function formatOf(body: NonNullable<ContractData["body"]>, draft: SampleDraft): 
 function encode(format: BodyFormat, content: JsonValue): [contentType: string, text: string] {
   if (format === "json") return ["application/json", JSON.stringify(content)];
   if (format === "form" && isJsonObject(content))
-    return [FORM, new URLSearchParams(textsOf(content)).toString()];
+    return [FORM, new URLSearchParams(Object.entries(content).map(fieldOf)).toString()];
   if (typeof format === "object" && "form" in format)
     return [FORM, new URLSearchParams({ [format.form]: JSON.stringify(content) }).toString()];
   if (format === "text" && isJsonObject(content)) return ["text/plain", String(content.text ?? "")];
@@ -161,12 +153,9 @@ function encode(format: BodyFormat, content: JsonValue): [contentType: string, t
   throw new TypeError(`got a body of the format ${name}; have the platform send a test event`);
 }
 
-function textsOf(content: JsonObject): Record<string, string> {
-  const fields = Object.entries(content).map(([name, value]) => {
-    return [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
-  });
-  return Object.fromEntries(fields);
-}
+const fieldOf = ([name, value]: [string, unknown]): [string, string] => {
+  return [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
+};
 
 /** Encodes a value that the contract decodes inside the body. */
 function encodeInner(content: JsonValue, { at, as }: InnerText): void {

@@ -3,7 +3,8 @@ import { type Finding, parseJson } from "../../domain/index.ts";
 /** What the body alone shows, where no digest matches. */
 export function guessFrom(body: Uint8Array): Finding {
   if (body.length === 0) return { code: "truncated", message: "The body is empty." };
-  if (isCutOff(body))
+  // It begins as a JSON object or array and ends before that does.
+  if (OPENING.has(body[0]) && nesting(body).isOpen)
     return { code: "truncated", message: `The body ends inside its JSON, after ${body.length} bytes.` };
   return {
     code: "unknown",
@@ -71,11 +72,6 @@ function layouts(body: Uint8Array, text: string): RewrittenBody[] {
 function ascii(text: string): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replace(/[\u0080-\uffff]/g, escaped);
-}
-
-/** Whether a body begins as a JSON object or array and ends before that does. */
-function isCutOff(body: Uint8Array): boolean {
-  return OPENING.has(body[0]) && nesting(body).isOpen;
 }
 
 function nesting(body: Uint8Array): { readonly deepest: number; readonly isOpen: boolean } {

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../domain/index.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { publicKeyPreset } from "./public-key-preset.ts";
 
@@ -48,12 +49,4 @@ function signatureIn(header: string): string | undefined {
     return text.includes("%") ? percentDecoded(text) : text;
   }
   return undefined;
-}
-
-function percentDecoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

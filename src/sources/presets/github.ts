@@ -1,15 +1,10 @@
-import type { JsonObject } from "../../domain/index.ts";
 import { type GitHubReconcileOptions, githubDeliveries } from "../reconcile/github-deliveries.ts";
-import samples from "./github.samples.json" with { type: "json" };
 import { hmacPreset, type PresetOptions } from "./preset.ts";
 
 export interface GitHubOptions extends PresetOptions {
   /** Finds the events that never arrived: docs/reconcile.md. */
   readonly reconcile?: GitHubReconcileOptions;
 }
-
-/** The fields that GitHub Docs, "Webhook events and payloads", has for these events; others have an action alone. */
-const BODIES: Readonly<Record<string, JsonObject>> = samples.types;
 
 /**
  * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is
@@ -42,8 +37,4 @@ export const github = hmacPreset<GitHubOptions>({
     headers: ["X-GitHub-Event", "X-GitHub-Hook-ID"],
   },
   reconcile: githubDeliveries,
-  sample: (type) => ({
-    ...samples.every,
-    body: { ...(BODIES[type] ?? { action: "created" }), ...samples.every.body },
-  }),
 });

@@ -48,28 +48,4 @@ export const slack = hmacPreset({
     ],
     responses: { received: EMPTY },
   },
-  sample: (type, id, now) => {
-    const at = { team_id: "T0SAMPLE", api_app_id: "A0SAMPLE" };
-    // A slash command is a form.
-    if (type.startsWith("/")) {
-      const command = {
-        ...at,
-        trigger_id: id,
-        command: type,
-        text: "",
-        user_id: "U0SAMPLE",
-        channel_id: "C0SAMPLE",
-      };
-      return { headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: command };
-    }
-    const seconds = Math.floor(now.getTime() / 1_000);
-    const event = {
-      type,
-      user: "U0SAMPLE",
-      channel: "C0SAMPLE",
-      text: "A sample",
-      event_ts: `${seconds}.000100`,
-    };
-    return { body: { ...at, type: "event_callback", event_id: id, event_time: seconds, event } };
-  },
 });

@@ -78,9 +78,7 @@ function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer 
     : { id: kid, signature: decoded };
 }
 
-function malformedHeader(detail: string): Refused {
-  return malformed(`\`${HEADER}\`: ${detail}`);
-}
+const malformedHeader = (detail: string): Refused => malformed(`\`${HEADER}\`: ${detail}`);
 
 function objectIn(text: string | undefined): JsonObject {
   const value = parseJson(text ?? "");

@@ -69,13 +69,8 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
 }
 
 /** All are compared, so that the time does not show which one is right. */
-function isAmong(digests: readonly Buffer[], right: Buffer): boolean {
-  let isFound = false;
-  for (const one of digests) {
-    if (timingSafeEqual(one, right)) isFound = true;
-  }
-  return isFound;
-}
+const isAmong = (digests: readonly Buffer[], right: Buffer): boolean =>
+  digests.map((one) => timingSafeEqual(one, right)).includes(true);
 
 function assertConsistent(data: HmacData, content: SignedContent, time: TimestampCheck | undefined): void {
   const { algorithm = "sha256", signed } = data;

@@ -148,7 +148,8 @@ interface Judging extends MessageSignatureOptions {
 function judge({ label, input, signature }: Claim, request: SignedRequest, options: Judging) {
   const covered = coveredComponents(input);
   if (!Array.isArray(covered)) return covered;
-  const uncovered = requiredComponents(request, options).find((name) => !covered.includes(name));
+  const ofBody = request.body.length === 0 ? [] : ["content-digest"];
+  const uncovered = [...options.required, ...ofBody].find((name) => !covered.includes(name));
   if (uncovered !== undefined) return malformed(`\`${label}\`: does not cover ${uncovered}`);
   const base = signatureBase(covered, input, { request, origin: options.origin });
   if (typeof base !== "string") return base;
@@ -192,10 +193,6 @@ function coveredComponents({ items }: InnerList): string[] | Refused {
     names.push(item.value);
   }
   return names;
-}
-
-function requiredComponents({ body }: SignedRequest, { required }: Judging): string[] {
-  return body.length === 0 ? [...required] : [...required, "content-digest"];
 }
 
 interface BaseContext {
