@@ -83,11 +83,7 @@ export function parseCursor(text: string): string {
 
 export function adminCommand(name: string): Command {
   return new Command(name)
-    .option(
-      "--admin-port <port>",
-      "where the receiver's admin listener is (default: ADMIN_PORT)",
-      wholeNumber(1, 65_535),
-    )
+    .option("--admin-port <port>", "of the admin listener (default: ADMIN_PORT)", wholeNumber(1, 65_535))
     .option(...ENV_OPTION)
     .option(...JSON_OPTION);
 }

@@ -35,10 +35,7 @@ interface DatabaseOptions {
 }
 
 function databaseCommand(name: string): Command {
-  return new Command(name).option(
-    "--env <file>",
-    "read APP_ENV and DATABASE_URL from a file as well; the environment wins",
-  );
+  return new Command(name).option("--env <file>", "read APP_ENV and DATABASE_URL from a file as well");
 }
 
 function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
@@ -61,9 +58,7 @@ function databaseSummary(
 
 export function verifyCommand(): Command {
   return databaseCommand("verify")
-    .description(
-      "Check database integrity, also while the receiver runs; read-only. Exit code 1 when a check fails.",
-    )
+    .description("Check database integrity, read-only, beside a receiver. Exit code 1 when a check fails.")
     .argument("[file]", "an SQLite file, such as a backup, instead of DATABASE_URL")
     .option("--json", "print what was found as JSON, for scripts")
     .action(async (file: string | undefined, options: DatabaseOptions & JsonOptions) => {
@@ -100,9 +95,7 @@ function invariantLine({ name, message, violations, examples }: InvariantResult)
 
 export function backupCommand(): Command {
   return databaseCommand("backup")
-    .description(
-      "Copy the embedded database as it is at one instant, while the receiver serves. Exit code 1 when the integrity check fails; the copy is kept.",
-    )
+    .description("Copy the embedded database beside a receiver. Exit code 1 when the copy's check fails.")
     .argument("<file>", "the copy; it must not exist")
     .action(async (file: string, options: DatabaseOptions) => {
       const where = loadDatabaseLocation(options);
@@ -143,10 +136,7 @@ function checkLines(checked: IntegrityReport): string[] {
 export function migrateCommand(): Command {
   return configurationCommand("migrate")
     .description("Bring the database's schema up to date and exit. `serve` does the same at its start.")
-    .option(
-      "--accept-new-key",
-      "take ENCRYPTION_KEY although the database was used with another key, which is lost",
-    )
+    .option("--accept-new-key", "take ENCRYPTION_KEY although the one before is lost")
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
       const { acceptNewKey = false } = options;
@@ -166,9 +156,7 @@ const PROGRESS_EVERY_MS = 1_000;
 
 export function copyCommand(): Command {
   return configurationCommand("copy")
-    .description(
-      "Copy an SQLite database to an empty PostgreSQL database, and compare every row. Stop the receiver first; run it again to continue.",
-    )
+    .description("Copy SQLite to an empty PostgreSQL and compare every row. Stop the receiver first.")
     .requiredOption("--from <address>", "the source, such as sqlite:data/oncehook.db; it is not changed")
     .option("--to <address>", "the target, such as postgres://user@host/name (default: DATABASE_URL)")
     .option("--skip <table...>", "tables of your own that stay behind")

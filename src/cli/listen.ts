@@ -20,9 +20,7 @@ interface GivenOptions {
 
 export function listenCommand(): Command {
   return new Command("listen")
-    .description(
-      "Forward the callbacks of a deployed development receiver to a server on this machine, byte for byte.",
-    )
+    .description("Forward a deployed development receiver's callbacks to this machine, byte for byte.")
     .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with CAPTURE=on")
     .requiredOption(
       "--to <url>",

@@ -123,10 +123,7 @@ export function eventsCommand(): Command {
     .description("List the events that the running receiver has handled, newest first.")
     .option("--source <source>", "events that came from it")
     .option("--id <event_id>", "this event alone")
-    .option(
-      "--ignored",
-      "instead, the types that no handler takes: how many of the newest 1,000 ignored callbacks",
-    )
+    .option("--ignored", "instead, the types of the newest 1,000 ignored callbacks")
     .action(async (options: EventListOptions & { readonly ignored?: true }) => {
       if (options.ignored === true) return listIgnored(options);
       const filter = { source: options.source, event_id: options.id };
@@ -145,9 +142,7 @@ export function eventsCommand(): Command {
 
 export function failuresCommand(): Command {
   return withFailureFilter(listCommand("failures"))
-    .description(
-      "List failed events, newest first: waiting for a retry, with retries exhausted, or rejected.",
-    )
+    .description("List failed events, newest first: waiting for a retry, exhausted, or rejected.")
     .option("--source <source>", "failures of events that came from it")
     .option("--id <event_id>", "the failure of this event alone")
     .action(async (options: EventListOptions) => {

@@ -36,9 +36,7 @@ export function notificationsCommand(): Command {
       });
     });
   const discard = adminCommand("discard")
-    .description(
-      "Delete the waiting and failed deliveries of a notification; what was delivered stays listed.",
-    )
+    .description("Delete the waiting and failed deliveries of a notification.")
     .argument("<id>", "as `oncehook notifications` lists it", notificationId)
     .option("--channel <channel>", "of this channel alone, such as webhook")
     .action(async (id: number, options: AdminOptions & { readonly channel?: string }) => {

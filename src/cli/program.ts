@@ -75,18 +75,14 @@ function oauthCommand(): Command {
 
 function initCommand(): Command {
   return new Command("init")
-    .description(
-      "Write the first files of a project: configuration, a handler, its test. Nothing is written over.",
-    )
+    .description("Write the first files of a project. Nothing is written over.")
     .argument("[folder]", "the project's folder, made where there is none", ".")
     .action(async (folder: string) => (await import("./init.ts")).init(folder));
 }
 
 function demoCommand(): Command {
   return new Command("demo")
-    .description(
-      "Start a receiver on a temporary database, send it valid and invalid callbacks, and show the results.",
-    )
+    .description("Send valid and invalid callbacks to a receiver on a temporary database.")
     .action(async () => (await import("./demo.ts")).demo());
 }
 

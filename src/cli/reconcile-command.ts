@@ -25,12 +25,7 @@ export function reconcileCommand(): Command {
     .option("--since <time>", "how far to look back, such as 90m, 12h or 2d", "1d")
     .option("--until <time>", "where to end, as long ago; younger events may be on their way", "5m")
     .option("--dry-run", "print what is missing, and change nothing")
-    .option(
-      "--max-pages <count>",
-      "how many pages of the platform's list to read",
-      wholeNumber(1, 10_000),
-      500,
-    )
+    .option("--max-pages <count>", "how many pages to read", wholeNumber(1, 10_000), 500)
     .option("--wait <seconds>", "how long to wait until the events were handled", wholeNumber(0, 3_600), 30)
     .option(...JSON_OPTION)
     .addHelpText("after", WHAT_IT_DOES)

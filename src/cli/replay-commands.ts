@@ -18,18 +18,12 @@ const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--per-second", "-
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
-    .description(
-      "Run a failed event again, now; without an event_id, all failures that the options mean. Exit code 0 when it is handled in the end.",
-    )
+    .description("Run a failed event again, or all that the options mean. Exit code 0 when it is handled.")
     .argument("[event_id]", "the event, as `oncehook failures` lists it")
     .option("--source <source>", "where it came from (of one event: the one source that has it)")
     .option("--dry-run", "only show what it would do: everything is rolled back")
     .option("--all", "every failure there is")
-    .option(
-      "--per-second <count>",
-      "how many may begin in a second, up to 100 (default: 10)",
-      wholeNumber(1, 100),
-    )
+    .option("--per-second <count>", "how many begin in a second (default: 10)", wholeNumber(1, 100))
     .option("--wait", "wait until all of them were run; exit code 1 when one failed again")
     .action(replay);
 }

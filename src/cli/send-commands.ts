@@ -32,27 +32,16 @@ const sandbox = () => import("../dev/sandbox/index.ts");
 
 export function sendCommand(): Command {
   return new Command("send")
-    .description(
-      "Send a callback, signed as AUTH_METHOD or the source's platform says, and print the answer. Exit code 0 for success.",
-    )
+    .description("Send a signed callback and print the answer. Exit code 0 for success.")
     .argument("<type>", "the event type, such as payment_notify, or invoice.paid of a source")
     .option("--source <name>", "a source of the configuration: its platform's body, headers and signature")
     .option(
       "--data <json>",
-      "the event's data as a JSON object, or a file with one (default: a sample); of a source, over its sample",
+      "a JSON object, or a file with one, of a source over its sample (default: a sample)",
     )
-    .option(
-      "--id <event_id>",
-      "the event's id (default: a new one); the same id again is a duplicate, whatever its body",
-    )
-    .option(
-      "--timestamp <seconds>",
-      "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
-    )
-    .option(
-      "--url <url>",
-      "where to; an origin gets the path of the source (default: CALLBACK_BASE_URL with it)",
-    )
+    .option("--id <event_id>", "the event's id (default: a new one); the same id again is a duplicate")
+    .option("--timestamp <seconds>", "the event's time, in seconds since 1970 (default: now)")
+    .option("--url <url>", "where to; an origin gets the source's path (default: CALLBACK_BASE_URL with it)")
     .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
     .option(...ENV_OPTION)
     .option(...JSON_OPTION)
@@ -205,9 +194,7 @@ function dataOf(given: string): JsonObject {
 
 export function signCommand(): Command {
   return new Command("sign")
-    .description(
-      "Print the X-Signature of a body: HMAC-SHA256 of its bytes with SIGNING_SECRET, lowercase hex.",
-    )
+    .description("Print the X-Signature of a body: HMAC-SHA256 with SIGNING_SECRET, lowercase hex.")
     .argument("[file]", "the file with the body; standard input when left out")
     .option(...ENV_OPTION)
     .action(async (file: string | undefined, options: { env?: string }) => {

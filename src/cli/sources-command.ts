@@ -50,9 +50,7 @@ export function sourcesCommand(): Command {
       });
     });
   return adminCommand("sources")
-    .description(
-      "List sources: endpoint URLs, platforms, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
-    )
+    .description("List sources and their endpoint URLs. With --check, exit code 1 if one is not reachable.")
     .option("--check", "have the running receiver check its own endpoint URLs")
     .addCommand(relearn)
     .addCommand(tenantsCommand())
@@ -82,9 +80,7 @@ function tenantsCommand(): Command {
 
 function addCommand(): Command {
   return new Command("add")
-    .description(
-      "Add a source to oncehook.config.ts, or to SOURCES, and its variable to .env. Nothing is written over.",
-    )
+    .description("Add a source to oncehook.config.ts, or to SOURCES, and its variable to .env.")
     .argument("<preset>", "the platform's preset, such as stripe or github")
     .option("--env <file>", "the file of variables to add to", ".env")
     .action(async (preset: string, options: { readonly env?: string }) =>

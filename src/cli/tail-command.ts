@@ -17,15 +17,8 @@ interface TailOptions extends AdminOptions {
 
 export function tailCommand(): Command {
   return adminCommand("tail")
-    .description(
-      "Show callbacks as the running receiver answers them, until Ctrl-C. With --json, one line for each.",
-    )
-    .option(
-      "--last <count>",
-      "begin with so many of those that have come, up to 200",
-      wholeNumber(1, 200),
-      10,
-    )
+    .description("Show callbacks as they are answered, until Ctrl-C. With --json, one line for each.")
+    .option("--last <count>", "begin with so many, up to 200", wholeNumber(1, 200), 10)
     .option("--source <source>", "of this source alone")
     .option("--type <event_type>", "of this event type alone")
     .option("--status <status>", "answered with this status, or one of a class such as 4xx")

@@ -78,8 +78,8 @@ it.each(DIALECTS)("doctor counts the events that were rejected or exhausted: %s"
           0, 'rejected', '', '', 'ab', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')`,
       );
     expect((await about()).map(({ level, message }) => [level, message])).toEqual([
-      ["warning", "events with retries exhausted: 1; oncehook failures --state exhausted lists them"],
-      ["warning", "events that were rejected: 2; oncehook failures --state rejected lists them"],
+      ["warning", "1 exhausted: oncehook failures --state exhausted lists them"],
+      ["warning", "2 rejected: oncehook failures --state rejected lists them"],
     ]);
   }),
 );

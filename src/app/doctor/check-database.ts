@@ -43,11 +43,8 @@ export async function checkDatabase(
   const known = [...open, ...warnings(about, networkWarnings(database))];
   let found: Inspection;
   try {
-    const handlers = own.map(({ name }) => name);
-    found = await inspectDatabase(database, {
-      tables: Object.values(BUILT_IN_TABLES).map(({ table }) => table),
-      handlers,
-    });
+    const tables = Object.values(BUILT_IN_TABLES).map(({ table }) => table);
+    found = await inspectDatabase(database, { tables, handlers: own.map(({ name }) => name) });
   } catch (error) {
     const isOutdated = error instanceof MaintenanceError;
     const reason = `does not respond: ${databaseReason(error)}; check DATABASE_URL`;
@@ -65,8 +62,7 @@ export async function checkDatabase(
   if (baseUrlChanged(config, found.baseUrl))
     add(warning, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`);
   const steps = pendingSteps(found.schema);
-  if (steps > 0)
-    findings.push(ok(about, `has schema ${found.schema} of ${NEWEST_SCHEMA}: ${pendingText(steps)}`));
+  if (steps > 0) findings.push(ok(about, pendingText(found.schema, steps)));
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
   const messagesOf = (all: readonly { readonly message: string }[]) => all.map(({ message }) => message);
   return [
@@ -81,14 +77,13 @@ export async function checkDatabase(
   ];
 }
 
-const pendingText = (steps: number) =>
-  `the first start applies ${steps === 1 ? "1 step" : `${steps} steps`}, and checks that need them are left out until then`;
+const pendingText = (schema: number, steps: number) =>
+  `has schema ${schema} of ${NEWEST_SCHEMA}: the first start applies ${steps === 1 ? "1 step" : `${steps} steps`}, and checks that need them are left out until then`;
 
-const failureTexts = ({ exhausted, rejected }: ServiceInspection["failures"]) => [
-  ...(exhausted > 0 ? [`events with retries exhausted: ${exhausted}; ${LIST} exhausted lists them`] : []),
-  ...(rejected > 0 ? [`events that were rejected: ${rejected}; ${LIST} rejected lists them`] : []),
-];
-const LIST = "oncehook failures --state";
+const failureTexts = (counts: ServiceInspection["failures"]) =>
+  (["exhausted", "rejected"] as const).flatMap((state) =>
+    counts[state] === 0 ? [] : [`${counts[state]} ${state}: oncehook failures --state ${state} lists them`],
+  );
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */
 function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding[] {
