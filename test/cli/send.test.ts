@@ -57,7 +57,7 @@ it.each([
     PATH: process.env.PATH,
     SIGNING_SECRET: "",
     SOURCES: "stripe",
-    STRIPE_SECRET: "whsec_of-this-endpoint",
+    STRIPE_SECRET: "whsec_vJ8qLx2RkT0bNfYd7WmC",
     HANDLERS: "none",
   });
   expect([code, stdout]).toEqual([1, ""]);
