@@ -1,8 +1,8 @@
 import swagger from "@fastify/swagger";
 import Fastify from "fastify";
 import { z } from "zod";
-import type { RouteDependencies } from "../src/admin/admin-dependencies.ts";
 import { registerOperations } from "../src/admin/admin-listener.ts";
+import type { RouteDependencies } from "../src/admin/index.ts";
 import { SCHEMAS } from "../src/admin/schemas.ts";
 
 const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as unknown as RouteDependencies;

@@ -5,13 +5,7 @@ export {
   type TokenCheck,
 } from "./access/authenticator.ts";
 export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
-export type {
-  AdminDependencies,
-  RelearnRequest,
-  Sandbox,
-  SandboxError,
-  Sources,
-} from "./admin-dependencies.ts";
+export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
 export type * from "./page-schemas.ts";
 export { presentFailure, presentNotification, presentRecord } from "./present.ts";

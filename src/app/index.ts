@@ -9,11 +9,5 @@ export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } 
 export { maskOf } from "./masks.ts";
 export { type ReconcileReport, reconcileOnce } from "./reconcile.ts";
 export { maxAttemptMs } from "./services.ts";
-export {
-  type InspectableReceiver,
-  type RunningReceiver,
-  type StartOptions,
-  start,
-  startInspectableReceiver,
-} from "./start.ts";
+export * from "./start.ts";
 export { type TemporaryDatabase, temporaryDatabase } from "./temporary-database.ts";

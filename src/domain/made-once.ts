@@ -20,3 +20,24 @@ export function callOnce<T>(run: () => T): () => T {
     return came.of;
   };
 }
+
+/**
+ * Returns what `find` does, and remembers it for the last texts.
+ * @param most how many; then it begins anew @param longest in characters: a longer text is not worth the memory
+ */
+export function remembered<T extends string | boolean | object>(
+  find: (text: string) => T,
+  most: number,
+  longest = Number.POSITIVE_INFINITY,
+): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const found = find(text);
+    if (text.length > longest) return found;
+    if (known.size >= most) known.clear();
+    known.set(text, found);
+    return found;
+  };
+}

@@ -1,13 +1,7 @@
 export { guardConnections } from "./connection-guard.ts";
 export { createConnectionLimit } from "./connection-limit.ts";
 export { createDiagnoser } from "./diagnoser.ts";
-export type {
-  AdmissionSettings,
-  CaptureAccess,
-  IsEndpointCheck,
-  OnResponse,
-  PublicDependencies,
-} from "./public-dependencies.ts";
+export type * from "./public-dependencies.ts";
 export { createPublicListener, type Listener, type PublicListenerOptions } from "./public-listener.ts";
 export {
   type CountHit,

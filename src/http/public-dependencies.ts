@@ -55,9 +55,6 @@ export interface PublicDependencies {
   /** Counts a callback after its response, wherever callbacks are counted; may not throw. */
   readonly onResponse: OnResponse;
   /** Notes an event of a batch, whose callback is counted once; may not throw. */
-  readonly onItem: (
-    result: Pick<CallbackResult, "outcome" | "eventId" | "eventType">,
-    source: string,
-  ) => void;
+  readonly onItem: (result: Parameters<OnResponse>[0], source: string) => void;
   readonly tls: boolean;
 }

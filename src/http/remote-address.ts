@@ -1,29 +1,19 @@
 import { BlockList, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
+import { remembered } from "../domain/index.ts";
 
 /** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or the brackets alone. */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
 
 /** A platform calls from a handful of addresses, and other clients' must not pile up here. */
 const MAX_REMEMBERED = 1_000;
-const remembered = new Map<string, string>();
 
 /** The address in its shortest form, IPv4-mapped ones unmapped, so that one host has one name. */
-export function normalAddress(written: string): string {
-  let address = remembered.get(written);
-  if (address === undefined) {
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    address = shortest(written);
-    remembered.set(written, address);
-  }
-  return address;
-}
-
-function shortest(written: string): string {
+export const normalAddress = remembered((written) => {
   const { v4, v6 } = WITH_PORT.exec(written)?.groups ?? {};
   const address = v4 ?? v6 ?? written;
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
-}
+}, MAX_REMEMBERED);
 
 /**
  * What limits count: an IPv4 address, or the /64 of an IPv6 one, since a single host commonly has all of it.

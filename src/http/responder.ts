@@ -74,18 +74,14 @@ export function createResponder(deps: PublicDependencies) {
     ): void {
       if (isAuthentic(result)) sendResponse(request, response);
       else respondInTurn(request, response);
-      if (request.isCallback) {
-        onResponse(result, response.status, performance.now() - request.startedAt, known?.source?.name);
-        log.write(request, result, response, result.keySource ?? known?.source?.name);
-      } else callbackLog.drop("unknown_address", log.dropped(request, result.outcome));
       const { outcome, eventId, eventType } = result;
-      request.span?.end({
-        status: response.status,
-        outcome,
-        source: known?.source?.name,
-        eventId,
-        eventType,
-      });
+      const { status } = response;
+      const source = known?.source?.name;
+      if (request.isCallback) {
+        onResponse(result, status, performance.now() - request.startedAt, source);
+        log.write(request, result, response, result.keySource ?? source);
+      } else callbackLog.drop("unknown_address", log.dropped(request, outcome));
+      request.span?.end({ status, outcome, source, eventId, eventType });
     },
   };
 }

@@ -10,20 +10,7 @@ export {
 } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
 export { processRedirect, type Redirect } from "./redirect.ts";
-export {
-  SANDBOX_AUTHORIZE_PATH,
-  SANDBOX_TOKEN_PATH,
-  sandboxAuthorize,
-  sandboxSettings,
-  sandboxToken,
-} from "./sandbox-platform.ts";
-export {
-  createSignIn,
-  FlowMissing,
-  type Identity,
-  type SignIn,
-  SignInRefused,
-  type SignInResult,
-} from "./sign-in.ts";
+export * from "./sandbox-platform.ts";
+export * from "./sign-in.ts";
 export { verifySignIn } from "./signed-result.ts";
 export { createUserTokens, type RenewableTokens } from "./user-tokens.ts";

@@ -1,9 +1,2 @@
 export { createReconcilePoller, earliestTime, type ScheduledSource } from "./reconcile-poller.ts";
-export {
-  type ReconcileCounts,
-  type ReconcileDependencies,
-  type ReconciledEvent,
-  type ReconciledSource,
-  type ReconcileOutcome,
-  reconcileWindow,
-} from "./reconcile-window.ts";
+export * from "./reconcile-window.ts";

@@ -35,35 +35,29 @@ function ofReceiver(
 ) {
   if (responseStatus === 401)
     return reached("Reached: the receiver refused the unsigned request with 401, as it should.");
-  switch (outcome) {
-    case "too_many_requests":
-      return reached(
-        `Reached, but answered 429: the receiver's own limit for one address (RATE_LIMIT_CALLBACK, RATE_LIMIT_DEFAULT), against ` +
-          `which this check counts as well. ${againAfter(headers["retry-after"])}.`,
-      );
-    case "address_not_allowed":
-      return reached(
-        `Reached, and turned away with 403: IP_ALLOW_LIST does not name ${remoteAddress}, from where this check came. ` +
-          "See that it names the platform's addresses.",
-      );
-    case "overloaded":
-      return reached("Reached, but answered 503: more callbacks are at work than MAX_WAITING_CALLBACKS.");
-    case "keys_unavailable":
-      return reached(
-        "Reached, but answered 503: the keys or secrets that verify a callback could not be had. See the receiver's log; a " +
-          "function of tenants' secrets must return none for a tenant that does not exist, and not throw.",
-      );
-    case "https_required":
-      return notReached(
-        "The request arrived at the receiver as plain HTTP, and was refused with 403: let the proxy send X-Forwarded-Proto: " +
-          "https, and name the proxy's address in TRUST_PROXY.",
-      );
-    default:
-      return notReached(
-        `The request arrived at the receiver, which answered ${responseStatus} (${outcome}) and not 401: something on the way ` +
-          "changes it.",
-      );
-  }
+  const messages: Readonly<Record<string, string>> = {
+    too_many_requests:
+      `Reached, but answered 429: the receiver's own limit for one address (RATE_LIMIT_CALLBACK, RATE_LIMIT_DEFAULT), against ` +
+      `which this check counts as well. ${againAfter(headers["retry-after"])}.`,
+    address_not_allowed:
+      `Reached, and turned away with 403: IP_ALLOW_LIST does not name ${remoteAddress}, from where this check came. ` +
+      "See that it names the platform's addresses.",
+    overloaded: "Reached, but answered 503: more callbacks are at work than MAX_WAITING_CALLBACKS.",
+    keys_unavailable:
+      "Reached, but answered 503: the keys or secrets that verify a callback could not be had. See the receiver's log; a " +
+      "function of tenants' secrets must return none for a tenant that does not exist, and not throw.",
+  };
+  const message = messages[outcome];
+  if (message !== undefined) return reached(message);
+  if (outcome === "https_required")
+    return notReached(
+      "The request arrived at the receiver as plain HTTP, and was refused with 403: let the proxy send X-Forwarded-Proto: " +
+        "https, and name the proxy's address in TRUST_PROXY.",
+    );
+  return notReached(
+    `The request arrived at the receiver, which answered ${responseStatus} (${outcome}) and not 401: something on the way ` +
+      "changes it.",
+  );
 }
 
 function elsewhere(url: URL, answer: ReceivedResponse): string {

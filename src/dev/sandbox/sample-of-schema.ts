@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/index.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
-
 /** A schema may lead back to itself. */
 const MAX_DEPTH = 12;
 
@@ -28,15 +26,15 @@ export function sampleOfSchema(schema: unknown): JsonValue {
   return sample(schema, isJsonObject(schema) ? schema : {}, 0);
 }
 
-function sample(given: unknown, root: Schema, depth: number): JsonValue {
-  if (!isSchema(given) || depth > MAX_DEPTH) return null;
+function sample(given: unknown, root: JsonObject, depth: number): JsonValue {
+  if (!isJsonObject(given) || depth > MAX_DEPTH) return null;
   const schema = resolved(given, root);
   const fixed = fixedValue(schema);
   if (fixed !== undefined) return fixed;
   const choices = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (choices !== undefined) {
     // Null is seldom what a developer wants to try first.
-    const choice = choices.find((one) => isSchema(one) && one.type !== "null") ?? choices[0];
+    const choice = choices.find((one) => isJsonObject(one) && one.type !== "null") ?? choices[0];
     return sample(choice, root, depth + 1);
   }
   if (Array.isArray(schema.allOf)) return sampleOfAll(schema, schema.allOf, root, depth);
@@ -58,48 +56,53 @@ function sample(given: unknown, root: Schema, depth: number): JsonValue {
 }
 
 /** `#/$defs/name` and `#`: where a schema names itself or a part of it. */
-function resolved(schema: Schema, root: Schema): Schema {
+function resolved(schema: JsonObject, root: JsonObject): JsonObject {
   const { $ref } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith("#")) return schema;
   const steps = $ref.split("/").slice(1);
   const found = steps.reduce<unknown>(
-    (at, step) => (isSchema(at) ? at[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
+    (at, step) => (isJsonObject(at) ? at[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
     root,
   );
-  return isSchema(found) && found.$ref === undefined ? found : {};
+  return isJsonObject(found) && found.$ref === undefined ? found : {};
 }
 
-function fixedValue({ examples, enum: values, ...schema }: Schema): JsonValue | undefined {
+function fixedValue({ examples, enum: values, ...schema }: JsonObject): JsonValue | undefined {
   const [first] = [examples, values].flatMap((list) => (Array.isArray(list) ? list.slice(0, 1) : []));
   return (schema.const ?? schema.default ?? first) as JsonValue | undefined;
 }
 
-function sampleOfAll(schema: Schema, parts: readonly unknown[], root: Schema, depth: number): JsonValue {
+function sampleOfAll(
+  schema: JsonObject,
+  parts: readonly unknown[],
+  root: JsonObject,
+  depth: number,
+): JsonValue {
   const { allOf: _, ...own } = schema;
   const values = [own, ...parts].map((part) => sample(part, root, depth + 1));
   const objects = values.filter(isJsonObject);
   return objects.length > 0 ? Object.assign({}, ...objects) : (values.at(-1) ?? null);
 }
 
-function typeOf({ type, properties }: Schema): unknown {
+function typeOf({ type, properties }: JsonObject): unknown {
   if (properties !== undefined) return "object";
   return Array.isArray(type) ? (type.find((one) => one !== "null") ?? "null") : type;
 }
 
-function objectOf({ properties, required }: Schema, root: Schema, depth: number): JsonObject {
+function objectOf({ properties, required }: JsonObject, root: JsonObject, depth: number): JsonObject {
   const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-  const described = isSchema(properties) ? properties : {};
+  const described = isJsonObject(properties) ? properties : {};
   return Object.fromEntries(names.map((name) => [name, sample(described[name], root, depth + 1)]));
 }
 
-function arrayOf({ items, prefixItems, minItems }: Schema, root: Schema, depth: number): JsonValue[] {
+function arrayOf({ items, prefixItems, minItems }: JsonObject, root: JsonObject, depth: number): JsonValue[] {
   const places: unknown[] = Array.isArray(prefixItems) ? [...prefixItems] : [];
   const least = typeof minItems === "number" ? Math.min(minItems, 100) : 0;
   while (places.length < least) places.push(items);
   return places.map((place) => sample(place, root, depth + 1));
 }
 
-function numberOf(schema: Schema): number {
+function numberOf(schema: JsonObject): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
   const step = typeof multipleOf === "number" && multipleOf > 0 ? multipleOf : 1;
   const bound = (value: unknown, none: number) => (typeof value === "number" ? value : none);
@@ -111,12 +114,8 @@ function numberOf(schema: Schema): number {
   return [...steps.map((count) => count * step), between].find(fits) ?? step;
 }
 
-function textOf({ format, minLength, maxLength }: Schema): string {
+function textOf({ format, minLength, maxLength }: JsonObject): string {
   const text = (typeof format === "string" ? FORMAT_SAMPLES[format] : undefined) ?? "sample";
   const longEnough = typeof minLength === "number" ? text.padEnd(Math.min(minLength, 10_000), "x") : text;
   return typeof maxLength === "number" ? longEnough.slice(0, maxLength) : longEnough;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

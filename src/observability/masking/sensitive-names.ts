@@ -1,3 +1,5 @@
+import { remembered } from "../../domain/index.ts";
+
 const HEADER =
   /auth|token|secret|signature|hmac|-sig$|password|credential|api-?key|cookie|jwt|client-?cert(?:ificate)?$/;
 
@@ -122,16 +124,7 @@ function wordsNameSecret(found: readonly string[]): boolean {
 
 /** The short keys and headers of one platform's events repeat; the long ones of any other client must not pile up. */
 function memoized(decide: (key: string) => boolean): (key: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (key) => {
-    if (key.length > LONGEST_REMEMBERED) return decide(key);
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    if (known.size >= MAX_REMEMBERED) known.clear();
-    const sensitive = decide(key);
-    known.set(key, sensitive);
-    return sensitive;
-  };
+  return remembered(decide, MAX_REMEMBERED, LONGEST_REMEMBERED);
 }
 
 function plain(key: string): string {

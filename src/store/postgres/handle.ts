@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { remembered } from "../../domain/index.ts";
 import { postgresDialect } from "../bind-query.ts";
 import { type GuardRules, guardConnection, type HandlerTransaction } from "../handler-transaction.ts";
 import type { Transaction } from "../transaction.ts";
@@ -35,23 +36,19 @@ interface StatementClass {
 const MAX_CLASSIFIED = 512;
 const MAX_CLASSIFIED_LENGTH = 8_192;
 /** Handlers run the same few texts again and again; those with values written into them never come again. */
-const classified = new Map<string, StatementClass>();
-
-function classify(sql: string): StatementClass {
-  const known = classified.get(sql);
-  if (known !== undefined) return known;
-  const words = beginning(sql);
-  const verdict = {
-    refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
-    isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
-    setsSavepoint: words[0] === "SAVEPOINT",
-    outlivesRollback: words[0] === "PREPARE" || /\bpg_(?:try_)?advisory_lock/i.test(sql),
-  };
-  if (sql.length > MAX_CLASSIFIED_LENGTH) return verdict;
-  if (classified.size >= MAX_CLASSIFIED) classified.clear();
-  classified.set(sql, verdict);
-  return verdict;
-}
+const classify = remembered(
+  (sql): StatementClass => {
+    const words = beginning(sql);
+    return {
+      refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
+      isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
+      setsSavepoint: words[0] === "SAVEPOINT",
+      outlivesRollback: words[0] === "PREPARE" || /\bpg_(?:try_)?advisory_lock/i.test(sql),
+    };
+  },
+  MAX_CLASSIFIED,
+  MAX_CLASSIFIED_LENGTH,
+);
 
 /** `SELECT … INTO` makes a table. */
 function makesTable([first = ""]: LeadingWords, sql: string): boolean {

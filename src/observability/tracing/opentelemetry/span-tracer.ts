@@ -1,11 +1,12 @@
-import type { Link, SpanContext } from "@opentelemetry/api";
 import {
   type Attributes,
   context,
   defaultTextMapGetter,
   defaultTextMapSetter,
+  type Link,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   type Tracer as SpanSource,
   SpanStatusCode,
