@@ -18,6 +18,7 @@ import {
   type ScheduledSource,
 } from "../reconcile/index.ts";
 import { MaintenanceError, type Store } from "../store/index.ts";
+import type { BackfillRequest } from "./backfill.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import { type Loaded, openForCommand } from "./handlers.ts";
 import { maskOf } from "./masks.ts";
@@ -96,14 +97,9 @@ function entryOf(
   };
 }
 
-export interface ReconcileRequest {
-  /** The source's name in the configuration. */
-  readonly source: string;
-  /** How far to look back, in milliseconds. */
-  readonly sinceMs: number;
+export interface ReconcileRequest extends Pick<BackfillRequest, "source" | "sinceMs" | "isDryRun"> {
   /** Where to end, in milliseconds ago. */
   readonly untilMs: number;
-  readonly isDryRun: boolean;
   readonly maxPages: number;
   /** How long to wait for the receiver to run what was accepted. */
   readonly waitMs: number;

@@ -217,6 +217,11 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
   };
 }
 
+const BODY_MISMATCH = "a processed event_id arrived with another body; responded already_processed";
+const STALE_EVENT = "an event was not run: a newer one of its orderBy has run already";
+const TYPE_MISMATCH =
+  "X-Event-Type, which is not signed, differs from event_type in the body; the header decided";
+
 function createObserver(
   metrics: Metrics,
   noteAccepted: RollupCounts["noteAccepted"],
@@ -236,24 +241,15 @@ function createObserver(
       noteAccepted(sourceOf(key), isRejected ? "accepted_rejected" : "accepted_failed"),
     bodyMismatch({ source, eventId }) {
       metrics.bodyMismatch(sourceOf({ source }));
-      log.warn(
-        { source, event_id: eventId },
-        "a processed event_id arrived with another body; responded already_processed",
-      );
+      log.warn({ source, event_id: eventId }, BODY_MISMATCH);
     },
     staleEvent({ source, eventId }) {
       metrics.staleEvent(sourceOf({ source }));
-      log.info(
-        { source, event_id: eventId },
-        "an event was not run: a newer one of its orderBy has run already",
-      );
+      log.info({ source, event_id: eventId }, STALE_EVENT);
     },
     typeMismatch({ source, eventId }, header, body) {
       metrics.typeMismatch();
-      log.warn(
-        { source, event_id: eventId, header, body },
-        "X-Event-Type, which is not signed, differs from event_type in the body; the header decided",
-      );
+      log.warn({ source, event_id: eventId, header, body }, TYPE_MISMATCH);
     },
   };
 }

@@ -3,13 +3,7 @@ export { createConnectionLimit } from "./connection-limit.ts";
 export { createDiagnoser } from "./diagnoser.ts";
 export type * from "./public-dependencies.ts";
 export { createPublicListener, type Listener, type PublicListenerOptions } from "./public-listener.ts";
-export {
-  type CountHit,
-  cacheExceeded,
-  createMemoryCounter,
-  type Policy,
-  withFallback,
-} from "./rate-limit.ts";
+export * from "./rate-limit.ts";
 export { createAllowList, rateKey } from "./remote-address.ts";
 export { createReadOrigin } from "./request-context.ts";
 export type { SourceBounds } from "./routes.ts";

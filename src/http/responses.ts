@@ -25,11 +25,10 @@ export function responseTo(outcome: ResponseOutcome, challenge: string): Callbac
     case "accepted":
     case "ignored":
     case "handshake":
+    case "already_processed":
       return jsonResponse(status, { status: outcome.kind });
     case "success":
       return jsonResponse(status, { status: "success", data: outcome.result });
-    case "already_processed":
-      return jsonResponse(status, { status: "already_processed" });
     case "refused":
       return jsonResponse(status, { error: outcome.message }, refusalHeaders(outcome, status, challenge));
     case "failed":

@@ -2,16 +2,12 @@ import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { BlockList, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
-class AddressNotAllowed extends Error {
-  override readonly name = "AddressNotAllowed";
-
-  constructor(host: string, addresses: readonly string[]) {
-    const found = addresses.filter((address) => address !== host);
-    super(
-      `${host}${found.length === 0 ? "" : ` (${found.join(", ")})`} is not a public address; where that is meant, name ` +
-        "its network in NOTIFY_ALLOW_ADDRESSES",
-    );
-  }
+function addressNotAllowed(host: string, addresses: readonly string[]): Error {
+  const found = addresses.filter((address) => address !== host);
+  return new Error(
+    `${host}${found.length === 0 ? "" : ` (${found.join(", ")})`} is not a public address; where that is meant, name ` +
+      "its network in NOTIFY_ALLOW_ADDRESSES",
+  );
 }
 
 const [GLOBAL_UNICAST, GLOBAL_UNICAST_BITS] = ipaddr.IPv6.parseCIDR("2000::/3");
@@ -52,7 +48,7 @@ export function createAllowedAddresses(networks: readonly string[]) {
       const [first] = allowed;
       if (first === undefined) {
         const addresses = found.map(({ address }) => address);
-        return callback(new AddressNotAllowed(hostname, addresses), []);
+        return callback(addressNotAllowed(hostname, addresses), []);
       }
       if (options.all === true) return callback(null, allowed);
       return callback(null, first.address, first.family);
@@ -60,10 +56,10 @@ export function createAllowedAddresses(networks: readonly string[]) {
   };
   return {
     lookup,
-    /** An address in place of a name is never looked up. @throws AddressNotAllowed */
+    /** An address in place of a name is never looked up. @throws Error where it is not allowed */
     assertHost(host: string): void {
       const address = host.replace(/^\[|\]$/g, "");
-      if (ipaddr.isValid(address) && !isAllowed(address)) throw new AddressNotAllowed(address, []);
+      if (ipaddr.isValid(address) && !isAllowed(address)) throw addressNotAllowed(address, []);
     },
   };
 }

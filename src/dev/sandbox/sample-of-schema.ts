@@ -37,7 +37,7 @@ function sample(given: unknown, root: JsonObject, depth: number): JsonValue {
     const choice = choices.find((one) => isJsonObject(one) && one.type !== "null") ?? choices[0];
     return sample(choice, root, depth + 1);
   }
-  if (Array.isArray(schema.allOf)) return sampleOfAll(schema, schema.allOf, root, depth);
+  if (Array.isArray(schema.allOf)) return sampleOfAll(schema, root, depth);
   switch (typeOf(schema)) {
     case "object":
       return objectOf(schema, root, depth);
@@ -72,14 +72,8 @@ function fixedValue({ examples, enum: values, ...schema }: JsonObject): JsonValu
   return (schema.const ?? schema.default ?? first) as JsonValue | undefined;
 }
 
-function sampleOfAll(
-  schema: JsonObject,
-  parts: readonly unknown[],
-  root: JsonObject,
-  depth: number,
-): JsonValue {
-  const { allOf: _, ...own } = schema;
-  const values = [own, ...parts].map((part) => sample(part, root, depth + 1));
+function sampleOfAll({ allOf, ...own }: JsonObject, root: JsonObject, depth: number): JsonValue {
+  const values = [own, ...[allOf].flat()].map((part) => sample(part, root, depth + 1));
   const objects = values.filter(isJsonObject);
   return objects.length > 0 ? Object.assign({}, ...objects) : (values.at(-1) ?? null);
 }

@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import type { Agent, Dispatcher } from "undici";
+import type { Agent } from "undici";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "../channel.ts";
 
@@ -56,20 +56,15 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
           "webhook-signature": signer.sign(id, now, body),
         },
       });
-      discardBody(response.body);
+      // The status has said it all: the body may drip, break off or be without end, and changes nothing of it. A short one
+      // is read, so that its connection can be used again.
+      const read = { limit: MAX_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) };
+      response.body.dump(read).catch(() => {});
       assertDelivered(response.statusCode, response.headers["retry-after"]);
     },
     // Every attempt has ended by then; the rest of an answer is not waited for.
     close: async () => agent?.destroy(),
   };
-}
-
-/**
- * The status has said it all: the body may drip, break off or be without end, and changes nothing of it. A short one
- * is read, so that its connection can be used again.
- */
-function discardBody(body: Dispatcher.ResponseData["body"]): void {
-  body.dump({ limit: MAX_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) }).catch(() => {});
 }
 
 function assertDelivered(status: number, retryAfter: string | string[] | undefined): void {
