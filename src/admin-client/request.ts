@@ -17,11 +17,7 @@ interface RequestOptions {
 }
 
 /** Requests to the admin API. Both throw AdminError where the receiver refuses. */
-export interface Requests {
-  request<Answer>(method: string, path: string, asked?: RequestOptions): Promise<Answer>;
-  /** For an answer that is read as it comes: no time limit but that of the signal. */
-  open(method: string, path: string, asked?: RequestOptions): Promise<Response>;
-}
+export type Requests = ReturnType<typeof createRequests>;
 
 export class AdminError extends Error {
   override readonly name = "AdminError";
@@ -43,8 +39,9 @@ export function urlOf({ origin = "" }: AdminClientOptions, path: string, query: 
   return `${origin}/api/v1/${path}${search.size === 0 ? "" : `?${search}`}`;
 }
 
-export function createRequests(options: AdminClientOptions): Requests {
+export function createRequests(options: AdminClientOptions) {
   const { token, timeLimitMs, fetch: send = fetch } = options;
+  /** For an answer that is read as it comes: no time limit but that of the signal. */
   async function open(method: string, path: string, asked: RequestOptions = {}): Promise<Response> {
     const { query, body, headers, signal = null } = asked;
     const url = urlOf(options, path, query);

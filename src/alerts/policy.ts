@@ -87,15 +87,13 @@ export function comparedWith(last: number, first: number): number {
   return last + 1 - DAY - WEEK >= first ? WEEK : DAY;
 }
 
-interface Window {
-  readonly authentic: number;
-  readonly refused: number;
-  /** Authentic callbacks in the same quarter-hours earlier. */
-  readonly usual: number;
-}
+type Window = ReturnType<typeof windowOf>;
 
-/** Quarter-hours up to the last change do not count: they would start or resolve the alert a second time. */
-function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length: number): Window {
+/**
+ * Quarter-hours up to the last change do not count: they would start or resolve the alert a second time.
+ * @returns `usual`: authentic callbacks in the same quarter-hours earlier
+ */
+function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length: number) {
   // A change that lies ahead was made before the clock was set back.
   const after = changedIn === undefined || changedIn > last + 2 ? 0 : changedIn;
   const from = Math.max(last + 1 - length, after + 1);

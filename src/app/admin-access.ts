@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from "node:http";
 import { domainToASCII } from "node:url";
 import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
+import { type Clock, type Log, lowerAscii } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { createConnectionLimit, createReadOrigin, guardConnections, rateKey } from "../http/index.ts";
 import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
@@ -92,19 +92,15 @@ function normalizedAddress(address: string): string {
     .split(".")
     .map(normalizedLabel)
     .join(".");
-  return `${lowerCase(address.slice(0, at + 1))}${domain}`;
+  return `${lowerAscii(address.slice(0, at + 1))}${domain}`;
 }
 
 /** Punycode (RFC 5891), so that both spellings of a name are one; a look-alike of an ASCII name is left as it is, and equals none. */
 function normalizedLabel(label: string): string {
-  const ascii = lowerCase(label);
+  const ascii = lowerAscii(label);
   if (/^\p{ASCII}*$/u.test(ascii)) return ascii;
   const encoded = domainToASCII(label);
   return encoded.startsWith("xn--") ? encoded : label;
-}
-
-function lowerCase(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** The process receives callbacks too, and needs its file descriptors for them. */

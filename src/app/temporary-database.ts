@@ -4,17 +4,14 @@ import { join } from "node:path";
 import { errorReason } from "../domain/index.ts";
 import { StartError } from "./start-error.ts";
 
-export interface TemporaryDatabase {
-  readonly url: string;
-  remove(): Promise<void>;
-}
+export type TemporaryDatabase = Awaited<ReturnType<typeof temporaryDatabase>>;
 
 /**
  * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
  * that server. A SQLite file that is named is used as it is, and stays.
  * @throws StartError when there can be none
  */
-export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
+export async function temporaryDatabase(given?: string) {
   if (given === undefined) {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
     const remove = () => rm(folder, { recursive: true, force: true });

@@ -130,7 +130,7 @@ export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): 
 }
 
 /** Both databases fold these letters alone, whatever their locale. */
-function lowerAscii(text: string): string {
+export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

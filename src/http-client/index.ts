@@ -1,9 +1,4 @@
-import {
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestHttp,
-} from "node:http";
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
 export interface SendRequestOptions {
@@ -20,18 +15,13 @@ export interface SendRequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ReceivedResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  readonly remoteAddress: string;
-}
+export type ReceivedResponse = Awaited<ReturnType<typeof sendRequest>>;
 
 /**
  * One request and its answer, over a connection of its own, no redirect followed.
  * @throws the system's error, with its `code`; a DOMException named TimeoutError past the time limit; the signal's reason
  */
-export async function sendRequest(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
+export async function sendRequest(url: URL, sending: SendRequestOptions) {
   const { method, headers, body = "", timeLimitMs, maxBytes, certificate } = sending;
   const timeLimit = AbortSignal.timeout(timeLimitMs);
   const signal = sending.signal === undefined ? timeLimit : AbortSignal.any([timeLimit, sending.signal]);

@@ -2,7 +2,9 @@ import { errorCode, FAULTS } from "../../domain/index.ts";
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import type { StoredCallback } from "../../store/index.ts";
 
-export type ProbeResult = { readonly answer: ReceivedResponse } | { readonly problem: ConnectionProblem };
+export type ProbeResult =
+  | { readonly answer: ReceivedResponse }
+  | { readonly problem: ReturnType<typeof connectionProblem> };
 
 type LoggedRequest = Pick<StoredCallback, "outcome" | "responseStatus" | "remoteAddress">;
 
@@ -108,12 +110,6 @@ function againAfter(retryAfter: string | undefined): string {
 const reached = (message: string) => ({ reached: true, message });
 const notReached = (message: string) => ({ reached: false, message });
 
-interface ConnectionProblem {
-  readonly message: string;
-  /** Whether the request may have been received all the same. */
-  readonly mayHaveArrived: boolean;
-}
-
 const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "has expired: renew it, and see that the server took the new one",
   CERT_NOT_YET_VALID: "is not valid yet: look at its dates, and at the clock of this machine",
@@ -131,8 +127,12 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
 const OF_A_CERTIFICATE =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 
-/** An error of a connection in words for the operator that registers the address. @param timeLimitMs after which it was given up */
-export function connectionProblem(error: unknown, url: URL, timeLimitMs: number): ConnectionProblem {
+/**
+ * An error of a connection in words for the operator that registers the address.
+ * @param timeLimitMs after which it was given up
+ * @returns `mayHaveArrived`: whether the request may have been received all the same
+ */
+export function connectionProblem(error: unknown, url: URL, timeLimitMs: number) {
   // The name of a time limit's error is TimeoutError, and its code a number.
   const code = errorCode(error);
   const server = hostAndPort(url);

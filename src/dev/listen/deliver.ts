@@ -3,10 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openRequest } from "../../http-client/index.ts";
 import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } from "./capture-stream.ts";
 
-export interface Delivered {
-  readonly status: number;
-  readonly durationMs: number;
-}
+export type Delivered = NonNullable<Awaited<ReturnType<typeof deliver>>>;
 
 export interface DeliverOptions {
   /** The server at this machine; without a path of its own a request keeps the one it came with. */

@@ -3,17 +3,11 @@ import pg from "pg";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** A database that was made for one purpose, and that goes with it. */
-export interface ScratchDatabase {
-  readonly url: string;
-  drop(): Promise<void>;
-}
-
 /**
  * Makes an empty database beside the one in the address, on the same server and for the same user.
  * @throws the driver's error when the server does not answer, or the user may not create databases
  */
-export async function createScratchDatabase(server: string): Promise<ScratchDatabase> {
+export async function createScratchDatabase(server: string) {
   const name = `oncehook_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);
   url.pathname = `/${name}`;

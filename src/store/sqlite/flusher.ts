@@ -3,27 +3,24 @@ import { DatabaseSync } from "node:sqlite";
 import { syncParentFolder } from "../../files/index.ts";
 import { StoreError } from "../store-errors.ts";
 
-/** The flush of the write-ahead log of a database, in a thread of Node's pool; what was written before it is on the disk after. */
-export interface WalFile {
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
+export type WalFile = ReturnType<typeof openWal>;
 
 /**
  * SQLite makes the WAL as it opens the database, so that one that is absent is a failed flush.
  * @param path of the database itself: SQLite keeps the WAL beside what a link leads to
  */
-export function openWal(path: string): WalFile {
+export function openWal(path: string) {
   let file: FileHandle | undefined;
   return {
-    async sync() {
+    /** In a thread of Node's pool; what was written before it is on the disk after. */
+    async sync(): Promise<void> {
       if (file === undefined) {
         file = await open(`${path}-wal`, "r+");
         await syncParentFolder(path);
       }
       await file.datasync();
     },
-    async close() {
+    async close(): Promise<void> {
       await file?.close();
     },
   };

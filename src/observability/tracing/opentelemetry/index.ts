@@ -26,7 +26,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { createSparingLog, type Log, systemClock, withTimeout } from "../../../domain/index.ts";
-import type { SamplerName, TraceIds, Tracer, TracingOptions } from "../index.ts";
+import type { SamplerName, TraceIds, TracingOptions } from "../index.ts";
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
 interface TracingDependencies extends ErrorDescription {
@@ -36,14 +36,6 @@ interface TracingDependencies extends ErrorDescription {
   readonly environment: string;
 }
 
-export interface Tracing {
-  readonly tracer: Tracer;
-  /** The ids of the active span; undefined outside a trace. */
-  activeIds(): TraceIds | undefined;
-  /** Exports what is left, within two seconds, and lets go of what is global. */
-  close(): Promise<void>;
-}
-
 const FLUSH_LIMIT_MS = 2_000;
 
 /**
@@ -51,7 +43,7 @@ const FLUSH_LIMIT_MS = 2_000;
  * else in this process speaks the OpenTelemetry API, a handler say, is traced with it: context, tracer and propagator are
  * the global ones.
  */
-export async function openTracing(options: TracingOptions, deps: TracingDependencies): Promise<Tracing> {
+export async function openTracing(options: TracingOptions, deps: TracingDependencies) {
   const diagnostics = createDiagnostics(deps.log, deps.describe);
   diag.setLogger(diagnostics.logger, { suppressOverrideMessage: true });
   setGlobalErrorHandler(diagnostics.failed);
@@ -73,11 +65,13 @@ export async function openTracing(options: TracingOptions, deps: TracingDependen
   }
   return {
     tracer: createSpanTracer(trace.getTracer("oncehook"), propagator, options.acceptsParent, deps),
-    activeIds() {
+    /** The ids of the active span; undefined outside a trace. */
+    activeIds(): TraceIds | undefined {
       const active = trace.getSpanContext(context.active());
       return active === undefined ? undefined : { traceId: active.traceId, spanId: active.spanId };
     },
-    async close() {
+    /** Exports what is left, within two seconds, and lets go of what is global. */
+    async close(): Promise<void> {
       // A collector that hangs must not use up the time in which the process may stop. Spans that could not be exported are
       // reported by the global error handler.
       await withTimeout(provider.shutdown(), FLUSH_LIMIT_MS, undefined).catch(() => {});
