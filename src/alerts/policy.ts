@@ -120,19 +120,15 @@ function isRestored({ authentic, refused, usual }: Window): boolean {
 const DAYS = 7;
 const GAPS = 4;
 
-interface SilenceLimit {
-  readonly lastAt: Date;
-  /** A silence of this length starts the alert. */
-  readonly limitMs: number;
-}
+type SilenceLimit = NonNullable<ReturnType<typeof silenceLimit>>;
 
 /**
  * Four times the longest gap of the seven days (UTC) up to the last callback, at least an hour.
  * @param days all of one event type
  * @param floor fewer callbacks than these in the seven days have no limit
- * @returns undefined also for a type of which less than a week is known
+ * @returns `limitMs`: a silence of this length starts the alert; undefined also for a type of which less than a week is known
  */
-export function silenceLimit(days: readonly ArrivalDay[], floor: number): SilenceLimit | undefined {
+export function silenceLimit(days: readonly ArrivalDay[], floor: number) {
   const sorted = days.toSorted((a, b) => a.day - b.day);
   const [first, last] = [sorted[0], sorted.at(-1)];
   if (first === undefined || last === undefined || first.day > last.day - DAYS) return undefined;

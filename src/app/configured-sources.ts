@@ -1,4 +1,4 @@
-import { type Config, ConfigError, type SourceLimits, secretVariables } from "../config/index.ts";
+import { type Config, ConfigError, type NamedSource, secretVariables } from "../config/index.ts";
 import {
   type Clock,
   createSparingLog,
@@ -19,11 +19,8 @@ import {
   type SourceEnvironment,
 } from "../sources/index.ts";
 
-export interface ConfiguredSource {
-  readonly name: string;
-  readonly definition: SourceDefinition;
-  readonly limits?: SourceLimits;
-}
+/** One from the environment has no limits of its own. */
+export type ConfiguredSource = Pick<NamedSource, "name" | "definition"> & Partial<NamedSource>;
 
 /**
  * The sources beside the platform, in the order of the configuration file and then of SOURCES.

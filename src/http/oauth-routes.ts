@@ -1,12 +1,11 @@
 import { failed, OAUTH, type Outcome, refused } from "../domain/index.ts";
 import { browserPage, MAX_CONTEXT_BYTES, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import {
   createRouteHandler,
   type KnownSource,
   type Render,
-  type Responder,
+  type RouteDependencies,
   type RouteHandler,
 } from "./responder.ts";
 import { respondInTurn } from "./responses.ts";
@@ -21,14 +20,9 @@ export const render: Render = ({ headers }, _outcome, response) => {
 };
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
-export function redirectRoute(
-  timeLimitMs: number,
-  deps: PublicDependencies,
-  responder: Responder,
-): RouteHandler {
+export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): RouteHandler {
   return createRouteHandler(
     deps,
-    responder,
     REDIRECTS,
     (request, { buildLogEntry, end }) => {
       if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
@@ -50,8 +44,8 @@ export function redirectRoute(
 }
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
-export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
-  const { startRefusal, sparing } = deps.oauth;
+export function startRoute({ oauth, responder }: RouteDependencies): RouteHandler {
+  const { startRefusal, sparing } = oauth;
   return async (request) => {
     const respond = (outcome: Outcome) => responder.respond(request, { outcome }, { render });
     if (startRefusal !== undefined) return respond(refused("not_found", { message: startRefusal }));
@@ -65,7 +59,7 @@ export function startRoute(deps: PublicDependencies, responder: Responder): Rout
       return respond(refused("redirect_invalid", { message }));
     }
     try {
-      const { location, cookies } = await startFlow(request.message.headersDistinct, context, deps.oauth);
+      const { location, cookies } = await startFlow(request.message.headersDistinct, context, oauth);
       respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookies }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });

@@ -49,7 +49,7 @@ export class RequestSequence {
     this.#deps = deps;
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
-    this.#routes = createRoutes(options, deps, this.#responder);
+    this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
     const { clock, tracer } = deps.receiver;
     this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
   }

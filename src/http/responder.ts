@@ -30,6 +30,11 @@ interface RespondOptions {
 /** Steps (g) and (h) of SPEC 1.7: log, and respond. Every request on the public listener ends here. */
 export type Responder = ReturnType<typeof createResponder>;
 
+/** What routes are made of. */
+export interface RouteDependencies extends PublicDependencies {
+  readonly responder: Responder;
+}
+
 export function createResponder(deps: PublicDependencies) {
   const { maskFor, callbackLog, onResponse } = deps;
   const log = createRequestLog(deps);
@@ -114,8 +119,7 @@ interface CallbackEnd {
 }
 
 export function createRouteHandler(
-  { metrics, isEndpointCheck, receiver, onItem }: PublicDependencies,
-  responder: Responder,
+  { metrics, isEndpointCheck, receiver, onItem, responder }: RouteDependencies,
   source: KnownSource,
   run: (request: RequestContext, end: CallbackEnd) => void,
   render?: Render,

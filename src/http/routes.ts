@@ -3,13 +3,12 @@ import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
 import { doneRoute, REDIRECTS, redirectRoute, render, startRoute } from "./oauth-routes.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
 import type { Policy } from "./rate-limit.ts";
 import {
   createRouteHandler,
   type KnownSource,
   type Render,
-  type Responder,
+  type RouteDependencies,
   type RouteHandler,
 } from "./responder.ts";
 
@@ -104,8 +103,7 @@ export interface RouteOptions {
 
 export function createRoutes(
   { addresses, maxBodyBytes, sourceBounds, requestTimeoutMs: timeLimitMs }: RouteOptions,
-  deps: PublicDependencies,
-  responder: Responder,
+  deps: RouteDependencies,
 ): Routes {
   const { callbacks, redirect, start, done, capture } = addresses;
   const served = new Routes();
@@ -116,7 +114,7 @@ export function createRoutes(
     const { methods, takesGzip } = source.contract;
     // What is durable can be run later.
     const isConcurrencyLimited = source.answer === "inline";
-    const handle = callbackRoute({ source, version, timeLimitMs }, deps, responder);
+    const handle = callbackRoute({ source, version, timeLimitMs }, deps);
     const { maxBodyBytes: maxBytes = maxBodyBytes, ...own } = sourceBounds?.get(name) ?? {};
     const route = { ...callback, source, isConcurrencyLimited, methods, maxBytes, handle, ...own };
     served.set(path, takesGzip ? { ...route, takesGzip } : route);
@@ -128,10 +126,10 @@ export function createRoutes(
     source: REDIRECTS,
     methods: ["GET", "POST"],
     isCallback: true,
-    handle: redirectRoute(timeLimitMs, deps, responder),
+    handle: redirectRoute(timeLimitMs, deps),
   });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
-  if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps, responder) });
+  if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps) });
   served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute() });
   if (deps.capture !== null) {
     const handle = captureRoute(deps.capture, deps.receiver.log);
@@ -150,11 +148,10 @@ interface CallbackRoute {
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2), and the addresses of the other sources. */
 function callbackRoute(
   { source, version, timeLimitMs }: CallbackRoute,
-  deps: PublicDependencies,
-  responder: Responder,
+  deps: RouteDependencies,
 ): RouteHandler {
   const { receiver, capture } = deps;
-  return createRouteHandler(deps, responder, source, (request, { buildLogEntry, endItem, end }) => {
+  return createRouteHandler(deps, source, (request, { buildLogEntry, endItem, end }) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
     // Captured unchanged, before any decision: the listening process verifies it itself.

@@ -23,26 +23,19 @@ const NUL = "\0";
 const NUL_IN_STATEMENT =
   "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
 
-interface StatementClass {
-  /** Why no handler may run it. */
-  readonly refusal: string | undefined;
-  /** Whether nothing but rows can differ after it, as far as its text tells. */
-  readonly isPlain: boolean;
-  readonly setsSavepoint: boolean;
-  /** Whether the session keeps something of it even where the transaction is rolled back. */
-  readonly outlivesRollback: boolean;
-}
-
 const MAX_CLASSIFIED = 512;
 const MAX_CLASSIFIED_LENGTH = 8_192;
 /** Handlers run the same few texts again and again; those with values written into them never come again. */
 const classify = remembered(
-  (sql): StatementClass => {
+  (sql) => {
     const words = beginning(sql);
     return {
+      /** Why no handler may run it. */
       refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
+      /** Whether nothing but rows can differ after it, as far as its text tells. */
       isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
       setsSavepoint: words[0] === "SAVEPOINT",
+      /** Whether the session keeps something of it even where the transaction is rolled back. */
       outlivesRollback: words[0] === "PREPARE" || /\bpg_(?:try_)?advisory_lock/i.test(sql),
     };
   },

@@ -15,13 +15,9 @@ import { sendBatch } from "./statement.ts";
 /** A group starts no further member at this age: finished members wait for the commit. */
 const MAX_GROUP_AGE_MS = 80;
 
-interface Savepoint {
-  readonly set: WireStatement;
-  readonly release: WireStatement;
-  readonly undo: WireStatement;
-}
+type Savepoint = ReturnType<typeof savepoint>;
 
-function savepoint(name: string): Savepoint {
+function savepoint(name: string) {
   return {
     set: prepared(`SAVEPOINT oncehook_${name}`),
     release: prepared(`RELEASE oncehook_${name}`),
