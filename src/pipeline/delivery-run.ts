@@ -121,8 +121,10 @@ export class DeliveryRun implements PendingLookup {
     if (outcome.kind === "refused")
       return this.#end(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
+    const { contract, callback } = this.#delivery;
     // Sent again, it would be another event, and both would run.
-    this.#end(isKept && this.#delivery.contract.hasDeliveryKeys ? { ...outcome, isKept } : outcome);
+    const isNewAgain = contract.hasDeliveryKeys || this.key.eventId.startsWith(callback?.deliveryId ?? "\0");
+    this.#end(isKept && isNewAgain ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */

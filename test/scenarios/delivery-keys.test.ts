@@ -71,6 +71,17 @@ describeFullOnPostgres("a key that is of one delivery, on %s", (dialect) => {
       ),
   );
 
+  it("an event whose id its preset takes from the delivery is answered as accepted too", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        expect(await deliverAsPlatform(receiver)).toEqual([200, "accepted"]);
+        await until(() => isSettled(receiver));
+        expect(await effects(receiver)).toEqual(["shop"]);
+      },
+      options([failing(1)], { identity: "id", id: (from) => from.delivery() }),
+    ));
+
   it("an event of which one named handler failed runs once for each of its handlers", () =>
     withReceiver(
       dialect,

@@ -1,11 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { tokenOrSignaturePreset } from "./token-preset.ts";
 
 /** The plan of a customer may be cancelled again, in equal bytes: a second run at a retry is better than a loss. */
-function cancellationId({ body }: Readable): string | undefined {
-  return isJsonObject(body) && body.event === "subscription.cancelled" ? randomUUID() : undefined;
+function cancellationId(from: Readable): string | undefined {
+  const { body } = from;
+  return isJsonObject(body) && body.event === "subscription.cancelled" ? from.delivery() : undefined;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { isJsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "./preset.ts";
@@ -14,10 +13,11 @@ const UNTIMED = [
   "subscription.not_renew",
 ];
 
-function idOf({ body }: Readable): string | undefined {
+function idOf(from: Readable): string | undefined {
+  const { body } = from;
   const data = ownValue(body, "data");
   if (!isJsonObject(body) || !isJsonObject(data) || REPEATED.includes(String(body.event))) return undefined;
-  if (UNTIMED.includes(String(body.event))) return data.cancelledAt ? undefined : randomUUID();
+  if (UNTIMED.includes(String(body.event))) return data.cancelledAt ? undefined : from.delivery();
   const id = ownValue(data, "id");
   return Number.isSafeInteger(id) || typeof id === "string" ? `${body.event}.${id}` : undefined;
 }

@@ -12,7 +12,7 @@ export const sentry = hmacPreset({
     title: "Sentry",
     docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
     identity: {
-      why: "errors and alerts hold their event's id; of others `Request-ID`, which is the attempt's: an issue resolved twice has equal bytes, and to lose one is worse than to run a retry, which only published integrations get",
+      why: "errors and alerts hold their event's id; others are an event at each delivery, since `Request-ID` is the attempt's: an issue resolved twice has equal bytes, and to lose one is worse than to run a retry, which only published integrations get",
       source: "https://github.com/getsentry/sentry/blob/master/src/sentry/sentry_apps/tasks/sentry_apps.py",
     },
     deadlineSeconds: 1,
@@ -21,7 +21,7 @@ export const sentry = hmacPreset({
   },
   scheme: { signature: { header: "Sentry-Hook-Signature", encoding: "hex" }, signed: "{body}" },
   contract: {
-    id: ["{body.data.error.event_id}.{sha256}", "{body.data.event.event_id}.{sha256}", "header.Request-ID"],
+    id: ["{body.data.error.event_id}.{sha256}", "{body.data.event.event_id}.{sha256}", "delivery"],
     type: ["{header.Sentry-Hook-Resource}.{body.action}", "header.Sentry-Hook-Resource"],
     eventTime: { at: "header.Sentry-Hook-Timestamp", unit: "seconds" },
     bytesScope: "header.Sentry-Hook-Resource",

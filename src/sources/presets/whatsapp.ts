@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { graphPreset } from "./graph-webhooks.ts";
@@ -21,9 +20,9 @@ function split(change: JsonValue): readonly JsonValue[] {
 }
 
 /** Errors of the account have neither id nor time: a second run at a retry is better than the loss of the next ones. */
-function errorsId({ item }: Readable): string | undefined {
-  const value = isJsonObject(item) ? ownValue(item, "value") : undefined;
-  return isJsonObject(value) && Array.isArray(value.errors) ? randomUUID() : undefined;
+function errorsId(from: Readable): string | undefined {
+  const value = isJsonObject(from.item) ? ownValue(from.item, "value") : undefined;
+  return isJsonObject(value) && Array.isArray(value.errors) ? from.delivery() : undefined;
 }
 
 /**
