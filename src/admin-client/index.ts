@@ -25,15 +25,6 @@ export type {
   TenantView,
 } from "../admin/index.ts";
 export { fromPathSegment, outcomeStatus, toPathSegment } from "../domain/index.ts";
-export {
-  type AdminClient,
-  type CallbackFilters,
-  createAdminClient,
-  type EventFilter,
-  type EventKey,
-  type FailureFilter,
-  type PageParams,
-  paginate,
-} from "./admin-client.ts";
+export * from "./admin-client.ts";
 export type { LiveEvent } from "./live.ts";
 export { type AdminClientOptions, AdminError } from "./request.ts";

@@ -27,16 +27,13 @@ export function evaluateFailures(
   return count > notifiedCount && age >= HOUR_MS ? "grows" : "unchanged";
 }
 
-interface OldestEvent {
-  /** Undefined where no event of the source was found. */
-  readonly ageMs: number | undefined;
-  readonly isComplete: boolean;
-}
-
-/** Resolves at half the limit, so that an overload that keeps events at about the limit is one alert. */
+/**
+ * Resolves at half the limit, so that an overload that keeps events at about the limit is one alert. The age is undefined
+ * where no event of the source was found.
+ */
 export function evaluateAccepted(
   isOpen: boolean,
-  { ageMs, isComplete }: OldestEvent,
+  { ageMs, isComplete }: { readonly ageMs: number | undefined; readonly isComplete: boolean },
   limitMs: number,
 ): AlertTransition {
   if (!isOpen) return (ageMs ?? 0) > limitMs ? "starts" : "unchanged";

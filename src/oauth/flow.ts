@@ -31,11 +31,6 @@ const STATE_BYTES = TIME_BYTES + HASH_BYTES;
 /** Of the sealed bytes as base64url. The text is the state's identity, so only the canonical one of its bytes opens. */
 const STATE = /^[\w-]{95}$/;
 
-interface FlowCookie {
-  readonly name: string;
-  readonly value: string;
-}
-
 /**
  * A new flow. Its cookie holds a secret and the application's value. Its state holds, encrypted, when it ends and the hash of
  * the cookie. Verifier (RFC 7636 §4.1) and nonce are derived from both, so that nothing is kept here until the flow has ended.
@@ -45,7 +40,7 @@ export function newFlow(
   context: string | undefined,
   now: Date,
   encryptor: Encryptor,
-): { readonly state: string; readonly flow: Flow; readonly cookie: FlowCookie } {
+): { readonly state: string; readonly flow: Flow; readonly cookie: Record<"name" | "value", string> } {
   const value = [randomSecret(), ...(context === undefined ? [] : [base64url(context)])].join(".");
   const plain = Buffer.alloc(STATE_BYTES);
   plain.writeUIntBE(now.getTime() + FLOW_SECONDS * 1_000, 0, TIME_BYTES);

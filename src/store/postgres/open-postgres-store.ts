@@ -23,14 +23,12 @@ import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { createTransactionSlots } from "./transaction-slots.ts";
 
-export interface PostgresOptions extends OpenOptions {
-  readonly url: string;
+export interface PostgresOptions
+  extends OpenOptions,
+    Pick<PoolOptions, "url" | "statementTimeoutMs" | "lockTimeoutMs"> {
   /** Holds the tables; made where it is missing. Those of the server's own search_path when left out. */
   readonly schema?: string | undefined;
   readonly poolSize: number;
-  readonly statementTimeoutMs: number;
-  /** The longest single wait for a row lock or a free connection, after which the attempt repeats. */
-  readonly lockTimeoutMs: number;
 }
 
 /** How long what no request waits for (retries, lists, the retention job) may wait for an absent database. */

@@ -18,6 +18,7 @@ export interface PoolOptions {
   readonly size: number;
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
+  /** The longest single wait for a row lock or a free connection, after which the attempt repeats. */
   readonly lockTimeoutMs: number;
   /** Whether a batch may take as long as the server allows its statements together; otherwise, as long as one. */
   readonly isForGroups?: boolean;

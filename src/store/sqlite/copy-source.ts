@@ -30,7 +30,7 @@ export function openCopySource(path: string): CopySource {
       settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
       migrations: all("SELECT handler, name FROM oncehook_handler_migrations").map(migrationIdentity),
       tables: tablesOf(database),
-      rows: (table, columns, after) => rowsOf(database, { table, columns, after }),
+      rows: (...range) => rowsOf(database, range),
       close: () => database.close(),
     };
   } catch (error) {
@@ -67,16 +67,12 @@ function tablesOf(database: DatabaseSync): SourceTable[] {
   });
 }
 
-interface TableRange {
-  readonly table: string;
-  readonly columns: readonly string[];
-  readonly after: string | undefined;
-}
+type TableRange = Parameters<CopySource["rows"]>;
 
 /** Row ids are not in the order of columns that are named like them. */
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
-function* rowsOf(database: DatabaseSync, { table, columns, after }: TableRange): Generator<SourceRow> {
+function* rowsOf(database: DatabaseSync, [table, columns, after]: TableRange): Generator<SourceRow> {
   const rowId = rowIdOf(database, table);
   const beyond = after === undefined ? "" : `WHERE ${rowId} > ${BigInt(after)}`;
   // Without row ids the order of the key is the same in each run, since the source does not change.
