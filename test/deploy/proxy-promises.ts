@@ -68,7 +68,7 @@ export function holdsItsPromises(lend: Lend): void {
     lend(async (proxied) => {
       for (const [bytes, byReceiver] of [
         [1_048_577, true],
-        [26_214_401, false],
+        [52_428_801, false],
       ] as const) {
         const body = Buffer.alloc(bytes, "x");
         for (const chunked of [false, true]) {

@@ -5,7 +5,7 @@ import { PRODUCTION } from "../support/configuration.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, TOKEN, testConfig, withReceiver } from "../support/receiver.ts";
 
-const SECRET = "whsec_of-this-endpoint";
+const SECRET = "whsec_vJ8qLx2RkT0bNfYd7WmC";
 const BASE = "/hooks";
 const env = {
   ...PRODUCTION,
