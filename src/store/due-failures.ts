@@ -41,16 +41,13 @@ const READ_AHEAD = 1_000;
  * a key has one place.
  */
 export function firstOfKeys(state: DueState, source: string, now: Date): RawBuilder<unknown> {
-  const ofSource = sql`state = ${sql.lit(state)} AND source = ${source}`;
-  const isDue = sql`${ofSource} AND next_attempt_at <= ${now}`;
-  const isNear = sql`${isDue} AND lease_owner IS NULL ${state === "waiting" ? sql`AND crashes = 0` : sql``}
+  const isDue = sql`state = ${sql.lit(state)} AND source = ${source} AND next_attempt_at <= ${now}`;
+  return sql`${isDue} AND lease_owner IS NULL ${state === "waiting" ? sql`AND crashes = 0` : sql``}
     AND next_attempt_at <= COALESCE((SELECT next_attempt_at FROM oncehook_failures WHERE ${isDue}
-      ORDER BY next_attempt_at LIMIT 1 OFFSET ${sql.lit(READ_AHEAD)}), ${now})`;
-  // One look for each key, not for each of its rows.
-  return sql`${isNear} AND (order_key = '' OR id IN (
-    SELECT (SELECT id FROM oncehook_failures WHERE ${ofSource} AND order_key = given.order_key AND order_key <> ''
-      ORDER BY next_attempt_at, id LIMIT 1)
-    FROM (SELECT DISTINCT order_key FROM oncehook_failures WHERE ${isNear}) AS given))`;
+      ORDER BY next_attempt_at LIMIT 1 OFFSET ${sql.lit(READ_AHEAD)}), ${now})
+    AND (order_key = '' OR id = (SELECT first.id FROM oncehook_failures first WHERE first.source = ${source}
+      AND first.order_key = oncehook_failures.order_key AND first.order_key <> '' AND first.state = ${sql.lit(state)}
+      ORDER BY first.next_attempt_at, first.id LIMIT 1))`;
 }
 
 /** `crashes > 0` is the condition of the index, word for word. */
