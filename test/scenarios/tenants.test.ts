@@ -191,7 +191,9 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
           send(`shop-${index}`, secretOf("a stranger"), "192.0.2.1"),
         );
         const statuses = (await Promise.all(forged)).map(({ status }) => status);
-        expect(new Set(statuses)).toEqual(new Set([401, 503]));
+        // Whose first look-up leaves none for the second is answered 503 too.
+        for (const status of statuses) expect([401, 503]).toContain(status);
+        expect(statuses).toContain(503);
         expect(lookups).toBeGreaterThan(250);
         expect(lookups).toBeLessThanOrEqual(500);
         rotated = secretOf("after");
