@@ -1,17 +1,9 @@
 import { resolve } from "node:path";
+import { percentDecoded } from "../domain/index.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
 import { SERVER_VARIABLES } from "./server.ts";
-import {
-  key32,
-  list,
-  matching,
-  oneOf,
-  percentDecoded,
-  text,
-  type VariableTable,
-  wholeNumber,
-} from "./variable.ts";
+import { key32, list, matching, oneOf, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 export const DATABASE_VARIABLES = {
   DATABASE_URL: {

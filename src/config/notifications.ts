@@ -1,17 +1,7 @@
-import { growingRetries } from "../domain/index.ts";
+import { growingRetries, percentDecoded } from "../domain/index.ts";
 import type { AlertKind } from "../store/index.ts";
 import type { Reading } from "./read-variables.ts";
-import {
-  cidrs,
-  httpUrl,
-  list,
-  matching,
-  percentDecoded,
-  someOf,
-  text,
-  type VariableTable,
-  wholeNumber,
-} from "./variable.ts";
+import { cidrs, httpUrl, list, matching, someOf, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 /** Enough to tell an address from a mistake; only the mail server knows whether it exists. */
 const mailAddress = matching(/^[^\s@,<>]+@[^\s@,<>]+$/, "a mail address");

@@ -1,7 +1,8 @@
+import { percentDecoded } from "../domain/index.ts";
 import { isPlaceholder, WHSEC, weaknessOf } from "../sources/index.ts";
 import type { Environment, Problems } from "./read-variables.ts";
 import { exporterSecrets } from "./tracing.ts";
-import { key32, percentDecoded } from "./variable.ts";
+import { key32 } from "./variable.ts";
 import { secretNames, VARIABLES, type Values } from "./variables.ts";
 
 /** All of them: an address is a secret where it is one as a whole. */

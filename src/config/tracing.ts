@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { percentDecoded } from "../domain/index.ts";
 import { SAMPLERS, type TracingOptions } from "../observability/tracing/index.ts";
 import type { Environment } from "./read-variables.ts";
-import { percentDecoded } from "./variable.ts";
 
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] as const;

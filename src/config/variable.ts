@@ -132,5 +132,3 @@ export const httpUrl = z
     return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.hash === "";
   })
   .describe("an http(s) address");
-
-export { percentDecoded } from "../domain/index.ts";

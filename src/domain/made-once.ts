@@ -23,7 +23,7 @@ export function callOnce<T>(run: () => T): () => T {
 
 /**
  * Returns what `find` does, and remembers it for the last texts.
- * @param most how many; then it begins anew @param longest in characters: a longer text is not worth the memory
+ * @param most how many; then it forgets them all @param longest in characters: a longer text is not worth the memory
  */
 export function remembered<T extends string | boolean | object>(
   find: (text: string) => T,

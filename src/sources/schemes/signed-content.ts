@@ -1,4 +1,4 @@
-import type { Refused } from "../../domain/index.ts";
+import { percentDecoded, type Refused } from "../../domain/index.ts";
 import type { HmacData, SignedPart } from "./hmac-data.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
 import { malformed, quoted, refuse, type SignedRequest } from "./scheme.ts";
@@ -179,9 +179,9 @@ function queryPart(name: string): Part {
     let found: string | undefined;
     for (const pair of (divided(target, "?")[1] ?? "").split("&")) {
       const [key, value = ""] = divided(pair, "=");
-      if (percentDecoded(key) !== name) continue;
+      if (decodedField(key) !== name) continue;
       if (found !== undefined) return malformedQuery("stands more than once, and is signed");
-      found = percentDecoded(value);
+      found = decodedField(value);
       // Two values that are no UTF-8 would both become U+FFFD, and be one.
       if (found === undefined || value.length > MAX_TEXT_LENGTH)
         return malformedQuery(`not UTF-8 of at most ${MAX_TEXT_LENGTH} characters`);
@@ -192,11 +192,6 @@ function queryPart(name: string): Part {
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-function percentDecoded(text: string): string | undefined {
-  if (!ASCII.test(text)) return undefined;
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined;
-  }
+function decodedField(text: string): string | undefined {
+  return ASCII.test(text) ? percentDecoded(text.replaceAll("+", " ")) : undefined;
 }
