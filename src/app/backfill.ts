@@ -65,7 +65,7 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
     throw new MaintenanceError(
       `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
     );
-  const opened = await openForCommand(loaded, { changesNothing: isDryRun });
+  const opened = await openForCommand(loaded, { changesNothing: isDryRun }, configured);
   const { store, encryptor } = opened;
   const unapplied = isDryRun ? opened.report.applied : [];
   const origin = () => new URL(config.baseUrl).origin;

@@ -152,16 +152,18 @@ export interface Loaded {
 
 /**
  * Opens the database, up to date, for a command that runs no handler.
+ * @param configured its sources, where the command has made them
  * @throws MigrationError, or StartError for a database that cannot be opened
  */
 export async function openForCommand(
   { config, handlers, migrations }: Loaded,
   options?: Parameters<typeof connectStore>[3],
+  configured?: readonly ConfiguredSource[],
 ) {
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
   const exchange = () => Promise.reject(new Error("a command exchanges no code"));
-  const configured = await configuredSources(config);
-  const registry = configuredHandlers({ config, handlers }, configured, exchange, encryptor);
+  const sources = configured ?? (await configuredSources(config));
+  const registry = configuredHandlers({ config, handlers }, sources, exchange, encryptor);
   const opened = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
   return { store: opened.store, report: opened.report, registry, encryptor };
 }

@@ -121,7 +121,8 @@ export async function reconcileOnce(loaded: Loaded, request: ReconcileRequest) {
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
   const window = windowOf(request, source, config, clock);
-  const { store, registry, encryptor } = await openForCommand(loaded, { changesNothing: request.isDryRun });
+  const options = { changesNothing: request.isDryRun };
+  const { store, registry, encryptor } = await openForCommand(loaded, options, configured);
   try {
     const events: ShownEvent[] = [];
     const entries: CallbackLogEntry[] = [];
