@@ -4,8 +4,8 @@ import type { Channel } from "./channel.ts";
 import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 
 const FAN_OUT_BATCH = 250;
-/** So few that a callback waits for them for half a millisecond. */
-const PASS_ON_BATCH = 16;
+/** So few that a callback waits for them for about a millisecond. */
+const PASS_ON_BATCH = 32;
 /**
  * Where there were notifications there will be more. All of a second in one go would take the event loop for a quarter of the
  * next one, and its callbacks would wait.

@@ -18,8 +18,11 @@ export interface Database {
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Whether a value was refused, by a constraint or for its type: the same statement fails again. */
   readonly isDataError: (error: unknown) => boolean;
-  /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
-  transact<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  /**
+   * Several statements in one transaction; it may be run again where a passing fault stopped it.
+   * @param options `mayWait`: no response waits for it, so SQLite commits it with the next group of events
+   */
+  transact<T>(work: (query: Query) => Promise<T>, options?: { readonly mayWait: boolean }): Promise<T>;
 }
 
 export interface StatementResult<Row> {

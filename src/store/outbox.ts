@@ -25,7 +25,7 @@ export class Outbox extends Area {
   async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
     const { dialect } = this.database;
     const fresh = await this.read<{ id: number }>`SELECT id FROM oncehook_notifications
-      WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit}`;
+      WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`;
     if (fresh.length === 0) return 0;
     const ids = idList(dialect, idsOf(fresh));
     const given =
@@ -56,18 +56,22 @@ export class Outbox extends Area {
     limit: number,
     take: (notifications: readonly StoredNotification[]) => void,
   ): Promise<number> {
-    return this.database.transact(async (query) => {
-      const { rows } = await run<NotificationRow>(
-        query,
-        sql`WITH fresh AS (SELECT id FROM oncehook_notifications
-            WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit} ${this.skipLocked})
+    // The limit is part of the text: SQLite compiles a statement again each time its LIMIT is bound.
+    return this.database.transact(
+      async (query) => {
+        const { rows } = await run<NotificationRow>(
+          query,
+          sql`WITH fresh AS (SELECT id FROM oncehook_notifications
+            WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)} ${this.skipLocked})
           UPDATE oncehook_notifications SET fanned_out_at = ${now}, delivered_to = ${channel}
           WHERE id IN (SELECT id FROM fresh) RETURNING ${NOTIFICATION_COLUMNS}`,
-      );
-      // They come in no order of their own.
-      if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
-      return rows.length;
-    });
+        );
+        // They come in no order of their own.
+        if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
+        return rows.length;
+      },
+      { mayWait: true },
+    );
   }
 
   /**

@@ -139,7 +139,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       };
       let isNewTurn = false;
       await loopOf(store, [channel]).round();
-      expect(parts).toEqual([...Array<number>(12).fill(16), 8]);
+      expect(parts).toEqual([...Array<number>(6).fill(32), 8]);
     }));
 
   it("does not let one notification that is never answered keep the others of its channel waiting", () => {

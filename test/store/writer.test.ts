@@ -242,6 +242,37 @@ describe("the writer of SQLite", () => {
       }
     }));
 
+  it("a task that may wait shares the commit of the next event", async () => {
+    let commits = 0;
+    await withWriter(
+      async ({ writer, write }) => {
+        const waiting = writer.submit(NO_EVENT, SOON(), () => ({ value: "shared", keep: true }), {
+          mayWait: true,
+        });
+        expect([await write(1), await waiting]).toEqual([1, "shared"]);
+        expect(commits).toBe(1);
+      },
+      () => {
+        commits += 1;
+      },
+    );
+  });
+
+  it("a task that may wait is committed where no event follows", () =>
+    withWriter(async ({ connection, writer, rows }) => {
+      const insert = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      expect(await writer.submit(NO_EVENT, SOON(), insert, { mayWait: true })).toBe(1);
+      expect(rows()).toEqual([{ n: 1 }]);
+    }));
+
+  it("the writer commits a task that may wait before it has drained", () =>
+    withWriter(async ({ connection, writer, rows }) => {
+      const insert = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      void writer.submit(NO_EVENT, SOON(), insert, { mayWait: true });
+      await writer.drain();
+      expect(rows()).toEqual([{ n: 1 }]);
+    }));
+
   it("a background task that reaches its deadline is unavailable, although another one is at work", () =>
     withWriter(async ({ writer }) => {
       const done = { value: undefined, keep: true };

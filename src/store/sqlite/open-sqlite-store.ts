@@ -165,11 +165,13 @@ function createWriteProbe({ write }: Database, clock: SqliteOptions["clock"]): (
 
 function createDatabase(connection: Connection, reader: Connection, writer: Writer): Database {
   const inside = bindQuery(sqliteDialect, async (query) => connection.execute(query));
-  const transact: Database["transact"] = (work) =>
-    writer.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, async () => ({
-      value: await work(inside),
-      keep: true,
-    }));
+  const transact: Database["transact"] = (work, options) =>
+    writer.submit(
+      NO_EVENT,
+      performance.now() + BACKGROUND_TIMEOUT_MS,
+      async () => ({ value: await work(inside), keep: true }),
+      options,
+    );
   return {
     dialect: "sqlite",
     read: bindQuery(sqliteDialect, (query) =>

@@ -18,6 +18,9 @@ export interface TaskResult<T> {
 const MAX_GROUP_SIZE = 256;
 const MAX_GROUP_AGE_MS = 20;
 
+/** A task that may wait starts a group by itself after this time. */
+const JOIN_WITHIN_MS = 10;
+
 /** How often slow flushes are looked for. */
 const SLOW_FLUSH_MS = 500;
 const FLUSH_TOO_SLOW = "the flush of COMMIT was still running at the deadline; check the disk";
@@ -46,6 +49,9 @@ export class Writer {
   readonly #committed: () => void;
   readonly #queue = new WriterQueue();
   readonly #flushing = new LinkedList<FlushingGroup>();
+  /** Tasks that may wait, until the next group takes them. */
+  readonly #joining: WriterTask[] = [];
+  #joinTimer: NodeJS.Timeout | undefined;
   #slowFlushTimer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -61,16 +67,18 @@ export class Writer {
   /**
    * Runs `work` in a transaction, and resolves after its commit. It may run again where its group was lost, so it has
    * no effect but on the database.
+   * @param options `mayWait`: no response waits for it, so it shares the commit and the flush of the next group
    * @throws what `work` threw, all of it undone; StoreError when the database could not do it before the deadline
    */
   submit<T>(
     eventKey: string,
     deadline: Deadline,
     work: () => Promise<TaskResult<T>> | TaskResult<T>,
+    { mayWait = false } = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let value: T;
-      this.add({
+      const task: WriterTask = {
         eventKey,
         deadline,
         needsOwnTransaction: false,
@@ -81,7 +89,9 @@ export class Writer {
         },
         succeed: () => resolve(value),
         fail: reject,
-      });
+      };
+      if (mayWait) this.#join(task);
+      else this.add(task);
     });
   }
 
@@ -93,6 +103,7 @@ export class Writer {
 
   /** Resolves when nothing is left to do. */
   async drain(): Promise<void> {
+    this.#startJoining();
     while (this.#working !== undefined) await this.#working;
     // A failed flush rejects its own waiters; this only waits for the end.
     await this.#flusher.flush().catch(() => {});
@@ -109,12 +120,30 @@ export class Writer {
     }
   }
 
+  /** A flush for such tasks only would delay the flush of the next group of events. */
+  #join(task: WriterTask): void {
+    this.#joining.push(task);
+    this.#joinTimer ??= setTimeout(() => this.#startJoining(), JOIN_WITHIN_MS);
+  }
+
+  #startJoining(): void {
+    this.#takeJoining();
+    if (this.#queue.length > 0) this.#working ??= this.#work();
+  }
+
+  #takeJoining(): void {
+    clearTimeout(this.#joinTimer);
+    this.#joinTimer = undefined;
+    for (const task of this.#joining.splice(0)) this.#queue.add(task);
+  }
+
   async #work(): Promise<void> {
     try {
       // What is added by the end of this microtask is in the group: the events of one look-up, that is.
       await undefined;
       while (this.#queue.length > 0) {
         if (this.#paused !== undefined) await this.#paused;
+        this.#takeJoining();
         this.#running = this.#group();
         await this.#running;
         if (this.#queue.length > 0) await nextTurn();
