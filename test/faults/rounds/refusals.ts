@@ -53,13 +53,16 @@ async function refused(target: Target, kills: number, chance: Chance) {
   try {
     await restart(refusing);
     let isOver = false;
-    const sending = Promise.all(Array.from({ length: SENDERS }, () => sendAll(book, send, () => isOver)));
+    let restartedAt = 0;
+    const state = () => ({ isOver, restartedAt });
+    const sending = Promise.all(Array.from({ length: SENDERS }, () => sendAll(book, send, state)));
     // It is awaited below.
     sending.catch(() => {});
     for (let kill = 0; kill < kills; kill += 1) {
       const { acknowledged } = book;
       await until(() => book.acknowledged > acknowledged + 2, LIMIT_MS);
       await restart(refusing);
+      restartedAt = performance.now();
     }
     isOver = true;
     await sending;
