@@ -9,8 +9,8 @@ import {
   signatureOf,
   sourceOf,
 } from "../domain/index.ts";
-import { createPoller, type Poller } from "../poller/index.ts";
 import type { AlertKey, AlertKind, Alerts, Arrival, StoredAlert } from "../store/index.ts";
+import { createPoller, type Poller } from "../system/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
 import { type AlertTransition, DAY, lastFullQuarter, QUARTER_SECONDS } from "./policy.ts";

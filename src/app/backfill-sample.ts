@@ -1,7 +1,7 @@
-import { systemClock } from "../domain/index.ts";
 import { createUserTokens } from "../oauth/index.ts";
 import { createLogger } from "../observability/index.ts";
 import { type AttemptInput, DryRun, runEvent } from "../pipeline/index.ts";
+import { systemClock } from "../system/index.ts";
 import { maskOf } from "./masks.ts";
 import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
 import { createServices } from "./services.ts";

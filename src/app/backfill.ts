@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock, type Version } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
+import type { Version } from "../domain/index.ts";
 import { createRegistry, type Registry } from "../handlers/index.ts";
 import { failureContext, orderKeyOf } from "../pipeline/index.ts";
 import { type Contract, sha256Hex } from "../sources/index.ts";
 import { envelopeOf, MaintenanceError, type Store, type StoredEvent } from "../store/index.ts";
+import { type Encryptor, systemClock } from "../system/index.ts";
 import { createSample } from "./backfill-sample.ts";
 import { configuredSources } from "./configured-sources.ts";
 import { type Loaded, openForCommand } from "./handlers.ts";

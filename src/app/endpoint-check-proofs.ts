@@ -1,6 +1,6 @@
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
 import type { IsEndpointCheck } from "../http/index.ts";
+import type { Encryptor } from "../system/index.ts";
 
 const HEADER = "x-oncehook-endpoint-check";
 const CONTEXT = "endpoint-check";

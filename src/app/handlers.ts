@@ -1,6 +1,5 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
-import { errorReason, keySourceOf, PLATFORM, systemClock } from "../domain/index.ts";
-import { createEncryptor, type Encryptor } from "../encryption/index.ts";
+import { errorReason, keySourceOf, PLATFORM } from "../domain/index.ts";
 import {
   createRegistry,
   type ExchangeCode,
@@ -18,6 +17,7 @@ import {
   type MigrationReport,
   type Transaction,
 } from "../store/index.ts";
+import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import { credentialMask } from "./masks.ts";
 import { connectStore } from "./open-store.ts";

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import type { Config } from "../config/index.ts";
-import { errorReason, systemClock } from "../domain/index.ts";
+import { errorReason } from "../domain/index.ts";
 import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
+import { systemClock } from "../system/index.ts";
 
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 

@@ -1,7 +1,5 @@
 import type { Config } from "../config/index.ts";
 import { type Clock, type Log, shellWord } from "../domain/index.ts";
-import { encryptionKeyId } from "../encryption/index.ts";
-import { realOf, writableByOthers } from "../files/index.ts";
 import {
   type HandlerMigration,
   type Inspection,
@@ -12,6 +10,7 @@ import {
   type OpenedStore,
   type Store,
 } from "../store/index.ts";
+import { encryptionKeyId, realOf, writableByOthers } from "../system/index.ts";
 import { databaseReason, StartError } from "./start-error.ts";
 
 /** How long a statement waits for a lock before the whole transaction is retried. */

@@ -1,13 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/index.ts";
-import {
-  type CallbackLogEntry,
-  type Clock,
-  type FailureState,
-  systemClock,
-  UNKNOWN_REQUEST,
-} from "../domain/index.ts";
+import { type CallbackLogEntry, type Clock, type FailureState, UNKNOWN_REQUEST } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import {
   earliestTime,
@@ -18,6 +12,7 @@ import {
   type ScheduledSource,
 } from "../reconcile/index.ts";
 import { MaintenanceError, type Store } from "../store/index.ts";
+import { systemClock } from "../system/index.ts";
 import type { BackfillRequest } from "./backfill.ts";
 import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
 import { type Loaded, openForCommand } from "./handlers.ts";

@@ -1,9 +1,8 @@
 import type { Log } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
 import { userTokensContext } from "../handlers/index.ts";
 import { failureContext, preparationContext } from "../pipeline/index.ts";
-import { createPoller } from "../poller/index.ts";
 import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
+import { createPoller, type Encryptor } from "../system/index.ts";
 import { sourceSecretContext } from "./learnt-secrets.ts";
 
 const PAGE_SIZE = 100;

@@ -10,8 +10,8 @@ import {
   OAUTH,
 } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
-import { createPoller } from "../poller/index.ts";
 import type { Store } from "../store/index.ts";
+import { createPoller } from "../system/index.ts";
 
 /** Older than any row is that has waited for its group alone; a search by time allows for as much. */
 const LATE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { type Clock, type Log, OVERVIEW_RANGES, periodStart, type RollupCount } from "../domain/index.ts";
 import type { RollupCounts } from "../observability/index.ts";
-import { createPoller } from "../poller/index.ts";
 import type { Rollups } from "../store/index.ts";
+import { createPoller } from "../system/index.ts";
 
 /** While the database is away, an hour of them; what is older is left out of the overview. */
 const MAX_PENDING = 720;

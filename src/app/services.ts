@@ -1,8 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, PLATFORM, sourceOf, Turns } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
+import { type Clock, PLATFORM, sourceOf } from "../domain/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnResponse } from "../http/index.ts";
 import {
@@ -31,6 +30,7 @@ import {
   type Scheme,
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
+import { type Encryptor, Turns } from "../system/index.ts";
 import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
 import { createSecretClaims, type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";

@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { configuredSources, maskOf, type RunningReceiver, sourceUrl, start } from "../app/index.ts";
-import { withTimeout } from "../domain/index.ts";
 import { closeLogger, createLogger, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
+import { withTimeout } from "../system/index.ts";
 import {
   type ConfigurationOptions,
   configurationCommand,

@@ -3,7 +3,7 @@ import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../domain/index.ts";
-import { makePrivateFolder } from "../files/index.ts";
+import { makePrivateFolder } from "../system/index.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { type ConfigUse, loadConfig } from "./load-config.ts";
 import { ConfigError, type Environment } from "./read-variables.ts";

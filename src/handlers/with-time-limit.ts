@@ -1,4 +1,5 @@
-import { DeadlineList, readableError } from "../domain/index.ts";
+import { readableError } from "../domain/index.ts";
+import { DeadlineList } from "../system/index.ts";
 
 /** A handler, or its `prepare`, that ran past its limit. What it does afterwards has no effect. */
 export class HandlerTimedOut extends Error {

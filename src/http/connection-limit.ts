@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import { LinkedList, type ListEntry } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
+import { LinkedList, type ListEntry } from "../system/index.ts";
 import { normalAddress, rateKey } from "./remote-address.ts";
 
 export interface ConnectionLimits {

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { LinkedList } from "../domain/index.ts";
+import { LinkedList } from "../system/index.ts";
 import { createAcceptGate, createUnverifiedTurns } from "./admission.ts";
 import { createClientErrors } from "./client-error.ts";
 import { guardConnections } from "./connection-guard.ts";

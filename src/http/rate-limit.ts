@@ -1,5 +1,6 @@
-import { type Clock, createSparingLog, type Log, refused, WindowMap, withTimeout } from "../domain/index.ts";
+import { type Clock, createSparingLog, type Log, refused, WindowMap } from "../domain/index.ts";
 import type { RateCount } from "../store/index.ts";
+import { withTimeout } from "../system/index.ts";
 
 /** Counts a hit under a key in a window that begins with its first hit. */
 export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;

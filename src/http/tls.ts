@@ -3,7 +3,7 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { createSecureContext } from "node:tls";
 import { fileErrorText, type Log } from "../domain/index.ts";
-import { createPoller } from "../poller/index.ts";
+import { createPoller } from "../system/index.ts";
 
 export interface TlsFiles {
   readonly certFile: string;

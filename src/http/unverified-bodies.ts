@@ -1,4 +1,5 @@
-import { BriefMap, getOrMake, LinkedList, type ListEntry } from "../domain/index.ts";
+import { getOrMake } from "../domain/index.ts";
+import { BriefMap, LinkedList, type ListEntry } from "../system/index.ts";
 
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;

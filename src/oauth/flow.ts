@@ -1,8 +1,8 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { fromCanonicalBase64url, type SparingLog } from "../domain/index.ts";
-import { DecryptionError, type Encryptor } from "../encryption/index.ts";
 import type { Receiver, Source } from "../pipeline/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
+import { DecryptionError, type Encryptor } from "../system/index.ts";
 import { authorizationUrl } from "./authorization-code.ts";
 import type { Platform } from "./platform.ts";
 

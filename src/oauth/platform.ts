@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import { boundedFetch } from "../http-client/index.ts";
+import { boundedFetch } from "../system/index.ts";
 
 type Server = oauth.AuthorizationServer;
 

@@ -1,6 +1,6 @@
 import * as oauth from "oauth4webapi";
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
+import type { Encryptor } from "../system/index.ts";
 import { authorizationUrl, requestTokens } from "./authorization-code.ts";
 import { FLOW_SECONDS, randomSecret } from "./flow.ts";
 import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as oauth from "oauth4webapi";
 import type { Clock, Log } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
 import {
   type AccessToken,
   encryptTokens,
@@ -11,6 +10,7 @@ import {
   userTokensContext,
 } from "../handlers/index.ts";
 import type { UserTokens as StoredTokens, StoredUserTokens } from "../store/index.ts";
+import type { Encryptor } from "../system/index.ts";
 import { normalizedTokenResponse } from "./authorization-code.ts";
 import { ANY_TOKEN_TYPE, isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 

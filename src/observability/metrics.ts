@@ -13,8 +13,8 @@ import {
   type Outcome,
   outcomeName,
   REMEDIES,
-  withTimeout,
 } from "../domain/index.ts";
+import { withTimeout } from "../system/index.ts";
 
 export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */

@@ -1,5 +1,5 @@
-import { createPoller } from "../poller/index.ts";
 import type { StoredNotification } from "../store/index.ts";
+import { createPoller } from "../system/index.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 

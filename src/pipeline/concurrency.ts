@@ -1,14 +1,6 @@
-import {
-  type AttemptOutcome,
-  type EndTurn,
-  type EventKey,
-  type Failed,
-  FairShare,
-  failed,
-  keyText,
-  Turns,
-} from "../domain/index.ts";
+import { type AttemptOutcome, type EventKey, type Failed, failed, keyText } from "../domain/index.ts";
 import { type Deadline, MESSAGES, StoreError } from "../store/index.ts";
+import { type EndTurn, FairShare, Turns } from "../system/index.ts";
 
 /**
  * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a

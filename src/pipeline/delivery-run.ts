@@ -1,8 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import { type EndTurn, type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
+import { type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
+import type { EndTurn } from "../system/index.ts";
 import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";

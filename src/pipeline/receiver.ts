@@ -10,10 +10,8 @@ import type {
   Outcome,
   RetryOptions,
   RetryPolicy,
-  Turns,
   Version,
 } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
 import type { AttemptKind, Handler, Registry, SharedTimeLimit, UserTokens } from "../handlers/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import type {
@@ -26,6 +24,7 @@ import type {
   SignedRequest,
 } from "../sources/index.ts";
 import type { Deadline, EventOrder, Store } from "../store/index.ts";
+import type { Encryptor, Turns } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 

@@ -10,8 +10,8 @@ import {
   sourceOf,
   type Version,
 } from "../domain/index.ts";
-import { EncryptionKeyMissing } from "../encryption/index.ts";
 import { type NewAttempt, type StoredFailure, StoreError } from "../store/index.ts";
+import { EncryptionKeyMissing } from "../system/index.ts";
 import type { AttemptInput, Receiver, Source } from "./receiver.ts";
 import { orderKeyOf } from "./take-turn.ts";
 

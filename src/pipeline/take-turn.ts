@@ -1,7 +1,8 @@
-import { type EndTurn, type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
+import { type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
 import { type EventOrder, isKeyWaiting } from "../store/index.ts";
+import type { EndTurn } from "../system/index.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 
 /** What a run of a handler with `concurrency` or `orderBy` holds from before its start until its end. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DAY_MS, type Log } from "../domain/index.ts";
-import { createPoller, type Poller } from "../poller/index.ts";
 import { ApiError } from "../sources/index.ts";
 import type { ReconcileProgress } from "../store/index.ts";
+import { createPoller, type Poller } from "../system/index.ts";
 import {
   type ReconcileCounts,
   type ReconcileDependencies,

@@ -1,5 +1,4 @@
 import { type Clock, type EventKey, errorReason, isRefused, VERSIONS } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { acceptEvent, UNKNOWN_BYTES } from "../pipeline/index.ts";
 import {
@@ -12,6 +11,7 @@ import {
   type Reconciliation,
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
+import type { Encryptor } from "../system/index.ts";
 
 /** What happened to an event that the platform lists. */
 export type ReconcileOutcome =

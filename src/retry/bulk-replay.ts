@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Receiver } from "../pipeline/index.ts";
-import { createPoller, type Poller } from "../poller/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
+import { createPoller, type Poller } from "../system/index.ts";
 import { type ReplayResult, replay } from "./replay.ts";
 import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 

@@ -1,7 +1,7 @@
-import { type AttemptOutcome, FairShare } from "../domain/index.ts";
+import type { AttemptOutcome } from "../domain/index.ts";
 import { isInconclusive, type Receiver } from "../pipeline/index.ts";
-import { createPoller } from "../poller/index.ts";
 import type { DueState, StoredFailure } from "../store/index.ts";
+import { createPoller, FairShare } from "../system/index.ts";
 import { newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
 
 interface LeasedWork {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { LinkedList, type ListEntry } from "../domain/index.ts";
+import { LinkedList, type ListEntry } from "../system/index.ts";
 import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
 import type { TransactionObserver } from "./transaction.ts";
 

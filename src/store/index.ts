@@ -16,15 +16,13 @@ export type * from "./failures.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type * from "./inspection.ts";
 export type { Lease } from "./lease.ts";
-export type {
-  HandlerMigration,
-  KeyStamp,
-  Migration,
-  MigrationReport,
-} from "./migrations/apply-migrations.ts";
 export {
   CONFIGURATION,
+  type HandlerMigration,
   isWrongKey,
+  type KeyStamp,
+  type Migration,
+  type MigrationReport,
   NEWEST_SCHEMA,
   pendingSteps,
   sqlMigration,

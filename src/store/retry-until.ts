@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withTimeout } from "../domain/index.ts";
+import { withTimeout } from "../system/index.ts";
 import { StoreError, type StoreErrorReason } from "./store-errors.ts";
 
 const FIRST_DELAY_MS = 5;

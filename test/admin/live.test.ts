@@ -6,7 +6,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { LiveFeed, LiveStream } from "../../src/admin/live/live-feed.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import { systemClock } from "../../src/domain/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import { systemClock } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";

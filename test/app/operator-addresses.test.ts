@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { adminAccess } from "../../src/app/admin-access.ts";
-import { systemClock } from "../../src/domain/index.ts";
-import { createEncryptor } from "../../src/encryption/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { testConfig } from "../support/receiver.ts";
 
 const OPERATORS = [

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { reencryptAll } from "../../src/app/reencryption.ts";
-import { createEncryptor, type Encryptor } from "../../src/encryption/index.ts";
 import { failureContext } from "../../src/pipeline/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { createEncryptor, type Encryptor } from "../../src/system/encryption.ts";
 import { describeFullOnPostgres, withStore } from "../support/databases.ts";
 
 const NOW = new Date("2026-01-01T00:00:00.000Z");

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Load } from "../../bench/load/wrk.ts";
-import { together } from "../../bench/load/wrk.ts";
+import { type Load, together } from "../../bench/load/wrk.ts";
 import { answered, faultsOf, paceFaults } from "../../bench/rounds/judge.ts";
 import { growthOf } from "../../bench/rounds/watch-memory.ts";
 

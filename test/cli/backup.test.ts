@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { encryptionKeyId } from "../../src/encryption/index.ts";
+import { encryptionKeyId } from "../../src/system/encryption.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { countOf } from "../support/effects.ts";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
-import { encryptionKeyId } from "../../src/encryption/index.ts";
 import { durabilityWarnings as warningsOf } from "../../src/store/postgres/first-connection.ts";
+import { encryptionKeyId } from "../../src/system/encryption.ts";
 import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";

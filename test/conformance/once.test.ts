@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
 import { type Migration, type OnceScope, sql } from "../../src/store/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";

@@ -6,7 +6,7 @@ import { describe, expect, inject, it } from "vitest";
 import { migrate, runDoctor } from "../../src/app/index.ts";
 import { connectStore } from "../../src/app/open-store.ts";
 import type { Config } from "../../src/config/index.ts";
-import { systemClock } from "../../src/domain/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { certificate } from "../support/certificate.ts";
 import { checkTarget } from "../support/check-target.ts";
 import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";

@@ -1,7 +1,6 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { withHttpServer } from "../support/http-server.ts";
-import type { ReceiverOptions } from "../support/receiver.ts";
-import { withReceiver } from "../support/receiver.ts";
+import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { type Dashboard, withPage } from "./dashboard.ts";
 
 /** What happens on the way to the receiver to requests whose path begins with this. */

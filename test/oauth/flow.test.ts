@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createEncryptor } from "../../src/encryption/index.ts";
 import { cookieOf, newFlow, openFlow } from "../../src/oauth/flow.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
 import { withReceiver } from "../support/receiver.ts";
 
 const URI = "https://pay.example.com/api/platform/oauth-callback";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createEncryptor } from "../../src/encryption/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { overriding } from "../support/overriding.ts";
 import { newTokens, refreshedBeforeLease, withTokens } from "../support/token-endpoint.ts";

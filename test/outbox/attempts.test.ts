@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { fixedRetries, growingRetries, systemClock } from "../../src/domain/index.ts";
+import { fixedRetries, growingRetries } from "../../src/domain/index.ts";
 import {
   type Channel,
   createOutboxPoller,
@@ -9,6 +9,7 @@ import {
   PermanentDeliveryError,
 } from "../../src/outbox/index.ts";
 import type { ListedNotification, Outbox, Store, StoredNotification } from "../../src/store/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { fixedRetries, systemClock } from "../../src/domain/index.ts";
+import { fixedRetries } from "../../src/domain/index.ts";
 import { createMask } from "../../src/observability/index.ts";
 import {
   type Channel,
@@ -12,6 +12,7 @@ import {
   webhookChannel,
 } from "../../src/outbox/index.ts";
 import type { ListedNotification, Store } from "../../src/store/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";

@@ -3,8 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { keyText, type Refused, refused, systemClock } from "../../src/domain/index.ts";
-import { createEncryptor } from "../../src/encryption/index.ts";
+import { keyText, type Refused, refused } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observability/index.ts";
@@ -16,6 +15,8 @@ import {
 } from "../../src/pipeline/index.ts";
 import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { PendingLookup, Store } from "../../src/store/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createEncryptor } from "../../src/encryption/index.ts";
 import { defineHandler } from "../../src/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
 import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
 import {
   allOf,
   anyOf,
@@ -13,6 +12,7 @@ import {
   type SignedRequest,
   signHmac,
 } from "../../src/sources/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { POSTED } from "../support/posted.ts";
 
 const SECRET = "a-signing-secret-of-some-length";

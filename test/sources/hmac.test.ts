@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
 import { createHmacScheme, platformHmac, signHmac } from "../../src/sources/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { POSTED } from "../support/posted.ts";
 
 const SECRET = "It's a Secret to Everybody";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../../src/sources/schemes/public-key.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { POSTED } from "../support/posted.ts";
 
 interface Group {

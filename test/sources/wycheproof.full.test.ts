@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
 import {
   createHmacScheme,
   createJwtScheme,
@@ -11,6 +10,7 @@ import {
   type Scheme,
   secretKeys,
 } from "../../src/sources/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { POSTED } from "../support/posted.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { openTarget } from "../support/open-target.ts";
 
 it("a database that another file takes the place of while it is opened is not served from", async () => {

@@ -1,6 +1,6 @@
 import { connectStore } from "../../src/app/open-store.ts";
-import { systemClock } from "../../src/domain/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import type { Target } from "./open-target.ts";
 import { testConfig } from "./receiver.ts";
 

@@ -6,8 +6,8 @@
 import { z } from "zod";
 import { start } from "../../src/app/index.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { systemClock } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { EFFECTS } from "./effects.ts";
 import { CHILD_ENVIRONMENT } from "./secrets.ts";

@@ -1,5 +1,4 @@
-import type { Dialect, Target } from "./databases.ts";
-import { withMigrated } from "./databases.ts";
+import { type Dialect, type Target, withMigrated } from "./databases.ts";
 import { freePort } from "./free-port.ts";
 import { CLIENT, type OidcOptions, type OidcPlatform, withOidcPlatform } from "./oidc-platform.ts";
 import { type ReceiverOptions, startReceiver, type TestReceiver } from "./receiver.ts";

@@ -1,5 +1,5 @@
 import { getHeapSpaceStatistics } from "node:v8";
-import { BriefMap } from "../../src/domain/index.ts";
+import { BriefMap } from "../../src/system/index.ts";
 
 const CHANGES = 200_000;
 const kept: unknown[] = [];

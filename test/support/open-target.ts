@@ -1,7 +1,7 @@
-import { systemClock } from "../../src/domain/index.ts";
 import type { OpenedStore, OpenOptions } from "../../src/store/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/index.ts";
+import { systemClock } from "../../src/system/index.ts";
 
 export type Dialect = "sqlite" | "postgres";
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { type Receiver, runEvent } from "../../src/pipeline/index.ts";
@@ -9,6 +8,7 @@ import { storeFailure } from "../../src/pipeline/store-failure.ts";
 import { createRetryPoller } from "../../src/retry/index.ts";
 import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { committing, newRecord } from "./effects.ts";
 import { execute } from "./execute.ts";

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, systemClock } from "../../src/domain/index.ts";
-import { createEncryptor, type Encryptor } from "../../src/encryption/index.ts";
+import type { Clock } from "../../src/domain/index.ts";
 import { encryptTokens } from "../../src/handlers/index.ts";
 import {
   createPlatform,
@@ -10,6 +9,8 @@ import {
   type RenewableTokens,
 } from "../../src/oauth/index.ts";
 import type { Store, UserTokens } from "../../src/store/index.ts";
+import { createEncryptor, type Encryptor } from "../../src/system/encryption.ts";
+import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { type Dialect, withStore } from "./databases.ts";
 import { execute } from "./execute.ts";

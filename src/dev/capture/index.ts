@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, createSparingLog, DAY_MS, type Log } from "../../domain/index.ts";
-import type { Encryptor } from "../../encryption/index.ts";
 import { createRowBuffer } from "../../observability/index.ts";
 import type { CapturedRequest, Captures, NewCapturedRequest } from "../../store/index.ts";
+import type { Encryptor } from "../../system/index.ts";
 import type { CaptureLine } from "../listen/index.ts";
 
 export interface CaptureBufferOptions {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPublicHost } from "../../config/index.ts";
-import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
+import { type ReceivedResponse, sendRequest } from "../../system/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
 export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;

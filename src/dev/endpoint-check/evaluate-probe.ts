@@ -1,6 +1,6 @@
 import { errorCode, FAULTS } from "../../domain/index.ts";
-import type { ReceivedResponse } from "../../http-client/index.ts";
 import type { StoredCallback } from "../../store/index.ts";
+import type { ReceivedResponse } from "../../system/index.ts";
 
 export type ProbeResult =
   | { readonly answer: ReceivedResponse }

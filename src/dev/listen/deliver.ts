@@ -1,6 +1,6 @@
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openRequest } from "../../http-client/index.ts";
+import { openRequest } from "../../system/index.ts";
 import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } from "./capture-stream.ts";
 
 export type Delivered = NonNullable<Awaited<ReturnType<typeof deliver>>>;

@@ -1,4 +1,4 @@
-import type { ReceivedResponse } from "../../http-client/index.ts";
+import type { ReceivedResponse } from "../../system/index.ts";
 import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
 export interface OAuthFlowOptions {

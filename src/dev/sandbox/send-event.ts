@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { errorReason, isJsonObject, parseJson, type Version } from "../../domain/index.ts";
-import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
+import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../system/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
 export interface ComposedCallback {

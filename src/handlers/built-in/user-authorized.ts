@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { JsonObject } from "../../domain/index.ts";
-import type { Encryptor } from "../../encryption/index.ts";
 import { sqlMigration } from "../../store/index.ts";
+import type { Encryptor } from "../../system/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { idValue, plainText, storableText } from "./text-fields.ts";

@@ -1,5 +1,6 @@
-import type { Clock, FaultCode } from "../../domain/index.ts";
 import {
+  type Clock,
+  type FaultCode,
   isJsonObject,
   isRefused,
   type JsonObject,

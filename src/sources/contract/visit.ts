@@ -1,4 +1,4 @@
-import { sendRequest } from "../../http-client/index.ts";
+import { sendRequest } from "../../system/index.ts";
 
 const TIME_LIMIT_MS = 5_000;
 const MAX_BYTES = 65_536;

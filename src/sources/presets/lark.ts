@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue } from "../../domain/index.ts";
-import { ownValue } from "../../domain/index.ts";
+import { type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
 import type { Decoded } from "../contract/body-formats.ts";
 import {
   decryptCbc,

@@ -1,4 +1,4 @@
-import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
+import { type ReceivedResponse, sendRequest } from "../../system/index.ts";
 import { parseExact } from "./api-json.ts";
 import type { ListContext } from "./reconciliation.ts";
 

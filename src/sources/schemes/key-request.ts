@@ -1,4 +1,4 @@
-import { boundedFetch } from "../../http-client/index.ts";
+import { boundedFetch } from "../../system/index.ts";
 
 const TIMEOUT_MS = 3_000;
 

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
+import { type Clock, keyText } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, OnceResult, OnceScope, PendingEvent } from "../once.ts";
 import type { Transaction } from "../transaction.ts";

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { BriefMap, type Clock, compareKeys, withTimeout } from "../../domain/index.ts";
+import { type Clock, compareKeys } from "../../domain/index.ts";
+import { BriefMap, withTimeout } from "../../system/index.ts";
 import type { PendingEvent } from "../once.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";

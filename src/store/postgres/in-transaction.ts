@@ -1,5 +1,5 @@
 import pg from "pg";
-import { withTimeout } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import { endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Deadline } from "../retry-until.ts";
 import { beforeHandler, EventLocked, StoreError } from "../store-errors.ts";

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CompiledQuery } from "kysely";
 import pg from "pg";
-import { type Clock, withTimeout } from "../../domain/index.ts";
+import type { Clock } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../handler-transaction.ts";
 import type { Completion, PendingEvent } from "../once.ts";
 import type { Deadline } from "../retry-until.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { withTimeout } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import { ConnectionLost, NoConnection } from "./database-errors.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { withTimeout } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import type { Deadline } from "../retry-until.ts";
 import { NoConnection } from "./database-errors.ts";
 import { withClient } from "./pool.ts";

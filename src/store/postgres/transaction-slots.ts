@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Turns } from "../../domain/index.ts";
+import { Turns } from "../../system/index.ts";
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 

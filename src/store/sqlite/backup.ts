@@ -1,6 +1,6 @@
 import { constants, existsSync } from "node:fs";
 import { copyFile, link, open, rm } from "node:fs/promises";
-import { syncFile, syncParentFolder } from "../../files/index.ts";
+import { syncFile, syncParentFolder } from "../../system/index.ts";
 import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { assertReadable, partialName, withReadOnlyDatabase } from "./database-file.ts";

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
-import { syncParentFolder } from "../../files/index.ts";
+import { syncParentFolder } from "../../system/index.ts";
 import { StoreError } from "../store-errors.ts";
 
 export type WalFile = ReturnType<typeof openWal>;

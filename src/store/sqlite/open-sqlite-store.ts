@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { callOnce } from "../../domain/index.ts";
-import { makePrivateFolder } from "../../files/index.ts";
+import { makePrivateFolder } from "../../system/index.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, sqliteDialect } from "../bind-query.ts";

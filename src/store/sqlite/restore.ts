@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, openSync, readSync, realpathSync, sta
 import { chmod, chown, copyFile, link, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { makePrivateFolder, syncFile, syncParentFolder } from "../../files/index.ts";
+import { makePrivateFolder, syncFile, syncParentFolder } from "../../system/index.ts";
 import type { IntegrityReport } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode, transientReason } from "./database-errors.ts";

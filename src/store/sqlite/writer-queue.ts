@@ -1,4 +1,4 @@
-import { BriefMap, FairQueue } from "../../domain/index.ts";
+import { BriefMap, FairQueue } from "../../system/index.ts";
 import { type Deadline, MESSAGES } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { LinkedList } from "../../domain/index.ts";
+import { LinkedList } from "../../system/index.ts";
 import { backoffDelays, type Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";

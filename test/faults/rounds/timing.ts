@@ -1,5 +1,5 @@
-import { systemClock } from "../../../src/domain/index.ts";
 import { createHmacScheme, platformHmac, signHmac } from "../../../src/sources/index.ts";
+import { systemClock } from "../../../src/system/index.ts";
 import { POSTED } from "../../support/posted.ts";
 import { SECRET } from "../../support/secrets.ts";
 import type { Chance } from "../driver/chance.ts";

@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/index.ts";
-import { refused } from "../../../src/domain/index.ts";
+import { type JsonObject, refused } from "../../../src/domain/index.ts";
 import { mailgun } from "../../../src/sources/presets/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { openPreset, verifiedEvents } from "../../support/preset.ts";

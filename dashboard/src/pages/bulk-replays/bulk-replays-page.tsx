@@ -6,8 +6,7 @@ import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import type { Column } from "../../parts/rows.tsx";
-import { Rows } from "../../parts/rows.tsx";
+import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { BulkReplayActions, describeFilter } from "./bulk-replay-actions.tsx";
 

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { DiagLogger } from "@opentelemetry/api";
-import { context, diag, propagation, SpanKind, trace } from "@opentelemetry/api";
+import { context, type DiagLogger, diag, propagation, SpanKind, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   ExportResultCode,
@@ -15,17 +14,19 @@ import {
   envDetector,
   resourceFromAttributes,
 } from "@opentelemetry/resources";
-import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { createSparingLog, type Log, systemClock, withTimeout } from "../../../domain/index.ts";
+import { createSparingLog, type Log } from "../../../domain/index.ts";
+import { systemClock, withTimeout } from "../../../system/index.ts";
 import type { SamplerName, TraceIds, TracingOptions } from "../index.ts";
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createPoller } from "../../src/poller/index.ts";
+import { createPoller } from "../../src/system/poller.ts";
 
 const AN_HOUR_MS = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../src/domain/index.ts";
+import { Turns } from "../../src/system/index.ts";
 
 const LATER = () => performance.now() + 60_000;
 

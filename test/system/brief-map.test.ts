@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { BriefMap } from "../../src/domain/index.ts";
+import { BriefMap } from "../../src/system/index.ts";
 
 describe("a map of what lives as long as a request", () => {
   it("an entry is there until it is deleted, in the order of entry, however many have come and gone", () => {

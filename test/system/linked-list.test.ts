@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DeadlineList, LinkedList } from "../../src/domain/index.ts";
+import { DeadlineList, LinkedList } from "../../src/system/index.ts";
 
 describe("a list of what lives as long as a request", () => {
   it("values stand in order of arrival, without those that have left", () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { makePrivateFolder } from "../../src/files/index.ts";
+import { makePrivateFolder } from "../../src/system/files.ts";
 
 it("makes all the folders of a path, for the owner alone, and leaves those that are there as they are", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-folder-"));

@@ -1,6 +1,6 @@
+import { getOrMake } from "../domain/index.ts";
 import { BriefMap } from "./brief-map.ts";
 import { FairQueue } from "./fair-queue.ts";
-import { getOrMake } from "./made-once.ts";
 
 interface Waiter {
   readonly timer: NodeJS.Timeout;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEncryptor } from "../../src/encryption/index.ts";
+import { createEncryptor } from "../../src/system/encryption.ts";
 
 const encryptor = createEncryptor(Buffer.alloc(32, 1));
 const encrypted = encryptor.encrypt(Buffer.from("tokens"), "users u1");
