@@ -63,9 +63,34 @@ const inward = Object.entries(FOLDERS).map(([folder, allowed]) => ({
   to: { path: "^src/", pathNot: `^src/(${[folder, ...allowed].join("|")})/` },
 }));
 
+/** Inside sources/: the same rule, for its folders and for the two files that all of them may use. */
+const SOURCES = {
+  formats: [],
+  schemes: ["formats"],
+  contract: ["formats"],
+  reconcile: ["formats"],
+  presets: ["formats", "schemes", "contract", "reconcile"],
+  generic: ["formats", "schemes", "contract", "presets"],
+  platforms: ["formats", "schemes", "contract", "reconcile", "presets", "generic"],
+  diagnose: ["formats", "schemes", "contract", "presets"],
+};
+const GROUND = "(request|token-match|source-definition)\\.ts$";
+
+const inwardInSources = Object.entries(SOURCES).map(([folder, allowed]) => ({
+  name: `sources/${folder}-looks-inward`,
+  comment: `sources/${folder}/ may use only ${allowed.join(", ") || "itself"} and the signed request.`,
+  severity: "error",
+  from: { path: `^src/sources/${folder}/` },
+  to: {
+    path: "^src/sources/",
+    pathNot: `^src/sources/(${[folder, ...allowed].join("|")})/|^src/sources/${GROUND}`,
+  },
+}));
+
 module.exports = {
   forbidden: [
     ...inward,
+    ...inwardInSources,
     {
       name: "through-the-door",
       comment: "A folder is entered through its index.ts, so that its other files can change freely.",
@@ -76,7 +101,7 @@ module.exports = {
         pathNot: [
           "^src/$1/",
           "^src/[^/]+/index\\.ts$",
-          "^src/(store/(sqlite|postgres)|sources/presets|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
+          "^src/(store/(sqlite|postgres)|sources/platforms|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
         ],
       },
     },

@@ -27,7 +27,7 @@ export default defineConfig({
       input: {
         "cli/main": at("src/cli/main.js"),
         index: at("src/index.ts"),
-        "sources/presets/index": at("src/sources/presets/index.ts"),
+        "sources/platforms/index": at("src/sources/platforms/index.ts"),
         "testing/index": at("src/testing/index.ts"),
         "admin-client/index": at("src/admin-client/index.ts"),
         "chunks/checkpoint-thread": at("src/store/sqlite/checkpoint-thread.js"),

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { adyen, adyenPlatform } from "../../src/sources/presets/index.ts";
+import { adyen, adyenPlatform } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 interface HmacValidator {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { AlipaySdk } from "alipay-sdk";
-import { alipay } from "../../src/sources/presets/index.ts";
+import { alipay } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 function pair() {

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
 import { SignJWT } from "jose";
-import { appleAppStore } from "../../src/sources/presets/index.ts";
+import { appleAppStore } from "../../src/sources/platforms/index.ts";
 import { type Issued, issueCertificate } from "../../test/support/certificate-chain.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { createRequire } from "node:module";
-import { awsSns } from "../../src/sources/presets/index.ts";
+import { awsSns } from "../../src/sources/platforms/index.ts";
 import { issueCertificate } from "../../test/support/certificate-chain.ts";
 import { startKeyServer } from "../key-server.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";

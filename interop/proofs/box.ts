@@ -1,5 +1,5 @@
 import { WebhooksManager } from "box-node-sdk/lib/managers/webhooks";
-import { box } from "../../src/sources/presets/index.ts";
+import { box } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

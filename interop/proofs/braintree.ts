@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { braintree } from "../../src/sources/presets/index.ts";
+import { braintree } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofEvent } from "../platform-proof.ts";
 
 /** It has no types. */

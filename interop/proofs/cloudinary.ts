@@ -1,5 +1,5 @@
 import { v2 as sdk } from "cloudinary";
-import { cloudinary } from "../../src/sources/presets/index.ts";
+import { cloudinary } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 function proofWith(algorithm: "sha1" | "sha256"): PlatformProof {

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { coinbaseCommerce } from "../../src/sources/presets/index.ts";
+import { coinbaseCommerce } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 /** It has no types. */

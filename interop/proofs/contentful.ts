@@ -1,5 +1,5 @@
 import { signRequest } from "@contentful/node-apps-toolkit";
-import { contentful } from "../../src/sources/presets/index.ts";
+import { contentful } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 /** What the SDK encodes once more; the path of the registered address is taken as it is. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createHash } from "node:crypto";
-import { dingtalk } from "../../src/sources/presets/index.ts";
+import { dingtalk } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofRequest } from "../platform-proof.ts";
 
 /** Of the last lines of DingCallbackCrypto3.py. */

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { verifyKey } from "discord-interactions";
-import { discord } from "../../src/sources/presets/index.ts";
+import { discord } from "../../src/sources/platforms/index.ts";
 import { keyPairs, rawEd25519 } from "../key-pairs.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import { ebay } from "../../src/sources/presets/index.ts";
+import { ebay } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 /** The key of `VALID` in test/test.json of event-notification-nodejs-sdk, and what is signed with it. */

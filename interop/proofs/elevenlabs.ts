@@ -1,5 +1,5 @@
 import { WebhooksClient } from "@elevenlabs/elevenlabs-js/wrapper/webhooks.js";
-import { elevenlabs } from "../../src/sources/presets/index.ts";
+import { elevenlabs } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

@@ -1,5 +1,5 @@
 import { sign } from "@octokit/webhooks-methods";
-import { github } from "../../src/sources/presets/index.ts";
+import { github } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const githubProof: PlatformProof = {

@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { gitlab } from "../../src/sources/presets/index.ts";
+import { gitlab } from "../../src/sources/platforms/index.ts";
 import { standardProof } from "./standard.ts";
 
 /** With a signing token; the secret token of `verify: "token"` is compared and signs nothing. */

@@ -1,5 +1,5 @@
 import { parse } from "gocardless-nodejs/webhooks";
-import { gocardless } from "../../src/sources/presets/index.ts";
+import { gocardless } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

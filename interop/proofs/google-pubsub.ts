@@ -1,6 +1,6 @@
 import { OAuth2Client } from "google-auth-library";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
-import { googlePubSub } from "../../src/sources/presets/index.ts";
+import { googlePubSub } from "../../src/sources/platforms/index.ts";
 import { startKeyServer } from "../key-server.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 

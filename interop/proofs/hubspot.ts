@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { hubspot } from "../../src/sources/presets/index.ts";
+import { hubspot } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 interface Sdk {

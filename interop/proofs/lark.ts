@@ -1,6 +1,6 @@
 import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import { EventDispatcher, generateChallenge, LoggerLevel } from "@larksuiteoapi/node-sdk";
-import { lark } from "../../src/sources/presets/index.ts";
+import { lark } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofRequest } from "../platform-proof.ts";
 
 const TYPE = "im.message.receive_v1";

@@ -1,5 +1,5 @@
 import { validateSignature } from "@line/bot-sdk";
-import { line } from "../../src/sources/presets/index.ts";
+import { line } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

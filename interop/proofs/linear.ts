@@ -1,5 +1,5 @@
 import { LinearWebhookClient } from "@linear/sdk/webhooks";
-import { linear } from "../../src/sources/presets/index.ts";
+import { linear } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

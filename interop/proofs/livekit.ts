@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AccessToken, WebhookReceiver } from "livekit-server-sdk";
-import { livekit } from "../../src/sources/presets/index.ts";
+import { livekit } from "../../src/sources/platforms/index.ts";
 import { atTime } from "../at-time.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 

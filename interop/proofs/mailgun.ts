@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { mailgun } from "../../src/sources/presets/index.ts";
+import { mailgun } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const mailgunProof: PlatformProof = {

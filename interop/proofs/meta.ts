@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { SourceDefinition } from "../../src/sources/index.ts";
-import { meta, whatsapp } from "../../src/sources/presets/index.ts";
+import { meta, whatsapp } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofEvent } from "../platform-proof.ts";
 
 const VERIFY_TOKEN = "a verify token";

@@ -1,5 +1,5 @@
 import { SignatureValidator } from "mollie-api-typescript";
-import { mollie } from "../../src/sources/presets/index.ts";
+import { mollie } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const mollieProof: PlatformProof = {

@@ -1,5 +1,5 @@
 import { SignJWT } from "jose";
-import { monday } from "../../src/sources/presets/index.ts";
+import { monday } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);

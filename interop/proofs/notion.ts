@@ -1,5 +1,5 @@
 import { signWebhookPayload } from "@notionhq/client";
-import { notion } from "../../src/sources/presets/index.ts";
+import { notion } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const notionProof: PlatformProof = {

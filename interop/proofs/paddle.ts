@@ -1,5 +1,5 @@
 import { Paddle } from "@paddle/paddle-node-sdk";
-import { paddle } from "../../src/sources/presets/index.ts";
+import { paddle } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

@@ -2,7 +2,7 @@ import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import sdk from "paypal-rest-sdk";
-import { paypal } from "../../src/sources/presets/index.ts";
+import { paypal } from "../../src/sources/platforms/index.ts";
 import { issueCertificate } from "../../test/support/certificate-chain.ts";
 import { startKeyServer } from "../key-server.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { plaid } from "../../src/sources/presets/index.ts";
+import { plaid } from "../../src/sources/platforms/index.ts";
 import { startKeyServer } from "../key-server.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 

@@ -1,5 +1,5 @@
 import Razorpay from "razorpay";
-import { razorpay } from "../../src/sources/presets/index.ts";
+import { razorpay } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

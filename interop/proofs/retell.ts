@@ -1,5 +1,5 @@
 import { symmetric } from "retell-sdk/lib/webhook_auth";
-import { retell } from "../../src/sources/presets/index.ts";
+import { retell } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const retellProof: PlatformProof = {

@@ -1,5 +1,5 @@
 import { encodeSignatureHeader } from "@sanity/webhook";
-import { sanity } from "../../src/sources/presets/index.ts";
+import { sanity } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 export const sanityProof: PlatformProof = {

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { EventWebhook } from "@sendgrid/eventwebhook";
-import { sendgrid } from "../../src/sources/presets/index.ts";
+import { sendgrid } from "../../src/sources/platforms/index.ts";
 import { keyPairs, spki } from "../key-pairs.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 

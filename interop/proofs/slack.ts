@@ -1,5 +1,5 @@
 import { verifySlackRequest } from "@slack/bolt";
-import { slack } from "../../src/sources/presets/index.ts";
+import { slack } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

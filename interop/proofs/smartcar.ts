@@ -1,5 +1,5 @@
 import sdk from "smartcar";
-import { smartcar } from "../../src/sources/presets/index.ts";
+import { smartcar } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

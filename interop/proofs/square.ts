@@ -1,5 +1,5 @@
 import { WebhooksHelper } from "square";
-import { square } from "../../src/sources/presets/index.ts";
+import { square } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

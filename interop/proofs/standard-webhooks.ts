@@ -18,7 +18,7 @@ import {
   resend,
   standardWebhooks,
   svix,
-} from "../../src/sources/presets/index.ts";
+} from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { standardProof } from "./standard.ts";
 

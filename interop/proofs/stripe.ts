@@ -1,5 +1,5 @@
 import Stripe from "stripe";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 const sdk = new Stripe("sk_test_unused");

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { TelnyxWebhook } from "telnyx/lib/webhooks";
-import { telnyx } from "../../src/sources/presets/index.ts";
+import { telnyx } from "../../src/sources/platforms/index.ts";
 import { keyPairs, rawEd25519 } from "../key-pairs.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 

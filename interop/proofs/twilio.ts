@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { twilio, twilioEvents } from "../../src/sources/presets/index.ts";
+import { twilio, twilioEvents } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 
 interface Webhooks {

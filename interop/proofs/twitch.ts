@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { EventSubMiddleware } from "@twurple/eventsub-http";
-import { twitch } from "../../src/sources/presets/index.ts";
+import { twitch } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

@@ -1,6 +1,6 @@
 import { createCipheriv, generateKeyPairSync, sign } from "node:crypto";
 import Pay from "wechatpay-node-v3";
-import { wechatPay } from "../../src/sources/presets/index.ts";
+import { wechatPay } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 const API_KEY = "an APIv3 key has 32 characters..";

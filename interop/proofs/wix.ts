@@ -1,6 +1,6 @@
 import { AppStrategy, createClient } from "@wix/sdk";
 import { SignJWT } from "jose";
-import { wix } from "../../src/sources/presets/index.ts";
+import { wix } from "../../src/sources/platforms/index.ts";
 import { keyPairs } from "../key-pairs.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 

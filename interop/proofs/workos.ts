@@ -1,5 +1,5 @@
 import { WorkOS } from "@workos-inc/node";
-import { workos } from "../../src/sources/presets/index.ts";
+import { workos } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 
 const sdk = new WorkOS("sk_test_unused");

@@ -1,4 +1,4 @@
-import { xero } from "../../src/sources/presets/index.ts";
+import { xero } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

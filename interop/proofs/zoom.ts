@@ -1,5 +1,5 @@
 import { AwsLambdaReceiver } from "@zoom/rivet/meetings";
-import { zoom } from "../../src/sources/presets/index.ts";
+import { zoom } from "../../src/sources/platforms/index.ts";
 import type { PlatformProof, ProofEvent, ProofRequest } from "../platform-proof.ts";
 import { signedByPreset } from "../signed-by-preset.ts";
 

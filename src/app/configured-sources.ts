@@ -34,7 +34,7 @@ export async function configuredSources({ sources }: Config): Promise<Configured
   }));
   if (sources.presets.length === 0) return named;
   // Loaded by those who name presets in the environment, and not at every start.
-  const { PRESETS } = await import("../sources/presets/index.ts");
+  const { PRESETS } = await import("../sources/platforms/index.ts");
   const presets = sources.presets.map(({ name, secrets }) => {
     try {
       return { name, definition: PRESETS[name]({ secret: secrets }) };

@@ -75,7 +75,7 @@ function serveCommand(): string {
 }
 
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
-  const { PRESETS } = await import("../sources/presets/index.ts");
+  const { PRESETS } = await import("../sources/platforms/index.ts");
   const { facts, learns } = PRESETS[name]({ secret: PLACEHOLDER });
   const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;

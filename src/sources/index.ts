@@ -1,18 +1,18 @@
 export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
 export { IDENTITY_TEXTS } from "./contract/identity.ts";
-export { parseEvent, parseObject, sha256Hex } from "./contract/parse-body.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { fixedResponse } from "./contract/responses.ts";
 export type { NamedSecret } from "./diagnose/candidates.ts";
 export { createPlatformDiagnosis, isDiagnosable } from "./diagnose/diagnose.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
+export { parseEvent, parseObject, sha256Hex } from "./formats/parse-body.ts";
 export {
   functionOf,
   LEARNING_PRESETS,
   moreThanSecret,
   PRESET_NAMES,
   type PresetName,
-} from "./presets/names.ts";
+} from "./platforms/names.ts";
 export { ApiError } from "./reconcile/api-client.ts";
 export type {
   ListedEvent,
@@ -20,6 +20,7 @@ export type {
   ReconcileWindow,
   Reconciliation,
 } from "./reconcile/reconciliation.ts";
+export type { DistinctHeaders, HeldBody, PathParameters, SignedRequest, SignedText } from "./request.ts";
 export { createHmacScheme, signHmac } from "./schemes/hmac.ts";
 export { platformHmac } from "./schemes/hmac-data.ts";
 export { jwksKeys } from "./schemes/jwks-keys.ts";
@@ -29,14 +30,9 @@ export {
   allOf,
   anyOf,
   type Credential,
-  type DistinctHeaders,
-  type HeldBody,
   isCredentialMissing,
   missingCredential,
-  type PathParameters,
   type Scheme,
-  type SignedRequest,
-  type SignedText,
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";

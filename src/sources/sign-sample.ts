@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isRefused, type JsonObject } from "../domain/index.ts";
 import type { SampleRequest } from "./contract/sample.ts";
-import { distinctHeaders } from "./schemes/scheme.ts";
+import { distinctHeaders } from "./request.ts";
 import type { SourceDefinition } from "./source-definition.ts";
 
 /** Why no sample of a source's callback can be made here; the message says what to do. */

@@ -4,7 +4,7 @@ import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
 import { REMEDIES } from "../../src/domain/index.ts";
 import { signHmac } from "../../src/sources/index.ts";
-import { hmac } from "../../src/sources/presets/index.ts";
+import { hmac } from "../../src/sources/platforms/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";

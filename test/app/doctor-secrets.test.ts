@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
-import { github } from "../../src/sources/presets/index.ts";
+import { github } from "../../src/sources/platforms/index.ts";
 import { type Dialect, describeFullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
 import { payment, startReceiver, type TestReceiver, testConfig } from "../support/receiver.ts";

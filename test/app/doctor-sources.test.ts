@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkSources } from "../../src/app/doctor/check-sources.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { github, stripe } from "../../src/sources/presets/index.ts";
+import { github, stripe } from "../../src/sources/platforms/index.ts";
 import { BASE } from "../support/configuration.ts";
 
 const RATE_OFF = { RATE_LIMIT_CALLBACK: "off" };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { documentedTypes, undocumentedTypeWarnings } from "../../src/app/documented-types.ts";
 import { defineHandler } from "../../src/index.ts";
-import { github, PRESETS, slack, stripe } from "../../src/sources/presets/index.ts";
+import { github, PRESETS, slack, stripe } from "../../src/sources/platforms/index.ts";
 
 const handler = (type: string, source = "billing") => ({ source, type });
 const billing = { name: "billing", definition: stripe({ secret: "whsec_of_this_test" }) };

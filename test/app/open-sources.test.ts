@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sourceWarnings } from "../../src/app/source-bounds.ts";
-import { appleAppStore, awsSns, ebay, googlePubSub, plaid } from "../../src/sources/presets/index.ts";
+import { appleAppStore, awsSns, ebay, googlePubSub, plaid } from "../../src/sources/platforms/index.ts";
 
 const LIMITS = {
   maxUnverifiedBytes: 64 * 1024 * 1024,

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
 import { withFolder } from "../support/folder.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";

@@ -131,7 +131,7 @@ describe("oncehook sources add", () => {
 });
 
 describe("a secret that is missing", () => {
-  const presets = join(process.cwd(), "src/sources/presets/index.ts");
+  const presets = join(process.cwd(), "src/sources/platforms/index.ts");
   const config = `import { stripe } from ${JSON.stringify(presets)};
 export default { sources: { billing: stripe({ secret: process.env.STRIPE_SECRET }) } };
 `;

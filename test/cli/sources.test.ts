@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { hmac } from "../../src/sources/presets/index.ts";
+import { hmac } from "../../src/sources/platforms/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { freePort } from "../support/free-port.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError, loadConfig } from "../../src/config/index.ts";
-import { github, stripe } from "../../src/sources/presets/index.ts";
+import { github, stripe } from "../../src/sources/platforms/index.ts";
 import { BASE } from "../support/configuration.ts";
 
 /** A path with parameters needs a secret for each tenant. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { ConfigError, compareEnvironments, loadConfig } from "../../src/config/index.ts";
 import { issuedWeakness } from "../../src/sources/index.ts";
-import { custom, hmac, livekit, shopify, stripe } from "../../src/sources/presets/index.ts";
+import { custom, hmac, livekit, shopify, stripe } from "../../src/sources/platforms/index.ts";
 import { BASE, PRODUCTION } from "../support/configuration.ts";
 
 const own = { id: "body.id", type: "body.type" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError, loadConfig } from "../../src/config/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 
 const {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, signHmac } from "../../src/index.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { event, payment } from "../support/receiver.ts";
 import { SECRET } from "../support/secrets.ts";
 import { unreliable } from "../support/unreliable.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { IDENTITY_TEXTS } from "../../src/sources/index.ts";
-import { asana, github, hmac, stripe } from "../../src/sources/presets/index.ts";
+import { asana, github, hmac, stripe } from "../../src/sources/platforms/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { platformRows } from "../../scripts/platform-rows.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { github, type SourceDefinition, shopify, stripe } from "../../src/sources/presets/index.ts";
+import { github, type SourceDefinition, shopify, stripe } from "../../src/sources/platforms/index.ts";
 import { testConfig } from "../support/receiver.ts";
 import { type BehindAProxy, behindAProxy } from "./behind-a-proxy.ts";
 import { notRun, onThePath } from "./on-the-path.ts";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
 import { withFolder } from "../support/folder.ts";
 import { payment, withReceiver } from "../support/receiver.ts";

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { github, stripe } from "../../src/sources/presets/index.ts";
+import { github, stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
 import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
@@ -56,7 +56,7 @@ function withPlatform<T>(
         writeFileSync(
           join(folder, "oncehook.config.ts"),
           `import { defineConfig, defineHandler } from ${JSON.stringify(source("src/index.ts"))};
-import { github, stripe } from ${JSON.stringify(source("src/sources/presets/index.ts"))};
+import { github, stripe } from ${JSON.stringify(source("src/sources/platforms/index.ts"))};
 import { z } from ${JSON.stringify(source("node_modules/zod/index.js"))};
 const handler = (source: string, type: string) =>
   defineHandler({ source, type, data: z.looseObject({}), handle: () => ({}) });

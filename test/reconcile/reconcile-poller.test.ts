@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import type { SourceSettings } from "../../src/sources/source-definition.ts";
 import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";

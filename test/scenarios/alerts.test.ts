@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
-import { token } from "../../src/sources/presets/index.ts";
+import { token } from "../../src/sources/platforms/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import {
   describeFullOnPostgres,

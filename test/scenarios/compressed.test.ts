@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { type HmacSourceOptions, hmac } from "../../src/sources/presets/index.ts";
+import { type HmacSourceOptions, hmac } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { backfillOnce } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import type { SignedRequest, SourceDefinition } from "../../src/sources/index.ts";
-import { custom, hmac, microsoftGraph, token } from "../../src/sources/presets/index.ts";
+import { custom, hmac, microsoftGraph, token } from "../../src/sources/platforms/index.ts";
 import { requestOf } from "../support/contract.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN } from "../support/preset.ts";
 import { PRESET_SENDERS } from "../support/preset-senders.ts";

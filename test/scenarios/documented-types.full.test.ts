@@ -3,7 +3,7 @@ import { z } from "zod";
 import { documentedTypes } from "../../src/app/documented-types.ts";
 import { defineHandler } from "../../src/index.ts";
 import { type SourceDefinition, signSample } from "../../src/sources/index.ts";
-import { twilioEvents } from "../../src/sources/presets/index.ts";
+import { twilioEvents } from "../../src/sources/platforms/index.ts";
 import { PRESET_NOW, PRESET_ORIGIN } from "../support/preset.ts";
 import { PRESET_SENDERS } from "../support/preset-senders.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";

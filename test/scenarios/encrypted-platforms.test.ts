@@ -2,7 +2,7 @@ import { createCipheriv, createHash, randomBytes, randomUUID } from "node:crypto
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { custom, dingtalk, lark, okta } from "../../src/sources/presets/index.ts";
+import { custom, dingtalk, lark, okta } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 

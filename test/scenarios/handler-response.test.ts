@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, respond } from "../../src/index.ts";
-import { slack } from "../../src/sources/presets/index.ts";
+import { slack } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 

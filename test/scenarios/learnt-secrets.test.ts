@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { type HmacSourceOptions, hmac } from "../../src/sources/presets/index.ts";
+import { type HmacSourceOptions, hmac } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
 import { type Dialect, describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
-import { github } from "../../src/sources/presets/index.ts";
+import { github } from "../../src/sources/platforms/index.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
-import { twilio } from "../../src/sources/presets/index.ts";
+import { twilio } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";

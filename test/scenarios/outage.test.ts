@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, type RetryOptions } from "../../src/index.ts";
-import { customerIo, stripe } from "../../src/sources/presets/index.ts";
+import { customerIo, stripe } from "../../src/sources/platforms/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 

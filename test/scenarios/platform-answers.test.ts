@@ -3,7 +3,7 @@ import { SignJWT } from "jose";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { dropboxSign, nylas, postmark, wix, woocommerce } from "../../src/sources/presets/index.ts";
+import { dropboxSign, nylas, postmark, wix, woocommerce } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
-import { github, hmac, stripe } from "../../src/sources/presets/index.ts";
+import { github, hmac, stripe } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";

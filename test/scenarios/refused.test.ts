@@ -14,7 +14,7 @@ import {
   RETIRED,
   type RefusedCase,
   TEST,
-} from "../sources/refused-cases.ts";
+} from "../sources/schemes/refused-cases.ts";
 import { type DIALECTS, describeFullOnPostgres } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
 import { POSTED } from "../support/posted.ts";

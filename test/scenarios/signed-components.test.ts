@@ -3,7 +3,7 @@ import { createSigner, httpbis } from "http-message-signatures";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { type MessageSignatureSourceOptions, messageSignatures } from "../../src/sources/presets/index.ts";
+import { type MessageSignatureSourceOptions, messageSignatures } from "../../src/sources/platforms/index.ts";
 import { type Dialect, describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 

@@ -2,7 +2,7 @@ import { sign } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { visitAddress } from "../../src/sources/contract/visit.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";
-import { awsSns } from "../../src/sources/presets/index.ts";
+import { awsSns } from "../../src/sources/platforms/index.ts";
 import { type Issued, issueCertificate } from "../support/certificate-chain.ts";
 import { type Dialect, describeFullOnPostgres } from "../support/databases.ts";
 import { withHttpsServer } from "../support/http-server.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { elevenlabs, github, hmac, postmark } from "../../src/sources/presets/index.ts";
+import { elevenlabs, github, hmac, postmark } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres, fullOnPostgres, withMigrated } from "../support/databases.ts";
 import { startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { github, hmac, shopify, stripe } from "../../src/sources/presets/index.ts";
+import { github, hmac, shopify, stripe } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { adyen, braintree, github, gitlab, stripe } from "../../src/sources/presets/index.ts";
+import { adyen, braintree, github, gitlab, stripe } from "../../src/sources/platforms/index.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 

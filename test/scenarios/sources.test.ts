@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type CallbackFilters, createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { github, stripe } from "../../src/sources/presets/index.ts";
+import { github, stripe } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { hmac, microsoftGraph } from "../../src/sources/presets/index.ts";
+import { hmac, microsoftGraph } from "../../src/sources/platforms/index.ts";
 import type { SourceDefinition } from "../../src/sources/source-definition.ts";
 import { type Dialect, describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runDoctor } from "../../src/app/index.ts";
-import { stripe } from "../../src/sources/presets/index.ts";
+import { stripe } from "../../src/sources/platforms/index.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, TOKEN, testConfig, withReceiver } from "../support/receiver.ts";

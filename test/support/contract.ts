@@ -5,7 +5,8 @@ import {
   createEventContract,
 } from "../../src/sources/contract/event-contract.ts";
 import type { Contract, EventContent } from "../../src/sources/index.ts";
-import type { SignedRequest, Verified } from "../../src/sources/schemes/scheme.ts";
+import type { SignedRequest } from "../../src/sources/request.ts";
+import type { Verified } from "../../src/sources/schemes/scheme.ts";
 
 /** The time of receipt in these tests, in seconds since the Unix epoch. */
 export const RECEIVED = 1_790_000_000;

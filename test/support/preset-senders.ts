@@ -10,7 +10,7 @@ import {
   PRESETS,
   revenuecat,
   whatsapp,
-} from "../../src/sources/presets/index.ts";
+} from "../../src/sources/platforms/index.ts";
 import { requestOf } from "./contract.ts";
 import { PRESET_NOW, PRESET_ORIGIN } from "./preset.ts";
 

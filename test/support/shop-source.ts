@@ -1,4 +1,4 @@
-import { hmac } from "../../src/sources/presets/index.ts";
+import { hmac } from "../../src/sources/platforms/index.ts";
 import type { TestReceiver } from "./receiver.ts";
 
 type Settings = Partial<Parameters<typeof hmac>[0]>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineConfig, defineHandler } from "../../src/index.ts";
-import { adyen, braintree, github, square, stripe } from "../../src/sources/presets/index.ts";
+import { adyen, braintree, github, square, stripe } from "../../src/sources/platforms/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 
 const SECRET = "whsec_of-the-tests";

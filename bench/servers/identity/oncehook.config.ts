@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paymentNotify } from "../../../src/handlers/index.ts";
 import { defineConfig, defineHandler } from "../../../src/index.ts";
-import { hmac } from "../../../src/sources/presets/index.ts";
+import { hmac } from "../../../src/sources/platforms/index.ts";
 import { SECRET } from "../../load/event-file.ts";
 
 /** Two sources that differ in one thing: where the event's id stands. */

@@ -7,7 +7,7 @@ import {
   refused,
   valueAt,
 } from "../../domain/index.ts";
-import { malformedBody } from "./form.ts";
+import { malformedBody } from "../formats/form.ts";
 import { type CallbackReading, ItemReading } from "./reading.ts";
 
 export interface BatchData {

@@ -1,5 +1,5 @@
 import type { JsonObject, Refused, ResponseOutcome } from "../../domain/index.ts";
-import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
+import type { SignedRequest, SignedText } from "../request.ts";
 import type { EventIdentity } from "./identity.ts";
 
 /** A whole response to a platform. */

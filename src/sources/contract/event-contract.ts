@@ -8,9 +8,10 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
+import { type BodyData, createBodyDecoder } from "../formats/body-formats.ts";
+import { sha256Hex } from "../formats/parse-body.ts";
+import type { SignedRequest, SignedText } from "../request.ts";
 import { type BatchData, type BatchItems, compileBatch } from "./batch.ts";
-import { type BodyData, createBodyDecoder } from "./body-formats.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
 import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
@@ -24,7 +25,6 @@ import {
   type TextLocation,
   type TextPlace,
 } from "./locate.ts";
-import { sha256Hex } from "./parse-body.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 

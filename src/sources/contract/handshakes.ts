@@ -1,7 +1,7 @@
 import { type Refused, refused } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
-import { tokenMatcher } from "../schemes/token-match.ts";
-import { type BodyData, type BodyFormat, createBodyDecoder } from "./body-formats.ts";
+import { type BodyData, type BodyFormat, createBodyDecoder } from "../formats/body-formats.ts";
+import type { SignedRequest } from "../request.ts";
+import { tokenMatcher } from "../token-match.ts";
 import type { HandshakeResponse } from "./contract.ts";
 import { compileReply, type HandshakeEnvironment, type HandshakeReply } from "./handshake-replies.ts";
 import { compileText, type TextLocation } from "./locate.ts";

@@ -1,4 +1,5 @@
 import { type JsonValue, type PathKey, parsePath, type Refused, refused } from "../../domain/index.ts";
+import { sha256Hex } from "../formats/parse-body.ts";
 import type { EventTimeData } from "./event-time.ts";
 import {
   compileLocation,
@@ -8,7 +9,6 @@ import {
   type TextLocation,
   type TextPlace,
 } from "./locate.ts";
-import { sha256Hex } from "./parse-body.ts";
 import type { HashBytes, Readable } from "./reading.ts";
 
 /**

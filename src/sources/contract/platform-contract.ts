@@ -6,10 +6,10 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import { parseEvent, sha256Hex } from "../formats/parse-body.ts";
+import type { SignedRequest } from "../request.ts";
 import type { Contract, ReadCallback } from "./contract.ts";
 import { idFault } from "./event-id.ts";
-import { parseEvent, sha256Hex } from "./parse-body.ts";
 
 /** Where the specification's platform has an event's type (SPEC 4.1 rule 1). */
 export interface PlatformRules {

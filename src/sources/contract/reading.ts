@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, isRefused, type JsonValue } from "../../domain/index.ts";
-import type { SignedRequest, SignedText } from "../schemes/scheme.ts";
-import type { DecodeBody, Decoded } from "./body-formats.ts";
-import { parseQuery } from "./form.ts";
-import { sha256Hex } from "./parse-body.ts";
+import type { DecodeBody, Decoded } from "../formats/body-formats.ts";
+import { parseQuery } from "../formats/form.ts";
+import { sha256Hex } from "../formats/parse-body.ts";
+import type { SignedRequest, SignedText } from "../request.ts";
 
 /** What places are read from. Undefined for what is not there. */
 export interface Readable {

@@ -5,7 +5,7 @@ import {
   type PathKey,
   parsePath,
 } from "../../domain/index.ts";
-import type { BodyFormat, InnerText } from "./body-formats.ts";
+import type { BodyFormat, InnerText } from "../formats/body-formats.ts";
 import type { ContractData } from "./event-contract.ts";
 import type { EventIdentity } from "./identity.ts";
 import { compileText, type TextPlace } from "./locate.ts";

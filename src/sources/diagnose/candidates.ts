@@ -1,7 +1,7 @@
 import { type Finding, isRefused, type Remedies } from "../../domain/index.ts";
+import type { SignedRequest } from "../request.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { Content } from "../schemes/keyed-digest.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
 import { keysOf, WHSEC } from "../schemes/secret-keys.ts";
 import { compileContent, type SignedContent } from "../schemes/signed-content.ts";
 import { rewrittenBodies } from "./changed-body.ts";

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Diagnosis, diagnosisOf, type Finding, type Remedies } from "../../domain/index.ts";
+import type { SignedRequest } from "../request.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { createDigester } from "../schemes/keyed-digest.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
 import { compileCandidates, type SignedSource } from "./candidates.ts";
 import { guessFrom } from "./changed-body.ts";
 import { compileOffered } from "./offered.ts";

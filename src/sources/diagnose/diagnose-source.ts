@@ -7,8 +7,8 @@ import {
   type Remedies,
 } from "../../domain/index.ts";
 import { asSentTo } from "../presets/registered-url.ts";
+import type { SignedRequest } from "../request.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
 import { isTenantUnknown, tenantIn } from "../schemes/tenant-scheme.ts";
 import type { SignedSource } from "./candidates.ts";
 import { createSignatureDiagnosis } from "./diagnose-signature.ts";

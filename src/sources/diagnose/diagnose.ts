@@ -1,7 +1,7 @@
 import { type Diagnosis, diagnosisOf, type FaultCode, type Refused } from "../../domain/index.ts";
+import type { SignedRequest } from "../request.ts";
 import { platformHmac } from "../schemes/hmac-data.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
-import { tokenMatcher } from "../schemes/token-match.ts";
+import { tokenMatcher } from "../token-match.ts";
 import type { NamedSecret } from "./candidates.ts";
 import { createSignatureDiagnosis } from "./diagnose-signature.ts";
 import { CODES, type DiagnoseSource } from "./diagnose-source.ts";

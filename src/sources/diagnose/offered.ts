@@ -1,8 +1,8 @@
 import type { Finding } from "../../domain/index.ts";
+import type { DistinctHeaders } from "../request.ts";
 import { compileClaims } from "../schemes/claimed-signatures.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { digestBytes } from "../schemes/keyed-digest.ts";
-import type { DistinctHeaders } from "../schemes/scheme.ts";
 
 interface OfferedDigests {
   readonly digests: readonly Uint8Array[];

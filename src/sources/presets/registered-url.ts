@@ -1,4 +1,4 @@
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedRequest } from "../request.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 
 /** The request as its platform has sent it, before a proxy mapped its path. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isRefused, type JsonObject } from "../../domain/index.ts";
-import { parseObject } from "../contract/parse-body.ts";
 import type { OwnSample } from "../contract/sample-draft.ts";
+import { parseObject } from "../formats/parse-body.ts";
 import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";

@@ -1,5 +1,5 @@
 import { durationMs } from "../../domain/index.ts";
-import type { SignedRequest } from "../schemes/scheme.ts";
+import type { SignedRequest } from "../request.ts";
 
 /** The times of events that are listed: `from` inclusive, `to` exclusive. */
 export interface ReconcileWindow {

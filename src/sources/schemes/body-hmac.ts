@@ -7,7 +7,7 @@ import {
   ownValue,
   type Refused,
 } from "../../domain/index.ts";
-import { type BodyData, createBodyDecoder } from "../contract/body-formats.ts";
+import { type BodyData, createBodyDecoder } from "../formats/body-formats.ts";
 import { malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 

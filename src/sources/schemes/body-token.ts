@@ -1,8 +1,8 @@
 import { isRefused, type JsonObject, type JsonValue, refused } from "../../domain/index.ts";
-import { parseObject } from "../contract/parse-body.ts";
+import { parseObject } from "../formats/parse-body.ts";
+import { tokenMatcher } from "../token-match.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
 import { assertSecret } from "./secret-keys.ts";
-import { tokenMatcher } from "./token-match.ts";
 
 export interface BodyTokenOptions {
   /** The current token first, then those that are being rotated out. */

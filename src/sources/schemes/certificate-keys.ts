@@ -1,9 +1,9 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import type { Clock } from "../../domain/index.ts";
+import type { HeldBody } from "../request.ts";
 import { FetchedKeys, type FetchedOptions } from "./fetched-keys.ts";
 import { type AddressPin, isPinned, requestKeys } from "./key-request.ts";
 import { expectedKey, keyMismatch } from "./public-keys.ts";
-import type { HeldBody } from "./scheme.ts";
 import { type ChainTrust, readCertificates, validityFault, verifyChain } from "./x5c-chain.ts";
 
 export interface CertificateOptions extends FetchedOptions {

@@ -1,7 +1,8 @@
 import { isRefused, type Refused } from "../../domain/index.ts";
+import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, SignaturePlace } from "./hmac-data.ts";
 import { digestBytes } from "./keyed-digest.ts";
-import { type DistinctHeaders, malformed, quoted, refuse } from "./scheme.ts";
+import { malformed, quoted, refuse } from "./scheme.ts";
 
 export interface ClaimedSignatures {
   /** At least one, each as long as the algorithm's digest. */

@@ -1,5 +1,6 @@
 import { failed } from "../../domain/index.ts";
-import { type DistinctHeaders, refuse, type Scheme, type VerificationResult } from "./scheme.ts";
+import type { DistinctHeaders } from "../request.ts";
+import { refuse, type Scheme, type VerificationResult } from "./scheme.ts";
 import type { TenantContext } from "./tenant-scheme.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Failed, failed } from "../../domain/index.ts";
+import type { HeldBody } from "../request.ts";
 import { createFetchBudget } from "./fetch-budget.ts";
-import type { HeldBody } from "./scheme.ts";
 
 /** The platform's keys cannot be had just now, so nothing can be said about a signature. */
 export class KeysUnavailable extends Error {

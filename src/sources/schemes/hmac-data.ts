@@ -1,4 +1,5 @@
-import type { SignedRequest } from "./scheme.ts";
+import type { SignatureEncoding } from "../formats/encoding.ts";
+import type { SignedRequest } from "../request.ts";
 
 /** `plain-…` hashes a text that holds the secret, which is no HMAC: see `signed`. */
 export type MacAlgorithm = "sha1" | "sha256" | "sha512" | "plain-sha1" | "plain-sha256";
@@ -15,7 +16,6 @@ export type KeyFormat =
   | "whsec"
   | ((secret: string) => Uint8Array | readonly Uint8Array[] | undefined);
 
-export type SignatureEncoding = "hex" | "base64" | "base64url";
 /** `base64-of-hex` is base64 of the digest's text in hex (Solidgate). */
 export type MacEncoding = SignatureEncoding | "base64-of-hex";
 

@@ -1,15 +1,14 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { Clock, Refused } from "../../domain/index.ts";
-import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
 import {
-  type Credential,
-  malformed,
-  missingCredential,
-  refuse,
-  type Scheme,
-  type SignedRequest,
-} from "./scheme.ts";
-import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "./structured-fields.ts";
+  type BareItem,
+  type InnerList,
+  parseDictionary,
+  serializeInnerList,
+} from "../formats/structured-fields.ts";
+import type { SignedRequest } from "../request.ts";
+import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
+import { type Credential, malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
 import { ageFault } from "./timestamp.ts";
 
 /** Of RFC 9421 §3.3, by its registered name. */

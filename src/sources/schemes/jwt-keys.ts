@@ -8,9 +8,9 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
-import { decodeExactly } from "./encoding.ts";
+import { decodeExactly } from "../formats/encoding.ts";
+import type { HeldBody } from "../request.ts";
 import { expectedKey, type KeyKind, keyMismatch, PRIVATE_PEM, readPem } from "./public-keys.ts";
-import type { HeldBody } from "./scheme.ts";
 import { type ChainTrust, verifyChain } from "./x5c-chain.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";

@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
-import { decodeExactly } from "./encoding.ts";
+import { decodeExactly } from "../formats/encoding.ts";
+import type { HeldBody } from "../request.ts";
 import { keysUnavailable } from "./fetched-keys.ts";
 import { type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
-import type { HeldBody, Scheme } from "./scheme.ts";
+import type { Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
 import type { TokenPlace } from "./token-place.ts";
 

@@ -1,10 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import { type Clock, isRefused, type Refused } from "../../domain/index.ts";
-import { decodeExactly } from "./encoding.ts";
-import type { SignatureEncoding, TimestampRule } from "./hmac-data.ts";
+import { decodeExactly, type SignatureEncoding } from "../formats/encoding.ts";
+import type { SignedRequest } from "../request.ts";
+import type { TimestampRule } from "./hmac-data.ts";
 import { type Content, SECRET } from "./keyed-digest.ts";
 import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
-import { malformed, refuse, type Scheme, type SignedRequest } from "./scheme.ts";
+import { malformed, refuse, type Scheme } from "./scheme.ts";
 import { compileContent } from "./signed-content.ts";
 import { compileTimestamp, type SentTimestamp } from "./timestamp.ts";
 

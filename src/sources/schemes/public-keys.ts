@@ -1,6 +1,6 @@
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { errorReason } from "../../domain/index.ts";
-import { decodeExactly } from "./encoding.ts";
+import { decodeExactly } from "../formats/encoding.ts";
 
 /** Of the signature; a key's own type must fit. Of RSA, `pss` has a salt as long as its digest. */
 export type SignatureAlgorithm =

@@ -1,7 +1,7 @@
 import { isRefused } from "../../domain/index.ts";
+import { distinctHeaders } from "../request.ts";
 import type { HmacData, MacEncoding } from "./hmac-data.ts";
 import { createDigester } from "./keyed-digest.ts";
-import { distinctHeaders } from "./scheme.ts";
 import { keysOf } from "./secret-keys.ts";
 import { compileContent } from "./signed-content.ts";
 import { formatTimestamp } from "./timestamp.ts";

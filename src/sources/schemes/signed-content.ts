@@ -1,7 +1,8 @@
 import { percentDecoded, type Refused } from "../../domain/index.ts";
+import type { SignedRequest } from "../request.ts";
 import type { HmacData, SignedPart } from "./hmac-data.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
-import { malformed, quoted, refuse, type SignedRequest } from "./scheme.ts";
+import { malformed, quoted, refuse } from "./scheme.ts";
 
 export interface SignedContent {
   readonly hasTimestamp: boolean;

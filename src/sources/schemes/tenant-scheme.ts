@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isRefused, type Refused, refused, tenantName } from "../../domain/index.ts";
+import type { PathParameters, SignedRequest } from "../request.ts";
 import { FetchedKeys, keysUnavailable } from "./fetched-keys.ts";
-import type { PathParameters, Scheme, SignedRequest, VerificationResult } from "./scheme.ts";
+import type { Scheme, VerificationResult } from "./scheme.ts";
 import { type ClaimSecret, SecretOwners } from "./secret-owners.ts";
 import { issuedWeakness } from "./weak-secret.ts";
 

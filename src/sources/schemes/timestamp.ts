@@ -1,6 +1,7 @@
 import type { Clock, Refused } from "../../domain/index.ts";
+import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, TimestampRule, TimestampUnit } from "./hmac-data.ts";
-import { type DistinctHeaders, quoted, refuse } from "./scheme.ts";
+import { quoted, refuse } from "./scheme.ts";
 
 export interface SentTimestamp {
   /** Exactly as it was sent, which is what is signed. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { isRefused, type Refused, refused } from "../../domain/index.ts";
-import { parseObject } from "../contract/parse-body.ts";
-import { missingCredential, type SignedRequest } from "./scheme.ts";
+import { parseObject } from "../formats/parse-body.ts";
+import type { SignedRequest } from "../request.ts";
+import { missingCredential } from "./scheme.ts";
 
 /** Where a platform sends a token. */
 export interface TokenPlace {

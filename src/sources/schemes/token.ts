@@ -1,7 +1,8 @@
 import { type Refused, refused } from "../../domain/index.ts";
-import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
+import type { SignedRequest } from "../request.ts";
+import { tokenMatcher } from "../token-match.ts";
+import { missingCredential, type Scheme } from "./scheme.ts";
 import { assertSecret } from "./secret-keys.ts";
-import { tokenMatcher } from "./token-match.ts";
 import type { TokenPlace } from "./token-place.ts";
 
 export interface TokenOptions {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ContractEnvironment } from "../../../src/sources/contract/event-contract.ts";
 import type { Handshake } from "../../../src/sources/contract/handshakes.ts";
 import type { PlatformResponse } from "../../../src/sources/index.ts";
-import type { SignedRequest } from "../../../src/sources/schemes/scheme.ts";
+import type { SignedRequest } from "../../../src/sources/request.ts";
 import { contractOf, requestOf } from "../../support/contract.ts";
 
 const SECRET = "the secret of the platform";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../../src/domain/index.ts";
 import type { ContractData } from "../../../src/sources/contract/event-contract.ts";
-import { hmac } from "../../../src/sources/presets/index.ts";
+import { hmac } from "../../../src/sources/platforms/index.ts";
 import { contractOf, eventsOf, requestOf } from "../../support/contract.ts";
 import { verifiedEvents } from "../../support/preset.ts";
 

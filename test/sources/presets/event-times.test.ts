@@ -114,7 +114,7 @@ describe("the time of a platform's event", () => {
   });
 
   it("every preset that reads a time has a row", () => {
-    const folder = new URL("../../../src/sources/presets/", import.meta.url);
+    const folder = new URL("../../../src/sources/platforms/adyen/", import.meta.url);
     const names = readdirSync(folder)
       .filter((file) => readFileSync(new URL(file, folder), "utf8").includes("eventTime: {"))
       .map((file) => file.slice(0, -".ts".length).replace(/^standard$/, "standard-webhooks"));

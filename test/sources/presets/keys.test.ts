@@ -2,11 +2,11 @@ import { createCipheriv, generateKeyPairSync, type KeyObject, randomBytes } from
 import { describe, expect, it } from "vitest";
 import type { SampleCallback } from "../../../src/sources/contract/sample.ts";
 import { moreThanSecret, PRESET_NAMES, type SourceDefinition } from "../../../src/sources/index.ts";
-import * as presets from "../../../src/sources/presets/index.ts";
-import { FUNCTIONS_WITH_OPTIONS } from "../../../src/sources/presets/names.ts";
+import * as presets from "../../../src/sources/platforms/index.ts";
+import { FUNCTIONS_WITH_OPTIONS } from "../../../src/sources/platforms/names.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN } from "../../support/preset.ts";
-import documented from "./platform-retries.json" with { type: "json" };
+import documented from "../platforms/platform-retries.json" with { type: "json" };
 
 const { meta, PRESETS, tiktokShop, whatsapp } = presets;
 /** Those whose retries the table has, and a receiver gets. */

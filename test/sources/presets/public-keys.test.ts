@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { SourceDefinition } from "../../../src/sources/index.ts";
-import { discord, PRESETS, sendgrid, telnyx } from "../../../src/sources/presets/index.ts";
+import { discord, PRESETS, sendgrid, telnyx } from "../../../src/sources/platforms/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
 
 const NOW = new Date("2026-03-04T12:00:00Z");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { intercom, meta, mollie, whatsapp, xero, zoom } from "../../../src/sources/presets/index.ts";
+import { intercom, meta, mollie, whatsapp, xero, zoom } from "../../../src/sources/platforms/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import {
   type Documented,

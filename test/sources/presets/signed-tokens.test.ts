@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { fusionauth, wix } from "../../../src/sources/presets/index.ts";
+import { fusionauth, wix } from "../../../src/sources/platforms/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { SECRET } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, verifiedEvents } from "../../support/preset.ts";

@@ -1,7 +1,7 @@
 import { createHash, createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { SignJWT } from "jose";
 import type { SignedRequest, SourceDefinition } from "../../../src/sources/index.ts";
-import * as presets from "../../../src/sources/presets/index.ts";
+import * as presets from "../../../src/sources/platforms/index.ts";
 import { NOW, ORIGIN, sent } from "../../support/preset-source.ts";
 
 type Sent = NonNullable<Parameters<typeof sent>[1]>;

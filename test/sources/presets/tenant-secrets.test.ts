@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { SourceDefinition } from "../../../src/sources/index.ts";
-import * as presets from "../../../src/sources/presets/index.ts";
+import * as presets from "../../../src/sources/platforms/index.ts";
 import { NOW, opened, sent } from "../../support/preset-source.ts";
 import { PATH, PLACES, type Secrets, TENANT_CASES, type Tenant, withHeaders } from "./tenant-cases.ts";
 

@@ -16,7 +16,7 @@ import {
   twilio,
   x,
   zoom,
-} from "../../../src/sources/presets/index.ts";
+} from "../../../src/sources/platforms/index.ts";
 
 const path = "/hooks/:shop";
 const secret = "one secret for all";

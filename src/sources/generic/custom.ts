@@ -1,0 +1,57 @@
+import { namesAt } from "../presets/credential-places.ts";
+import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
+import { assertOptions, contractOf, type OwnContract } from "../presets/own-source.ts";
+import { defineSource } from "../presets/preset.ts";
+import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
+import { assertSecret } from "../schemes/secret-keys.ts";
+import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+
+/** A sender whose way to sign no other source describes. */
+export interface CustomSourceOptions extends SourceSettings, OwnContract {
+  /**
+   * Whether a callback is authentic: `true`, `false`, or the index of the secret that fits (0 is the current one, -1
+   * none). Compare with `timingSafeEqual` of `node:crypto`. An error, a rejection, another value or more than 3 s
+   * returns 500.
+   */
+  readonly verify: VerifyCallback;
+  /** What `verify` compares with, which no log may show; left out where it knows none, such as with a public key. */
+  readonly secret?: SecretOption;
+  /**
+   * Where `verify` reads what proves a callback, such as `["header.X-Acme-Proof", "query.token", "body.proof"]`. Logs mask
+   * these, and `verify` gets no other headers. Left out, logs mask every header and parameter that may be one.
+   */
+  readonly reads?: readonly string[];
+}
+
+const OWN = ["verify", "secret", "reads"];
+const READ = /^(?:header|query|body)\.[^\s{}]+$/;
+
+/** A source that a function of yours verifies. @throws TypeError that names the option that is wrong */
+export function custom(options: CustomSourceOptions): SourceDefinition {
+  assertOptions("custom", options, OWN);
+  const { verify, secret, reads } = options;
+  if (typeof verify !== "function")
+    throw new TypeError(
+      `custom: \`verify\`: got ${typeof verify}, expected a function (body, headers, url) => true or false`,
+    );
+  const wrong = [reads ?? []].flat().find((place) => typeof place !== "string" || !READ.test(place));
+  if (wrong !== undefined)
+    throw new TypeError(
+      `custom: \`reads\`: got ${JSON.stringify(wrong)}, expected places such as header.X-Acme-Proof, query.token or body.proof`,
+    );
+  const credential = reads === undefined ? { areUnknown: true as const } : namesAt(reads);
+  return defineSource({
+    preset: "custom",
+    facts: { title: "Custom", docs: "docs/sources.md", proof: "own" },
+    settings: options,
+    // `verify` gets the path's parameters, and asks for itself.
+    secrets: Object.hasOwn(options, "secret")
+      ? requiredTexts("custom", secret).map((text) => assertSecret(text, "custom: `secret`"))
+      : [],
+    credential,
+    scheme: ({ origin }) => createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
+    contract: contractOf(options, OWN),
+    // The function gets the address, and says whether it fits.
+    signsPath: true,
+  });
+}

@@ -1,0 +1,83 @@
+import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
+import {
+  assertOneOf,
+  assertOptions,
+  assertText,
+  contractOf,
+  type OwnContract,
+} from "../presets/own-source.ts";
+import { defineSource, isJson } from "../presets/preset.ts";
+import { type SecretParts, secretParts } from "../presets/secret-parts.ts";
+import {
+  compilePublicKeyData,
+  createPublicKeyScheme,
+  type IdentifiedKey,
+  type PublicKeyData,
+} from "../schemes/public-key.ts";
+import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
+import type { Scheme } from "../schemes/scheme.ts";
+import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
+
+/** A sender that signs with a private key, whose public one it shows. */
+export interface PublicKeySourceOptions extends SourceSettings, OwnContract, PublicKeyData {
+  /**
+   * PEM of a key or a certificate, or as `key` says; several while they are rotated, the current one first. By their ids
+   * where `keyId` names the header that says which. A function of the path's parameters, without `keyId`, where each tenant has
+   * keys of its own.
+   */
+  readonly publicKey: SecretOption | Readonly<Record<string, string | undefined>> | TenantSecrets;
+}
+
+const SCHEME = ["algorithm", "key", "keyId", "signature", "signed", "timestamp"] as const;
+const OWN = ["publicKey", ...SCHEME];
+const ENCODINGS = ["hex", "base64", "base64url"];
+
+/** Ed25519, ECDSA or RSA over a template of body, headers and address. @throws TypeError that names what is wrong */
+export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
+  assertOptions("publicKey", options, OWN);
+  const { algorithm, signature, signed } = options;
+  assertOneOf("publicKey", "algorithm", algorithm, SIGNATURE_ALGORITHMS);
+  assertText("publicKey", "signature.header", signature?.header, "X-Acme-Signature");
+  assertOneOf("publicKey", "signature.encoding", signature.encoding, ENCODINGS);
+  assertText("publicKey", "signed", signed, "{timestamp}.{body}");
+  const contract = contractOf(options, OWN);
+  const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
+  const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
+    createPublicKeyScheme(data, { keys, clock, origin });
+  return defineSource({
+    preset: "public-key",
+    facts: { title: "Public key", docs: "docs/sources.md", proof: "own" },
+    settings: options,
+    ...keyParts(options, make),
+    secrets: [],
+    credential: { headers: [signature.header] },
+    contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
+  });
+}
+
+function keyParts(
+  options: PublicKeySourceOptions,
+  make: (keys: readonly (string | IdentifiedKey)[], environment: SourceEnvironment) => Scheme,
+): SecretParts {
+  const { publicKey: given, keyId, signed } = options;
+  const signsPath = coversPath(signed);
+  if (keyId === undefined) {
+    if (typeof given === "object" && !Array.isArray(given))
+      throw new TypeError("publicKey: `keyId`: got none, expected the header that names one of the keys");
+    const use = { settings: options, option: "publicKey", signsPath };
+    // Keys of tenants come later, and the data is looked at now.
+    compilePublicKeyData(options, { clock: { now: () => new Date() } });
+    return secretParts("publicKey", given as SecretOption | TenantSecrets, use, make);
+  }
+  if (typeof given !== "object" || Array.isArray(given))
+    throw new TypeError(
+      "publicKey: `publicKey`: expected keys by their ids, such as { key-1: pem }, with `keyId`",
+    );
+  const keys = Object.entries(given).map(([id, key]) => {
+    const [text = ""] = requiredTexts("publicKey", key, `publicKey.${id}`);
+    return { id, key: text };
+  });
+  return { secrets: [], signsPath, scheme: (environment) => make(keys, environment) };
+}

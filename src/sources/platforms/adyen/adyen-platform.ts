@@ -1,0 +1,26 @@
+import { hmacPreset } from "../../presets/preset.ts";
+
+/**
+ * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management): HMAC-SHA256 in base64 over the body;
+ * the key is in hex. They have no id of their own and name one resource again and again, so the hash of the body is the
+ * id. Source: adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`; docs.adyen.com/platforms,
+ * "Manage webhooks" and "Webhook structures and types".
+ */
+export const adyenPlatform = hmacPreset({
+  preset: "adyen-platform",
+  facts: {
+    title: "Adyen for Platforms",
+    docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+    proof: "signs",
+    identity: { why: "no id; the body has its time and the object" },
+    deadlineSeconds: 10,
+    retryHours: 720,
+  },
+  scheme: { key: "hex", signature: { header: "HmacSignature", encoding: "base64" }, signed: "{body}" },
+  contract: {
+    id: "sha256",
+    type: "body.type",
+    eventTime: { at: "body.timestamp", unit: "iso" },
+    responses: { received: { body: "[accepted]" } },
+  },
+});

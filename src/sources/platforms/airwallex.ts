@@ -1,0 +1,26 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Airwallex: `x-signature`, HMAC-SHA256 over `x-timestamp` (milliseconds) and the body; each address has a secret of its
+ * own. The id stays on a retry; the type is `name`. It retries for about three days until the response is 200, and does
+ * not document that a retry has a new timestamp, so that no age is checked.
+ * Source: Airwallex, "Webhooks overview" and "Listen for webhook events" (Check webhook signatures).
+ */
+export const airwallex = hmacPreset({
+  preset: "airwallex",
+  facts: {
+    title: "Airwallex",
+    docs: "https://www.airwallex.com/docs/developer-tools/webhooks/listen-for-webhook-events",
+    retryHours: 72,
+  },
+  scheme: {
+    signature: { header: "x-signature", encoding: "hex" },
+    signed: "{timestamp}{body}",
+    timestamp: { header: "x-timestamp", unit: "milliseconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: "body.id",
+    type: "body.name",
+    eventTime: { at: "body.created_at", unit: "iso" },
+  },
+});

@@ -1,0 +1,21 @@
+import { standardPreset } from "../presets/standard.ts";
+
+/**
+ * Anthropic (Managed Agents): Standard Webhooks. Lists of platforms name one header `X-Webhook-Signature` instead; the
+ * SDK reads `webhook-id`, `webhook-timestamp` and `webhook-signature`. Every body's own type is `event`: the event's
+ * stands in `data`. Source: anthropic-sdk-typescript `src/resources/beta/webhooks.ts`.
+ */
+export const anthropic = standardPreset({
+  preset: "anthropic",
+  facts: {
+    title: "Anthropic",
+    docs: "https://platform.claude.com/docs/en/managed-agents/webhooks",
+    proof: "verifies",
+  },
+  contract: {
+    id: "body.id",
+    type: "body.data.type",
+    eventTime: { at: "body.created_at", unit: "iso" },
+    hasSignedTime: true,
+  },
+});

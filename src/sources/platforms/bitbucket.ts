@@ -1,0 +1,29 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed. The
+ * id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. "Bitbucket automatically
+ * resends the request", as `X-Attempt-Number` counts, so that its UUID is taken to stay. A branch that is made again may
+ * have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks" (retries).
+ */
+export const bitbucket = hmacPreset({
+  preset: "bitbucket",
+  facts: {
+    title: "Bitbucket Cloud",
+    docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
+    identity: {
+      why: "\"Bitbucket automatically resends the request\": `X-Request-UUID` is the request's, and `X-Attempt-Number` the attempt's",
+      source: "https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/",
+    },
+  },
+  scheme: {
+    signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha256=" },
+    signed: "{body}",
+  },
+  contract: {
+    id: "header.X-Request-UUID",
+    type: "header.X-Event-Key",
+    bytesScope: "header.X-Event-Key",
+    headers: ["X-Hook-UUID", "X-Attempt-Number"],
+  },
+});

@@ -1,0 +1,92 @@
+import { isJsonObject, type JsonValue } from "../../../domain/index.ts";
+import type { ContractData } from "../../contract/event-contract.ts";
+import type { Readable } from "../../contract/reading.ts";
+import { sha256Hex } from "../../formats/parse-body.ts";
+import { optionsPreset } from "../../presets/options-preset.ts";
+import { refuseFunction } from "../../presets/tenants.ts";
+import type { SourceSettings } from "../../source-definition.ts";
+import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "./braintree-scheme.ts";
+
+export interface BraintreeOptions extends SourceSettings {
+  /** The API keys of the control panel; several while they are rotated, the current ones first. */
+  readonly keys: BraintreeKeys | readonly BraintreeKeys[];
+}
+
+const contractOf = (current: BraintreeKeys): ContractData => ({
+  body: "form",
+  decode: [{ at: "body.bt_payload", as: "base64-text" }],
+  id: ({ body }) => sha256Hex(xmlOf(body)),
+  isIdSigned: true,
+  type: ({ body }) => kindOf(xmlOf(body)),
+  data: "body.bt_payload",
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "query.bt_challenge": true },
+      body: "none",
+      reply: {
+        kind: "text",
+        at: (from: Readable) => answerBraintreeChallenge(current, from.query("bt_challenge")),
+      },
+    },
+  ],
+});
+
+/**
+ * Braintree: a form whose base64 payload is XML, signed with HMAC-SHA1 (`schemes/braintree.ts`). Handlers get the XML as the
+ * text `data.value`; the type is its `kind`. There is no id: the SHA-256 of the XML, which has its time, is one.
+ * A GET with `bt_challenge` is answered with a proof of the keys. Source: braintree_node
+ * `lib/braintree/webhook_notification_gateway.js`; https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
+ * @throws TypeError that names the option that is wrong
+ */
+export const braintree = optionsPreset<BraintreeOptions>({
+  preset: "braintree",
+  facts: {
+    title: "Braintree",
+    docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
+    proof: "signs",
+    deadlineSeconds: 30,
+    retryHours: 24,
+  },
+  signs: "HMAC-SHA1 over the payload, in the body",
+  contract: contractOf({ publicKey: "", privateKey: "" }),
+  own: { keys: true },
+  make(options) {
+    const keys = keysOf(options.keys);
+    const [current] = keys as [BraintreeKeys];
+    return {
+      secrets: keys.map(({ privateKey }) => privateKey),
+      credential: { fields: ["bt_signature"] },
+      scheme: () => createBraintreeScheme(keys),
+      contract: contractOf(current),
+    };
+  },
+});
+
+function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
+  refuseFunction("braintree", "keys", given);
+  const keys = [given].flat().filter((key) => key !== undefined);
+  const isWrong = keys.some(
+    (key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string",
+  );
+  if (keys.length === 0 || isWrong) {
+    throw new TypeError("braintree: `keys`: expected { publicKey, privateKey }; are their variables set?");
+  }
+  return keys;
+}
+
+function xmlOf(body: JsonValue | undefined): string {
+  const xml = isJsonObject(body) ? body.bt_payload : undefined;
+  return typeof xml === "string" ? xml : "";
+}
+
+/** The notification's own `kind`; what stands in its subject is of the merchant's customers. */
+function kindOf(xml: string): string | undefined {
+  const start = xml.indexOf("<subject");
+  const end = xml.lastIndexOf("</subject>");
+  const own = start === -1 ? xml : xml.slice(0, start) + (end > start ? xml.slice(end) : "");
+  const from = own.indexOf("<kind>");
+  const to = own.indexOf("</kind>", from);
+  return from === -1 || to === -1 ? undefined : own.slice(from + "<kind>".length, to);
+}

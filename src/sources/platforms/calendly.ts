@@ -1,0 +1,26 @@
+import { hmacPreset } from "../presets/preset.ts";
+import { timedFields } from "../presets/standard.ts";
+
+/**
+ * Calendly: `Calendly-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. No event has an id, so the hash of the
+ * body takes its place. Source: Calendly, "Webhook signatures". Its sample refuses what is older than three minutes;
+ * it is not documented that a retry has a new timestamp, so the age is not checked.
+ */
+export const calendly = hmacPreset({
+  preset: "calendly",
+  facts: {
+    title: "Calendly",
+    docs: "https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures",
+    identity: { why: "no id; the body has `created_at` in microseconds" },
+  },
+  scheme: {
+    signature: timedFields("Calendly-Webhook-Signature"),
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: "sha256",
+    type: "body.event",
+    eventTime: { at: "body.created_at", unit: "iso" },
+  },
+});

@@ -1,0 +1,20 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Checkout.com: `Cko-Signature`, HMAC-SHA256 over the body; the key is the signature key of the workflow's webhook
+ * action. Source: Checkout.com, "Receive webhooks" and "Set up your webhook receiver", which warn of a body that was
+ * parsed and written again.
+ */
+export const checkoutCom = hmacPreset({
+  preset: "checkout-com",
+  facts: {
+    title: "Checkout.com",
+    docs: "https://www.checkout.com/docs/workflows",
+  },
+  scheme: { signature: { header: "Cko-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: "body.id",
+    type: "body.type",
+    eventTime: { at: "body.created_on", unit: "iso" },
+  },
+});

@@ -1,0 +1,22 @@
+import { tokenPreset } from "../presets/token-preset.ts";
+
+/**
+ * Cloudflare's notifications: `cf-webhook-auth`, the secret that you set for the destination; nothing is signed. A
+ * notification has no id: an alert's start and end share `alert_correlation_id`. The hash of the body, which covers its
+ * time, takes its place. The test of a destination has no type: `test`. Source: Cloudflare Notifications, "Configure
+ * webhooks" and "Webhook payload schema".
+ */
+export const cloudflare = tokenPreset({
+  preset: "cloudflare",
+  facts: {
+    title: "Cloudflare",
+    docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",
+    identity: { why: "no id; the body has its time" },
+  },
+  header: "cf-webhook-auth",
+  contract: {
+    id: "sha256",
+    type: ["body.alert_type", "=test"],
+    eventTime: { at: "body.ts", unit: "seconds" },
+  },
+});

@@ -1,0 +1,44 @@
+import { assertOneOf } from "../presets/own-source.ts";
+import { hmacPreset, type PresetOptions } from "../presets/preset.ts";
+
+export interface CloudinaryOptions extends PresetOptions {
+  /** The signature algorithm of the account. Default: `sha1`. */
+  readonly algorithm?: "sha1" | "sha256";
+}
+
+/**
+ * Cloudinary's notifications: `X-Cld-Signature`, SHA-1 in hex over the body, `X-Cld-Timestamp` and the API secret, or
+ * SHA-256 where the account is set so. This is no HMAC, though its documentation calls it one; the secret stands last, so
+ * that nothing can be appended. The SDK refuses what is older than two hours. A notification has no id; the body's hash
+ * takes its place. Source: cloudinary `lib/utils/index.js` (`webhook_signature`, `verifyNotificationSignature`);
+ * Cloudinary, "Notifications".
+ */
+export const cloudinary = hmacPreset<CloudinaryOptions>({
+  preset: "cloudinary",
+  facts: {
+    title: "Cloudinary",
+    docs: "https://cloudinary.com/documentation/notifications",
+    proof: "signs",
+    identity: { why: "no id; the body has its time and `request_id`" },
+  },
+  own: { algorithm: true },
+  scheme({ algorithm = "sha1" }) {
+    assertOneOf("cloudinary", "algorithm", algorithm, ["sha1", "sha256"]);
+    return {
+      algorithm: `plain-${algorithm}`,
+      signature: { header: "X-Cld-Signature", encoding: "hex" },
+      signed: "{body}{timestamp}{secret}",
+      timestamp: {
+        header: "X-Cld-Timestamp",
+        unit: "seconds",
+        toleranceSeconds: 7_200,
+        direction: "past",
+      },
+    };
+  },
+  contract: {
+    id: "sha256",
+    type: "body.notification_type",
+    eventTime: { at: "body.timestamp", unit: "iso" },
+  },
+});

@@ -1,0 +1,22 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Coinbase Commerce: `X-CC-Webhook-Signature`, HMAC-SHA256 over the body in hex. The event stands in `event`; the body's
+ * own `id` is another. Source: coinbase-commerce-node `lib/Webhook.js`;
+ * https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security.
+ */
+export const coinbaseCommerce = hmacPreset({
+  preset: "coinbase-commerce",
+  facts: {
+    title: "Coinbase Commerce",
+    docs: "https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security",
+    proof: "signs",
+  },
+  scheme: { signature: { header: "X-CC-Webhook-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: "body.event.id",
+    type: "body.event.type",
+    eventTime: { at: "body.event.created_at", unit: "iso" },
+    data: "body.event",
+  },
+});

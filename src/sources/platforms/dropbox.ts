@@ -1,0 +1,29 @@
+import { echoOf } from "../contract/handshakes.ts";
+import { propertyName } from "../contract/reading.ts";
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Dropbox: `X-Dropbox-Signature`, HMAC-SHA256 over the body; the key is the app secret. A callback says which accounts
+ * have changes, and nothing else: no id and no time, so that the same bytes come for each change. Each one is an event,
+ * a repeated one too. A new address is asked by GET for `challenge`.
+ * Source: Dropbox, "Webhooks" (developer reference).
+ */
+export const dropbox = hmacPreset({
+  preset: "dropbox",
+  facts: {
+    title: "Dropbox",
+    docs: "https://www.dropbox.com/developers/reference/webhooks",
+    identity: { why: "no id and no time: the same hint is sent at each change" },
+    deadlineSeconds: 10,
+    // For about ten minutes.
+    retryHours: 0.2,
+  },
+  scheme: { signature: { header: "X-Dropbox-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: "sha256",
+    identity: "delivery",
+    // `list_folder`: what the notified accounts should be asked for.
+    type: propertyName((name) => name !== "delta"),
+    handshakes: [echoOf("query.challenge", "GET")],
+  },
+});

@@ -1,0 +1,34 @@
+import { hmacPreset } from "../presets/preset.ts";
+import { timedFields } from "../presets/standard.ts";
+
+/**
+ * ElevenLabs: `ElevenLabs-Signature: t=…,v0=…`, HMAC-SHA256 over `t.body`. The SDK refuses what is older than 30 minutes.
+ * The last of five attempts comes at least 30 minutes after the first, and whether it has a new time is not documented.
+ * So no age is checked here: the signed id keeps out replays. An event of a call has no id: type and conversation name
+ * it; any other has the body's hash. Source: @elevenlabs/elevenlabs-js `src/wrapper/webhooks.ts`; ElevenLabs,
+ * "Post-call webhooks" and "Webhooks" (retry schedule). A public catalogue says Standard Webhooks, which the SDK
+ * contradicts.
+ */
+export const elevenlabs = hmacPreset({
+  preset: "elevenlabs",
+  facts: {
+    title: "ElevenLabs",
+    docs: "https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks",
+    proof: "verifies",
+    // Where retries are switched on: after 30 seconds, 2, 8 and 30 minutes.
+    retryHours: 0.68,
+    // `post_call_audio` has the MP3 of a whole call in base64: 40 minutes at 128 kbit/s. No limit is documented.
+    maxBodyBytes: 50_000_000,
+    disables: "10 failures in a row, without a success for 7 days",
+  },
+  scheme: {
+    signature: timedFields("ElevenLabs-Signature", "v0"),
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: ["{body.type}.{body.data.conversation_id}", "sha256"],
+    type: "body.type",
+    eventTime: { at: "body.event_timestamp", unit: "seconds" },
+  },
+});

@@ -1,0 +1,21 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * FastSpring: `X-FS-Signature`, HMAC-SHA256 in base64 over the body; a webhook without a secret is not signed. A callback
+ * has several events. Its own retries keep their ids until the response is 200; a retry by hand has new ones, and is
+ * another event. Source: FastSpring, "Message security" and "Webhooks overview".
+ */
+export const fastspring = hmacPreset({
+  preset: "fastspring",
+  facts: {
+    title: "FastSpring",
+    docs: "https://developer.fastspring.com/docs/message-security",
+  },
+  scheme: { signature: { header: "X-FS-Signature", encoding: "base64" }, signed: "{body}" },
+  contract: {
+    id: "item.id",
+    type: "item.type",
+    eventTime: { at: "item.created", unit: "milliseconds" },
+    batch: { at: "body.events" },
+  },
+});

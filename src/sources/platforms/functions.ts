@@ -1,0 +1,142 @@
+/** Every preset; those whose names are in names.ts need nothing but a secret. */
+
+export { type CustomSourceOptions, custom } from "../generic/custom.ts";
+export { type HmacSourceOptions, hmac } from "../generic/hmac.ts";
+export { type MessageSignatureSourceOptions, messageSignatures } from "../generic/message-signatures.ts";
+export { type PublicKeySourceOptions, publicKey } from "../generic/public-key.ts";
+export { type TokenSourceOptions, token } from "../generic/token.ts";
+export { adyen } from "./adyen/adyen.ts";
+export { adyenPlatform } from "./adyen/adyen-platform.ts";
+export { airtable } from "./airtable.ts";
+export { airwallex } from "./airwallex.ts";
+export { alipay } from "./alipay/alipay.ts";
+export { anthropic } from "./anthropic.ts";
+export { antom } from "./antom.ts";
+export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store/apple-app-store.ts";
+export { asana } from "./asana.ts";
+export { auth0 } from "./auth0.ts";
+export { type AwsSnsOptions, awsSns } from "./aws-sns/aws-sns.ts";
+export { bigcommerce } from "./bigcommerce.ts";
+export { bitbucket } from "./bitbucket.ts";
+export { box } from "./box.ts";
+export { type BraintreeOptions, braintree } from "./braintree/braintree.ts";
+export type { BraintreeKeys } from "./braintree/braintree-scheme.ts";
+export { brex } from "./brex.ts";
+export { calendly } from "./calendly.ts";
+export { chargebee } from "./chargebee.ts";
+export { checkoutCom } from "./checkout-com.ts";
+export { clerk } from "./clerk.ts";
+export { cloudflare } from "./cloudflare.ts";
+export { type CloudinaryOptions, cloudinary } from "./cloudinary.ts";
+export { coinbaseCommerce } from "./coinbase-commerce.ts";
+export { commerceLayer } from "./commerce-layer.ts";
+export { contentful } from "./contentful.ts";
+export { customerIo } from "./customer-io.ts";
+export { type DingTalkOptions, dingtalk } from "./dingtalk/dingtalk.ts";
+export { discord } from "./discord.ts";
+export { docusign } from "./docusign.ts";
+export { dropbox } from "./dropbox.ts";
+export { dropboxSign } from "./dropbox-sign.ts";
+export { type EbayOptions, ebay } from "./ebay/ebay.ts";
+export { elevenlabs } from "./elevenlabs.ts";
+export { fastspring } from "./fastspring.ts";
+export { figma } from "./figma.ts";
+export { flutterwave } from "./flutterwave.ts";
+export { front } from "./front.ts";
+export { type FusionAuthOptions, fusionauth } from "./fusionauth.ts";
+export { gemini } from "./gemini.ts";
+export { type GitHubOptions, github } from "./github/github.ts";
+export { gitlab } from "./gitlab.ts";
+export { gocardless } from "./gocardless.ts";
+export { type GooglePubSubOptions, googlePubSub } from "./google-pubsub.ts";
+export { hubspot } from "./hubspot.ts";
+export { intercom } from "./intercom.ts";
+export { jira } from "./jira.ts";
+export { type LarkOptions, lark } from "./lark.ts";
+export { lemonSqueezy } from "./lemon-squeezy.ts";
+export { line } from "./line.ts";
+export { linear } from "./linear.ts";
+export { linkedin } from "./linkedin.ts";
+export { lithic } from "./lithic.ts";
+export { type LivekitOptions, livekit } from "./livekit.ts";
+export { loops } from "./loops.ts";
+export { mailgun } from "./mailgun.ts";
+export type { MetaOptions } from "./meta/graph-webhooks.ts";
+export { meta } from "./meta/meta.ts";
+export { whatsapp } from "./meta/whatsapp.ts";
+export { microsoftGraph } from "./microsoft-graph.ts";
+export { mollie } from "./mollie.ts";
+export { type MondayOptions, monday } from "./monday.ts";
+export { notion } from "./notion.ts";
+export { nylas } from "./nylas.ts";
+export { okta } from "./okta.ts";
+export { openai } from "./openai.ts";
+export { paddle } from "./paddle/paddle.ts";
+export { pagerduty } from "./pagerduty.ts";
+export { type PayPalOptions, paypal } from "./paypal/paypal.ts";
+export { paystack } from "./paystack.ts";
+export { pipedrive } from "./pipedrive.ts";
+export { type PlaidOptions, plaid } from "./plaid.ts";
+export { polar } from "./polar.ts";
+export { postmark } from "./postmark.ts";
+export { razorpay } from "./razorpay.ts";
+export { recall } from "./recall.ts";
+export { recharge } from "./recharge.ts";
+export { render } from "./render.ts";
+export { replicate } from "./replicate.ts";
+export { resend } from "./resend.ts";
+export { retell } from "./retell.ts";
+export { revenuecat } from "./revenuecat.ts";
+export { revolut } from "./revolut.ts";
+export { ringcentral } from "./ringcentral.ts";
+export { sanity } from "./sanity.ts";
+export { sendgrid } from "./sendgrid.ts";
+export { sentry } from "./sentry.ts";
+export { sharepoint } from "./sharepoint.ts";
+export { shipbob } from "./shipbob.ts";
+export { shopify } from "./shopify.ts";
+export { slack } from "./slack.ts";
+export { smartcar } from "./smartcar.ts";
+export { solidgate } from "./solidgate.ts";
+export { square } from "./square/square.ts";
+export { standardWebhooks } from "./standard-webhooks.ts";
+export { stripe } from "./stripe/stripe.ts";
+export { svix } from "./svix.ts";
+export { telegram } from "./telegram.ts";
+export { telnyx } from "./telnyx.ts";
+export { tiktok } from "./tiktok.ts";
+export { type TikTokShopOptions, tiktokShop } from "./tiktok-shop.ts";
+export { trello } from "./trello.ts";
+export { twilio } from "./twilio/twilio.ts";
+export { twilioEvents } from "./twilio/twilio-events.ts";
+export { twitch } from "./twitch.ts";
+export { typeform } from "./typeform.ts";
+export { vercel } from "./vercel.ts";
+export { walmart } from "./walmart.ts";
+export type { WeChatMerchant } from "./wechat-pay/wechat-certificates.ts";
+export { type WeChatPayOptions, wechatPay } from "./wechat-pay/wechat-pay.ts";
+export { type WiseOptions, wise } from "./wise.ts";
+export { type WixOptions, wix } from "./wix.ts";
+export { woocommerce } from "./woocommerce.ts";
+export { workos } from "./workos.ts";
+export { x } from "./x.ts";
+export { xero } from "./xero.ts";
+export { zendesk } from "./zendesk.ts";
+export { zoom } from "./zoom.ts";
+export type { SourceDefinition } from "../source-definition.ts";
+export type { SecretOption } from "../presets/given-secrets.ts";
+export type {
+  FixedSecretOptions,
+  LearningOptions,
+  PresetOptions,
+  ReconcilingOptions as PaddleOptions,
+  ReconcilingOptions as SquareOptions,
+  ReconcilingOptions as StripeOptions,
+} from "../presets/preset.ts";
+export type {
+  PublicKeyOptions,
+  PublicKeyOptions as AlipayOptions,
+  PublicKeyOptions as AntomOptions,
+} from "../presets/public-key-preset.ts";
+export type { StandardOptions } from "../presets/standard.ts";
+export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";

@@ -1,0 +1,62 @@
+import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
+import { platformJwt, publicPemKeys, sharedSecretKeys } from "../presets/jwt-preset.ts";
+import { optionsPreset } from "../presets/options-preset.ts";
+import { assertOneOf } from "../presets/own-source.ts";
+import { credentialHeader } from "../schemes/token.ts";
+import type { SourceSettings } from "../source-definition.ts";
+
+export interface FusionAuthOptions extends SourceSettings {
+  /** The secret of an HMAC key, for HS256. */
+  readonly secret?: SecretOption;
+  /** Instead of `secret`: the public key in PEM of an asymmetric one; several while it is rotated, the current one first. */
+  readonly publicKey?: SecretOption;
+  /** What the public key is for. Default: `RS256`. */
+  readonly algorithm?: "RS256" | "ES256" | "EdDSA";
+}
+
+const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
+
+/**
+ * FusionAuth with signed webhooks: `X-FusionAuth-Signature-JWT`, a JWT by the webhook's key, whose `request_body_sha256`
+ * is the hash of the body in base64. An HMAC key is `secret` (HS256), any other one `publicKey`. Other algorithms than
+ * these four are refused. Source: FusionAuth, "Signing webhooks".
+ * @throws TypeError that names the option that is wrong
+ */
+export const fusionauth = optionsPreset<FusionAuthOptions>({
+  preset: "fusionauth",
+  facts: {
+    title: "FusionAuth",
+    docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
+  },
+  signs: "JWT (HS256, RS256, ES256 or EdDSA) with the SHA-256 of the body",
+  contract: {
+    id: "body.event.id",
+    type: "body.event.type",
+    eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
+    data: "body.event",
+  },
+  own: { secret: true, publicKey: true, algorithm: true },
+  make(options) {
+    const { publicKey, algorithm = "RS256" } = options;
+    const isShared = publicKey === undefined;
+    const secrets = isShared ? requiredTexts("fusionauth", options.secret) : [];
+    assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
+    const keys = isShared
+      ? sharedSecretKeys(secrets)
+      : publicPemKeys("fusionauth", publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
+    return {
+      secrets,
+      credential: { headers: ["X-FusionAuth-Signature-JWT"] },
+      scheme: ({ clock }) =>
+        platformJwt({
+          algorithm: isShared ? "HS256" : algorithm,
+          keys,
+          header: credentialHeader("X-FusionAuth-Signature-JWT"),
+          bodyClaim: "request_body_sha256",
+          bodyClaimEncoding: "base64",
+          requiredClaims: ["request_body_sha256"],
+          clock,
+        }),
+    };
+  },
+});

@@ -1,0 +1,25 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of
+ * them come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
+ * "Webhook retries / failures": 8 retries, of which only the first three have a documented delay.
+ */
+export const gocardless = hmacPreset({
+  preset: "gocardless",
+  facts: {
+    title: "GoCardless",
+    docs: "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks/",
+    proof: "verifies",
+    deadlineSeconds: 10,
+  },
+  scheme: { signature: { header: "Webhook-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    id: "item.id",
+    type: "{item.resource_type}.{item.action}",
+    eventTime: { at: "item.created_at", unit: "iso" },
+    hasSignedTime: true,
+    batch: { at: "body.events" },
+    responses: { received: { status: 204 } },
+  },
+});

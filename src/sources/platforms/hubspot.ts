@@ -1,0 +1,36 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * HubSpot, signature v3: `X-HubSpot-Signature-v3`, HMAC-SHA256 in base64 over method, address, body and the timestamp in
+ * milliseconds; some escaped characters of the address are decoded. The secret is the app's client secret. Source:
+ * @hubspot/api-client `src/utils/signature.ts`, which signs the address as it is given; developers.hubspot.com,
+ * "Validating requests" and "Webhooks". v1 and v2 hash a text that holds the secret, and are refused. The age is not
+ * checked: nothing says whether a retry has a new timestamp. `eventId` is "not guaranteed to be unique", so subscription,
+ * time and objects make it one; `attemptNumber` differs in each retry.
+ */
+export const hubspot = hmacPreset({
+  preset: "hubspot",
+  facts: {
+    title: "HubSpot",
+    docs: "https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation",
+    proof: "signs",
+    deadlineSeconds: 5,
+    retryHours: 24,
+  },
+  scheme: {
+    signature: { header: "X-HubSpot-Signature-v3", encoding: "base64" },
+    signed: "{method}{decodedUrl}{body}{timestamp}",
+    timestamp: { header: "X-HubSpot-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
+  },
+  contract: {
+    batch: { at: "body" },
+    id: [
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.objectId}",
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.fromObjectId}.{item.toObjectId}",
+      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
+    ],
+    type: "item.subscriptionType",
+    eventTime: { at: "item.occurredAt", unit: "milliseconds" },
+    hasSignedTime: true,
+  },
+});

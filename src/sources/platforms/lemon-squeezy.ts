@@ -1,0 +1,18 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Lemon Squeezy: `X-Signature`, HMAC-SHA256 over the body. An event has no id; the body's hash takes its place, so
+ * that two events with equal bytes count as one. The type stands in the body as in `X-Event-Name`. Only a response with
+ * 200 counts.
+ * Source: Lemon Squeezy, "Signing and validating webhook requests" and "Webhook requests".
+ */
+export const lemonSqueezy = hmacPreset({
+  preset: "lemon-squeezy",
+  facts: {
+    title: "Lemon Squeezy",
+    docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
+    identity: { why: "no id; the body has the object and its `updated_at`" },
+  },
+  scheme: { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" },
+  contract: { id: "sha256", type: "body.meta.event_name" },
+});

@@ -1,0 +1,58 @@
+import { requiredTexts } from "../presets/given-secrets.ts";
+import { platformJwt, requireText, sharedSecretKeys } from "../presets/jwt-preset.ts";
+import { optionsPreset } from "../presets/options-preset.ts";
+import type { FixedSecretOptions } from "../presets/preset.ts";
+import { credentialHeader } from "../schemes/token.ts";
+
+export interface LivekitOptions extends FixedSecretOptions {
+  /** The API key that signs the webhooks; `secret` is its API secret. Several while a pair is rotated. */
+  readonly apiKey: string | readonly string[];
+}
+
+/**
+ * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key; its `sha256`
+ * claim is the hash of the body in base64. A token lasts five minutes, and retries have the same one. Source:
+ * livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol `webhook/url_notifier.go`;
+ * docs.livekit.io/server/webhooks.
+ * @throws TypeError that names the option that is wrong
+ */
+export const livekit = optionsPreset<LivekitOptions>({
+  preset: "livekit",
+  facts: {
+    title: "LiveKit",
+    docs: "https://docs.livekit.io/server/webhooks/",
+    proof: "signs",
+    renewsTimestamp: false,
+  },
+  signs: "JWT (HS256) with the SHA-256 of the body",
+  contract: {
+    id: "body.id",
+    type: "body.event",
+    eventTime: { at: "body.createdAt", unit: "seconds" },
+    hasSignedTime: true,
+  },
+  own: { secret: true, apiKey: true },
+  make(options) {
+    const secrets = requiredTexts("livekit", options.secret);
+    const issuer = [options.apiKey]
+      .flat()
+      .map((key) => requireText("livekit", "apiKey", key, "APIcR6NxGcRnNjh"));
+    if (issuer.length === 0) requireText("livekit", "apiKey", undefined, "APIcR6NxGcRnNjh");
+    const keys = sharedSecretKeys(secrets);
+    return {
+      secrets,
+      credential: { headers: ["Authorization"] },
+      scheme: ({ clock }) =>
+        platformJwt({
+          algorithm: "HS256",
+          keys,
+          header: credentialHeader("Authorization", ""),
+          issuer,
+          bodyClaim: "sha256",
+          bodyClaimEncoding: "base64",
+          requiredClaims: ["iss", "exp"],
+          clock,
+        }),
+    };
+  },
+});

@@ -1,0 +1,52 @@
+import type { ContractData } from "../../contract/event-contract.ts";
+import type { Preset } from "../../presets/describe.ts";
+import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
+import { hmacPreset, type PresetOptions } from "../../presets/preset.ts";
+import { assertSecret } from "../../schemes/secret-keys.ts";
+import type { PlatformFacts } from "../../source-definition.ts";
+
+export interface MetaOptions extends PresetOptions {
+  /** What you enter as the verify token where you register the address; several while you change it. */
+  readonly verifyToken: SecretOption;
+}
+
+interface GraphPreset {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  readonly contract: ContractData;
+}
+
+/**
+ * Webhooks of Meta's Graph API: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body, in which characters beyond
+ * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`. Source:
+ * WhatsApp-Nodejs-SDK of Meta, `src/utils.ts`, whose vector is the proof; Meta, "Webhooks, getting started".
+ */
+export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
+  const verifyTokens = ({ verifyToken }: MetaOptions) =>
+    requiredTexts(data.preset, verifyToken, "verifyToken").map((token) =>
+      assertSecret(token, `${data.preset}: \`verifyToken\``),
+    );
+  return hmacPreset<MetaOptions>({
+    preset: data.preset,
+    facts: data.facts,
+    own: { verifyToken: true },
+    otherSecrets: verifyTokens,
+    example: { verifyToken: "of no address" },
+    scheme: {
+      signature: { header: "X-Hub-Signature-256", encoding: "hex", prefix: "sha256=" },
+      signed: "{body}",
+    },
+    contract: (options) => ({
+      ...data.contract,
+      handshakes: [
+        {
+          isSigned: false,
+          method: "GET",
+          when: { "query.hub.mode": "subscribe" },
+          verifyToken: { at: "query.hub.verify_token", values: verifyTokens(options) },
+          reply: { kind: "text", at: "query.hub.challenge" },
+        },
+      ],
+    }),
+  });
+}

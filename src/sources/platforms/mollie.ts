@@ -1,0 +1,33 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Mollie's next-generation webhooks: `X-Mollie-Signature`, HMAC-SHA256 over the body, with or without `sha256=` before
+ * it. The header may stand several times while a secret is rotated. The classic webhook, a form with `id=tr_…`, is not
+ * signed and therefore refused. Source: mollie-api-typescript `signature_validator.ts`, which is the proof, and
+ * mollie-api-php `Webhooks/SignatureValidator.php`; Mollie, "Webhooks".
+ */
+export const mollie = hmacPreset({
+  preset: "mollie",
+  facts: {
+    title: "Mollie",
+    docs: "https://docs.mollie.com/reference/webhooks-new",
+    proof: "signs",
+    deadlineSeconds: 15,
+  },
+  scheme: {
+    signature: {
+      header: "X-Mollie-Signature",
+      encoding: "hex",
+      prefix: "sha256=",
+      isPrefixOptional: true,
+      mayRepeat: true,
+    },
+    signed: "{body}",
+  },
+  contract: {
+    id: "body.id",
+    type: "body.type",
+    eventTime: { at: "body.createdAt", unit: "iso" },
+    hasSignedTime: true,
+  },
+});

@@ -1,0 +1,62 @@
+import { createAddressedScheme, requireText, sharedSecretKeys } from "../presets/jwt-preset.ts";
+import { optionsPreset } from "../presets/options-preset.ts";
+import type { PresetOptions } from "../presets/preset.ts";
+import { secretParts } from "../presets/secret-parts.ts";
+import { credentialHeader } from "../schemes/token.ts";
+
+export interface MondayOptions extends PresetOptions {
+  /** The audience of its tokens. Default: the registered address. */
+  readonly audience?: string;
+}
+
+/**
+ * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
+ * address. **The body is not signed**: who reads a token while it lasts, five minutes, may send any event. Only webhooks
+ * that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
+ * developer.monday.com/apps/docs/integration-authorization, developer.monday.com/api-reference/docs/webhooks (retries
+ * each minute for 30 minutes).
+ * @throws TypeError that names the option that is wrong
+ */
+export const monday = optionsPreset<MondayOptions>({
+  preset: "monday",
+  facts: {
+    title: "monday.com",
+    docs: "https://developer.monday.com/apps/docs/integration-authorization",
+    identity: { why: "`triggerUuid` names the trigger" },
+    retryHours: 0.5,
+    unsigned: "the body",
+  },
+  signs: "JWT (HS256) for the address",
+  contract: {
+    id: "body.event.triggerUuid",
+    type: "body.event.type",
+    eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
+    data: "body.event",
+    isIdSigned: false,
+    handshakes: [
+      {
+        isSigned: false,
+        when: { "body.challenge": true },
+        reply: { kind: "json", fields: { challenge: "body.challenge" } },
+      },
+    ],
+  },
+  own: { secret: true, audience: true },
+  make(options) {
+    const { audience } = options;
+    if (audience !== undefined)
+      requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
+    const token = {
+      algorithm: "HS256",
+      header: credentialHeader("Authorization", ""),
+      requiredClaims: ["aud", "exp"],
+    } as const;
+    const use = { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined } as const;
+    return {
+      ...secretParts("monday", options.secret, use, (secrets, environment) =>
+        createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
+      ),
+      credential: { headers: ["Authorization"] },
+    };
+  },
+});

@@ -1,0 +1,28 @@
+import { echoOf } from "../contract/handshakes.ts";
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Nylas v3: `x-nylas-signature`, HMAC-SHA256 over the body as it was sent, compressed where the webhook asks for gzip. A
+ * CloudEvents envelope with `id` and `type`; the id stays on a retry. A new address is asked by GET for `challenge`. Nylas
+ * retries after 408, 429, 502 and 503 alone, so that every 500 is a 503.
+ * Source: Nylas, "Using webhooks with Nylas" and "Retry and debug failed webhooks".
+ */
+export const nylas = hmacPreset({
+  preset: "nylas",
+  facts: {
+    title: "Nylas",
+    docs: "https://developer.nylas.com/docs/v3/notifications/",
+    deadlineSeconds: 10,
+    retryHours: 72,
+    disables: "95 % of failures for 15 minutes mark it as failing, and 72 hours of that end it",
+  },
+  scheme: { signature: { header: "x-nylas-signature", encoding: "hex" }, signed: "{body}" },
+  contract: {
+    gzip: true,
+    id: "body.id",
+    type: "body.type",
+    eventTime: { at: "body.time", unit: "seconds" },
+    handshakes: [echoOf("query.challenge", "GET")],
+    responses: { statuses: { 500: 503 } },
+  },
+});

@@ -1,0 +1,34 @@
+import { tokenPreset } from "../presets/token-preset.ts";
+
+/** "Should all be empty", with 200 or 204. */
+const EMPTY = { status: 200 };
+
+/**
+ * Okta's event hooks: a fixed text in `Authorization`, as it was given to Okta; nothing is signed. Each callback holds
+ * several events of the System Log, each with its `uuid`. The address is checked once by GET, with a header to send back.
+ * Source: https://developer.okta.com/docs/concepts/event-hooks/.
+ */
+export const okta = tokenPreset({
+  preset: "okta",
+  facts: {
+    title: "Okta",
+    docs: "https://developer.okta.com/docs/concepts/event-hooks/",
+    deadlineSeconds: 3,
+  },
+  header: "Authorization",
+  contract: {
+    id: "item.uuid",
+    type: "item.eventType",
+    eventTime: { at: "item.published", unit: "iso" },
+    batch: { at: "body.data.events" },
+    handshakes: [
+      {
+        isSigned: false,
+        method: "GET",
+        when: { "header.X-Okta-Verification-Challenge": true },
+        reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
+      },
+    ],
+    responses: { received: EMPTY },
+  },
+});

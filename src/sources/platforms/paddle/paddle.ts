@@ -1,0 +1,37 @@
+import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
+import { paddleEvents } from "./paddle-events.ts";
+
+/**
+ * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are
+ * several `h1`; the SDK looks at the last one alone. Only a response with 200 counts. Source: @paddle/paddle-node-sdk
+ * `notifications/helpers/webhooks-validator.ts`; Paddle, "Verify webhook signatures". The SDK takes times up to 5 s
+ * old, so each try is signed with a new time. This preset takes 300 s, which a slow network and a clock that is off do not
+ * exceed: records keep out replays.
+ */
+export const paddle = hmacPreset<ReconcilingOptions>({
+  preset: "paddle",
+  facts: {
+    title: "Paddle",
+    docs: "https://developer.paddle.com/webhooks/signature-verification",
+    proof: "verifies",
+    deadlineSeconds: 5,
+    retryHours: 72,
+    renewsTimestamp: true,
+  },
+  scheme: {
+    signature: {
+      header: "Paddle-Signature",
+      encoding: "hex",
+      fields: { separator: ";", assignment: "=", value: "h1", timestamp: "ts" },
+    },
+    signed: "{timestamp}:{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
+  },
+  contract: {
+    id: "body.event_id",
+    type: "body.event_type",
+    eventTime: { at: "body.occurred_at", unit: "iso" },
+    hasSignedTime: true,
+  },
+  reconcile: paddleEvents,
+});

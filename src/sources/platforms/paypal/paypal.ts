@@ -1,0 +1,60 @@
+import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
+import { optionsPreset } from "../../presets/options-preset.ts";
+import { assertOneOf } from "../../presets/own-source.ts";
+import type { SourceSettings } from "../../source-definition.ts";
+import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "./paypal-scheme.ts";
+
+export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "certificates"> {
+  /** The webhook's id in PayPal's dashboard, which is signed; several while one replaces another. */
+  readonly webhookId: SecretOption;
+  /** Default: `live`. */
+  readonly environment?: "live" | "sandbox";
+}
+
+/**
+ * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body, with
+ * the key of the certificate at `PayPal-Cert-Url`, whose host is pinned. **CRC-32 is no cryptographic hash**: a recorded
+ * message can be given another body, so read what moves money from PayPal's API by the event's id. PayPal's simulator
+ * signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9 `Notification.js`,
+ * whose vector is the proof, and PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self
+ * verification" (25 tries within three days).
+ * @throws TypeError that names the option that is wrong
+ */
+export const paypal = optionsPreset<PayPalOptions>({
+  preset: "paypal",
+  facts: {
+    title: "PayPal",
+    docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
+    proof: "verifies",
+    identity: {
+      why: "`id` is the event's, over all its transmissions; other bodies of the same checksum could have another one",
+      source: "https://developer.paypal.com/api/rest/webhooks/rest/",
+    },
+    retryHours: 72,
+    unsigned: "the body but for its CRC-32, which is no cryptographic hash",
+  },
+  signs: "RSA-SHA256 over id, time, webhook id and the CRC-32 of the body",
+  contract: {
+    id: "body.id",
+    type: "body.event_type",
+    eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
+    isIdSigned: false,
+  },
+  own: { webhookId: true, environment: true, certificates: true },
+  make(options) {
+    const { environment = "live", certificates } = options;
+    const webhookIds = requiredTexts("paypal", options.webhookId, "webhookId");
+    assertOneOf("paypal", "environment", environment, ["live", "sandbox"]);
+    return {
+      secrets: [],
+      credential: { headers: ["PayPal-Transmission-Sig"] },
+      scheme: ({ clock }) =>
+        createPayPalScheme({
+          webhookIds,
+          environment,
+          clock,
+          ...(certificates !== undefined && { certificates }),
+        }),
+    };
+  },
+});

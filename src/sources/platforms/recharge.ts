@@ -1,0 +1,34 @@
+import { propertyName } from "../contract/reading.ts";
+import { hmacPreset } from "../presets/preset.ts";
+import { timedFields } from "../presets/standard.ts";
+
+/**
+ * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret. Times
+ * that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not read. A
+ * callback has no id: the hash of the body takes its place, within the topic (`X-Recharge-Topic`), so that
+ * `charge/created` and `charge/upcoming` are two events. The type is the resource's name (`charge`).
+ * Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
+ */
+export const recharge = hmacPreset({
+  preset: "recharge",
+  facts: {
+    title: "Recharge",
+    docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
+    identity: { why: "no id; the body has the object and its `updated_at`, for several topics" },
+    deadlineSeconds: 5,
+    retryHours: 48,
+    disables: "20 failed tries within 48 hours delete the webhook",
+  },
+  scheme: {
+    signature: timedFields("X-Recharge-Webhook-Signature"),
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
+  },
+  // `charge`: the property that holds the resource.
+  contract: {
+    id: "sha256",
+    bytesScope: "header.X-Recharge-Topic",
+    type: propertyName(() => true),
+    renewsTimestamp: true,
+  },
+});

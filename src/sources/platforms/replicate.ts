@@ -1,0 +1,16 @@
+import { standardPreset } from "../presets/standard.ts";
+
+/**
+ * Replicate: Standard Webhooks. The body is the prediction, and its status is the event's type: `starting`, `processing`,
+ * `succeeded`, `failed` or `canceled`. Several callbacks of one prediction have different `webhook-id`s. Source:
+ * replicate-javascript `lib/util.js`; https://replicate.com/docs/topics/webhooks/receive-webhook.
+ */
+export const replicate = standardPreset({
+  preset: "replicate",
+  facts: {
+    title: "Replicate",
+    docs: "https://replicate.com/docs/topics/webhooks/verify-webhook",
+    proof: "verifies",
+  },
+  contract: { type: "body.status" },
+});

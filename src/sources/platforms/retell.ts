@@ -1,0 +1,34 @@
+import { onceOf } from "../contract/locate.ts";
+import { hmacPreset } from "../presets/preset.ts";
+import { timedFields } from "../presets/standard.ts";
+
+/** They come once for a call; others, such as a repeated analysis, may come several times. */
+const ONCE = ["call_started", "call_ended"];
+
+/**
+ * Retell AI: `X-Retell-Signature: v=…,d=…`, HMAC-SHA256 over the body and `v`, milliseconds; the key is the API key that
+ * has the webhook badge. As in the SDK, a time five minutes off is refused; whether a retry has a new one is not
+ * documented. Call and event name what comes once for a call; any other has the body's hash.
+ * Source: retell-sdk `src/lib/webhook_auth.ts`; Retell, "Secure the webhook" and "Webhook overview" (up to three tries).
+ */
+export const retell = hmacPreset({
+  preset: "retell",
+  facts: {
+    title: "Retell AI",
+    docs: "https://docs.retellai.com/features/secure-webhook",
+    proof: "signs",
+    deadlineSeconds: 10,
+    // A transcript has each word with its times; no limit is documented.
+    maxBodyBytes: 10_000_000,
+  },
+  scheme: {
+    signature: timedFields("X-Retell-Signature", "d", "v"),
+    signed: "{body}{timestamp}",
+    timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
+  },
+  contract: {
+    id: [onceOf("body.call.call_id", ONCE), "sha256"],
+    isIdSigned: true,
+    type: "body.event",
+  },
+});

@@ -1,0 +1,34 @@
+import { publicKeyPreset } from "../presets/public-key-preset.ts";
+
+/**
+ * SendGrid's event webhook: `X-Twilio-Email-Event-Webhook-Signature`, ECDSA on P-256 over timestamp and body, ASN.1 in
+ * base64; the line break at the end of the body is signed too. Source: @sendgrid/eventwebhook `src/eventwebhook.js`;
+ * twilio.com/docs/sendgrid, "Event Webhook Security Features" and "Troubleshooting" (24 h of retries, `sg_event_id`
+ * names an event where it is there). The key is the verification key of the webhook's settings.
+ */
+export const sendgrid = publicKeyPreset({
+  preset: "sendgrid",
+  facts: {
+    title: "SendGrid",
+    docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
+    proof: "verifies",
+    retryHours: 24,
+  },
+  scheme: {
+    algorithm: "ecdsa-p256-sha256",
+    signature: { header: "X-Twilio-Email-Event-Webhook-Signature", encoding: "base64" },
+    signed: "{timestamp}{body}",
+    timestamp: {
+      header: "X-Twilio-Email-Event-Webhook-Timestamp",
+      unit: "seconds",
+      toleranceSeconds: null,
+    },
+  },
+  contract: {
+    batch: { at: "body" },
+    id: ["item.sg_event_id", "sha256"],
+    type: "item.event",
+    eventTime: { at: "item.timestamp", unit: "seconds" },
+    hasSignedTime: true,
+  },
+});

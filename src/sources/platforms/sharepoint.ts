@@ -1,0 +1,29 @@
+import { echoOf } from "../contract/handshakes.ts";
+import { bodyTokenPreset } from "../presets/token-preset.ts";
+import { statesOf } from "./microsoft-graph.ts";
+
+/**
+ * SharePoint's webhooks of lists: nothing is signed, and each notification holds the subscription's `clientState`
+ * (`secret`). A new subscription's address is checked by a POST with `validationtoken`. A notification says that a list
+ * has changes, and nothing else: no id and no time, so that two equal ones are two events. It tries again five times,
+ * five minutes apart. Source: Microsoft, "Overview of SharePoint webhooks" and "Webhook notifications".
+ */
+export const sharepoint = bodyTokenPreset({
+  preset: "sharepoint",
+  facts: {
+    title: "SharePoint",
+    docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
+    identity: { why: "no id and no time: the same hint is sent at each change" },
+    deadlineSeconds: 5,
+    retryHours: 0.42,
+  },
+  name: "clientState",
+  read: statesOf,
+  contract: {
+    id: "sha256",
+    identity: "delivery",
+    type: "=notification",
+    batch: { at: "body.value" },
+    handshakes: [echoOf("query.validationtoken")],
+  },
+});

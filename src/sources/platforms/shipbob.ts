@@ -1,0 +1,14 @@
+import { standardPreset } from "../presets/standard.ts";
+
+/**
+ * ShipBob: Standard Webhooks; the topic stands in the unsigned `x-webhook-topic` alone. Source:
+ * https://developer.shipbob.com/webhooks.
+ */
+export const shipbob = standardPreset({
+  preset: "shipbob",
+  facts: {
+    title: "ShipBob",
+    docs: "https://developer.shipbob.com/webhooks",
+  },
+  contract: { type: "header.x-webhook-topic", headers: ["x-webhook-topic"] },
+});

@@ -1,0 +1,37 @@
+import type { Handshake } from "../contract/handshakes.ts";
+import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+
+/** Asked before the signature, which is not documented for it. A challenge is no JSON, so that no event is signed. */
+function verification(secret: string, when: Record<string, string>, challenge: string): Handshake {
+  return {
+    isSigned: false,
+    when,
+    reply: { kind: "json", fields: { challenge: { hmac: challenge, secret, encoding: "hex" } } },
+  };
+}
+
+/**
+ * Smartcar: `SC-Signature`, HMAC-SHA256 over the body; the key is the application management token. `eventId` stays on
+ * a retry, while `deliveryId` does not; without it the body's hash is the id. A new address is sent `VERIFY` (in
+ * version 2.0 `verify`), and must prove that it knows the token. Source: smartcar `index.js` (`verifyPayload`,
+ * `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
+ */
+export const smartcar = hmacPreset<FixedSecretOptions>({
+  preset: "smartcar",
+  facts: {
+    title: "Smartcar",
+    docs: "https://smartcar.com/docs/integrations/webhooks/payload-verification",
+    proof: "verifies",
+    deadlineSeconds: 15,
+  },
+  scheme: { signature: { header: "SC-Signature", encoding: "hex" }, signed: "{body}" },
+  answersWithSecret: true,
+  contract: (_options, [secret = ""]) => ({
+    id: ["body.eventId", "sha256"],
+    type: ["body.eventType", "body.eventName"],
+    handshakes: [
+      verification(secret, { "body.eventType": "VERIFY" }, "body.data.challenge"),
+      verification(secret, { "body.eventName": "verify" }, "body.payload.challenge"),
+    ],
+  }),
+});

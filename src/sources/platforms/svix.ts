@@ -1,0 +1,16 @@
+import { SVIX_FACTS, standardSenders } from "../presets/standard.ts";
+
+/**
+ * Any sender that Svix delivers for: Standard Webhooks under `svix-id`, `svix-timestamp` and `svix-signature`, or under
+ * `webhook-…`. Where both are there, `svix-…` counts. Source: svix (npm) `src/webhook.ts`.
+ */
+export const svix = standardSenders({
+  preset: "svix",
+  facts: {
+    title: "Svix",
+    docs: "https://docs.svix.com/receiving/verifying-payloads/how-manual",
+    proof: "signs",
+    ...SVIX_FACTS,
+  },
+  headers: "svix",
+});

@@ -1,0 +1,29 @@
+import { hmacPreset } from "../presets/preset.ts";
+import { timedFields } from "../presets/standard.ts";
+
+/**
+ * TikTok for Developers (Login Kit, Content Posting, Data Portability): `TikTok-Signature: t=…,s=…`, HMAC-SHA256 over
+ * `t.body`; the key is the app's client secret. An event has no id; the body's hash takes its place. `content` is JSON in
+ * a text, which handlers see as an object. TikTok documents no window, and retries for 72 hours, so that no age is
+ * checked. Source: TikTok, "Webhooks overview" and "Webhooks verification". TikTok Shop is another preset.
+ */
+export const tiktok = hmacPreset({
+  preset: "tiktok",
+  facts: {
+    title: "TikTok",
+    docs: "https://developers.tiktok.com/doc/webhooks-verification",
+    identity: { why: "no id; the body has `create_time`" },
+    retryHours: 72,
+  },
+  scheme: {
+    signature: timedFields("TikTok-Signature", "s"),
+    signed: "{timestamp}.{body}",
+    timestamp: { unit: "seconds", toleranceSeconds: null },
+  },
+  contract: {
+    id: "sha256",
+    type: "body.event",
+    eventTime: { at: "body.create_time", unit: "seconds" },
+    decode: [{ at: "body.content", as: "json" }],
+  },
+});

@@ -1,0 +1,28 @@
+import { secretPreset } from "../../presets/secret-preset.ts";
+import { createTwilioScheme } from "./twilio-scheme.ts";
+
+/**
+ * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON by
+ * `X-Twilio-Signature` over the address with the hash of the body in it. The secret is the account's auth token. Source:
+ * twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
+ * @throws TypeError that names the option that is wrong
+ */
+export const twilioEvents = secretPreset({
+  preset: "twilio-events",
+  facts: {
+    title: "Twilio Event Streams",
+    docs: "https://www.twilio.com/docs/events/webhook-quickstart",
+    proof: "signs",
+    deadlineSeconds: 5,
+  },
+  signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
+  contract: {
+    batch: { at: "body" },
+    id: "item.id",
+    type: "item.type",
+    eventTime: { at: "item.time", unit: "iso" },
+  },
+  signsPath: () => true,
+  credential: { headers: ["X-Twilio-Signature"] },
+  scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
+});

@@ -1,0 +1,51 @@
+import { isJsonObject, type JsonValue } from "../../domain/index.ts";
+import { hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Twitch EventSub: `Twitch-Eventsub-Message-Signature: sha256=…`, HMAC-SHA256 over id, timestamp and body without a
+ * separator. The message's type stands in an unsigned header, so that the signed body decides: a challenge is answered,
+ * and a subscription that is not enabled, without an event, is the event `revocation`. Twitch asks to refuse what is
+ * older than ten minutes, and does not say whether a retry has a new time: no age is checked, since the id is signed.
+ * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events; twitch-cli
+ * `internal/events/trigger/forward_event.go`, which signs in Go. The proof is @twurple/eventsub-http.
+ */
+export const twitch = hmacPreset({
+  preset: "twitch",
+  facts: {
+    title: "Twitch EventSub",
+    docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events",
+    proof: "community",
+    disables: "too many responses are late or fail (the subscription is revoked)",
+  },
+  scheme: {
+    signature: { header: "Twitch-Eventsub-Message-Signature", encoding: "hex", prefix: "sha256=" },
+    signed: "{header.Twitch-Eventsub-Message-Id}{timestamp}{body}",
+    timestamp: { header: "Twitch-Eventsub-Message-Timestamp", unit: "iso", toleranceSeconds: null },
+  },
+  contract: {
+    id: "header.Twitch-Eventsub-Message-Id",
+    isIdSigned: true,
+    type: ({ body }) => typeOf(body),
+    eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
+    hasSignedTime: true,
+    headers: ["Twitch-Eventsub-Subscription-Type", "Twitch-Eventsub-Subscription-Version"],
+    handshakes: [
+      {
+        isSigned: true,
+        when: {
+          "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification",
+          "body.challenge": true,
+        },
+        reply: { kind: "text", at: "body.challenge" },
+      },
+    ],
+  },
+});
+
+function typeOf(body: JsonValue | undefined): string | undefined {
+  if (!isJsonObject(body) || !isJsonObject(body.subscription)) return undefined;
+  const { status, type } = body.subscription;
+  const isEvent = body.event !== undefined || body.events !== undefined;
+  if (!isEvent && status !== "enabled") return "revocation";
+  return typeof type === "string" ? type : undefined;
+}

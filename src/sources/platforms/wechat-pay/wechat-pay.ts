@@ -1,0 +1,126 @@
+import { isJsonObject, isRefused, type JsonObject, type JsonValue, ownValue } from "../../../domain/index.ts";
+import type { ContractData } from "../../contract/event-contract.ts";
+import type { Decoded } from "../../formats/body-formats.ts";
+import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../../formats/decryption.ts";
+import { requiredTexts } from "../../presets/given-secrets.ts";
+import { optionsPreset } from "../../presets/options-preset.ts";
+import type { FixedSecretOptions } from "../../presets/preset.ts";
+import type { IdentifiedKey, PublicKeyData } from "../../schemes/public-key.ts";
+import { assertSecret } from "../../schemes/secret-keys.ts";
+import { assertMerchant, fetchWeChatCertificate, type WeChatMerchant } from "./wechat-certificates.ts";
+import { createWeChatScheme } from "./wechat-pay-scheme.ts";
+
+export interface WeChatPayOptions extends FixedSecretOptions {
+  /**
+   * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
+   * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.
+   */
+  readonly keys?: Readonly<Record<string, string | undefined>>;
+  /** Merchants with platform certificates: those that `keys` lacks are fetched from WeChat Pay in this merchant's name. */
+  readonly merchant?: WeChatMerchant;
+}
+
+/** wechatpay-go refuses what is more than five minutes off in either direction, so a retry must have a new time. */
+const SCHEME: PublicKeyData = {
+  algorithm: "rsa-sha256",
+  signature: { header: "Wechatpay-Signature", encoding: "base64" },
+  keyId: "Wechatpay-Serial",
+  signed: "{timestamp}\n{header.Wechatpay-Nonce}\n{body}\n",
+  timestamp: { header: "Wechatpay-Timestamp", unit: "seconds", toleranceSeconds: 300 },
+};
+
+const FAILURE = { body: { code: "FAIL", message: "not processed" } };
+const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
+  decrypt: (body) => decrypt(body, apiKeys),
+  id: "body.id",
+  type: "body.event_type",
+  eventTime: { at: "body.create_time", unit: "iso" },
+  hasSignedTime: true,
+  responses: { received: { status: 200 }, refused: FAILURE, failed: FAILURE },
+});
+
+/**
+ * WeChat Pay, API v3: `Wechatpay-Signature`, RSA-SHA256 over timestamp, nonce and body, each with a newline after it, by the
+ * key that `Wechatpay-Serial` names. `resource` is AES-256-GCM under the APIv3 key (`secret`); handlers see it decrypted, in
+ * its place. The response's status counts, and not its body.
+ * Source: wechatpay-apiv3/wechatpay-go `core/auth/validators` and `core/notify`; wechatpay-node-v3 `verifySign` and
+ * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
+ * @throws TypeError that names the option that is wrong
+ */
+export const wechatPay = optionsPreset<WeChatPayOptions>({
+  preset: "wechat-pay",
+  facts: {
+    title: "WeChat Pay",
+    docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
+    proof: "community",
+    deadlineSeconds: 5,
+    retryHours: 25,
+    renewsTimestamp: true,
+  },
+  signs: SCHEME,
+  contract: contractOf([]),
+  own: { secret: true, keys: true, merchant: true },
+  make(options) {
+    const secrets = requiredTexts("wechatPay", options.secret);
+    const apiKeys = secrets.map(apiKeyOf);
+    const { merchant } = options;
+    const keys = keysOf(options.keys, merchant !== undefined);
+    if (merchant !== undefined) assertMerchant(merchant);
+    return {
+      secrets: merchant === undefined ? secrets : [...secrets, merchant.privateKey],
+      credential: { headers: [SCHEME.signature.header] },
+      scheme: ({ clock }) =>
+        createWeChatScheme(SCHEME, {
+          ...{ keys, clock },
+          ...(merchant !== undefined && {
+            fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
+          }),
+        }),
+      contract: contractOf(apiKeys),
+    };
+  },
+});
+
+const API_KEY_BYTES = 32;
+
+function apiKeyOf(secret: string): Buffer {
+  const key = Buffer.from(assertSecret(secret, "wechatPay: `secret`"), "utf8");
+  if (key.length === API_KEY_BYTES) return key;
+  throw new TypeError(
+    `wechatPay: \`secret\`: got ${key.length} bytes, expected the ${API_KEY_BYTES} of an APIv3 key`,
+  );
+}
+
+function keysOf(keys: WeChatPayOptions["keys"], mayBeEmpty: boolean): IdentifiedKey[] {
+  const all = Object.entries(keys ?? {}).map(([id, key]) => {
+    if (typeof key === "string") return { id, key };
+    throw new TypeError(`wechatPay: \`keys\`: got none for ${JSON.stringify(id)}, expected PEM`);
+  });
+  if (all.length > 0 || mayBeEmpty) return all;
+  throw new TypeError(
+    "wechatPay: `keys`: got none, expected PEM texts by serial, such as { PUB_KEY_ID_01…: pem }",
+  );
+}
+
+const ALGORITHM = "AEAD_AES_256_GCM";
+const NONCE_BYTES = 12;
+
+function decrypt(body: JsonValue, keys: readonly Uint8Array[]): Decoded {
+  const resource = ownValue(body, "resource");
+  if (!isJsonObject(body) || !isJsonObject(resource))
+    return undecryptable("resource: missing; expected an object");
+  const sealed = encryptedBytes(resource, "ciphertext");
+  if (sealed === undefined || textOf(resource, "algorithm") !== ALGORITHM)
+    return undecryptable(`resource: expected ${ALGORITHM} and a ciphertext in base64`);
+  const nonce = Buffer.from(textOf(resource, "nonce"));
+  if (nonce.length !== NONCE_BYTES) return undecryptable(`resource.nonce: expected ${NONCE_BYTES} bytes`);
+  const associatedData = Buffer.from(textOf(resource, "associated_data"));
+  const open = (key: Uint8Array) => decryptGcm(sealed, { key, nonce, associatedData });
+  const plain = decryptJson(keys, open, "resource: no configured APIv3 key decrypts it");
+  return isRefused(plain) ? plain : { value: { ...body, resource: plain.value } };
+}
+
+function textOf(object: JsonObject, name: string): string {
+  const value = ownValue(object, name);
+  return typeof value === "string" ? value : "";
+}

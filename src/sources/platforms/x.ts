@@ -1,0 +1,45 @@
+import { propertyName } from "../contract/reading.ts";
+import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+
+const EVENTS = /^[a-z_]+_events?$/;
+
+/**
+ * X (Twitter), Account Activity API: `x-twitter-webhooks-signature: sha256=…`, HMAC-SHA256 in base64 over the body; the
+ * key is the app's consumer secret. A callback has no id; the body's hash takes its place, so that two events with equal
+ * bytes count as one. The type is the property that holds the events, such as `tweet_create_events`. The address is
+ * asked by GET for a proof of the secret (CRC) when it is registered, and about every hour. X documents no retry.
+ * Source: X, "Account Activity API" and its webhooks (CRC).
+ */
+export const x = hmacPreset<FixedSecretOptions>({
+  preset: "x",
+  facts: {
+    title: "X (Twitter)",
+    docs: "https://docs.x.com/x-api/account-activity/introduction",
+    identity: { why: "no id of a callback; the body has the ids and times of its activities" },
+    deadlineSeconds: 10,
+    disables: "a failed check of the address, until it succeeds again",
+  },
+  scheme: {
+    signature: { header: "x-twitter-webhooks-signature", encoding: "base64", prefix: "sha256=" },
+    signed: "{body}",
+  },
+  answersWithSecret: true,
+  contract: (_options, [secret = ""]) => ({
+    id: "sha256",
+    // `tweet_create_events`, which holds what happened; other properties say to whom.
+    type: propertyName((name) => EVENTS.test(name)),
+    handshakes: [
+      {
+        isSigned: false,
+        method: "GET",
+        when: { "query.crc_token": true },
+        reply: {
+          kind: "json",
+          fields: {
+            response_token: { hmac: "query.crc_token", secret, encoding: "base64", prefix: "sha256=" },
+          },
+        },
+      },
+    ],
+  }),
+});

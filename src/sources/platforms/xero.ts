@@ -1,0 +1,30 @@
+import { hmacPreset } from "../presets/preset.ts";
+
+const EMPTY = { body: "" } as const;
+
+/**
+ * Xero: `x-xero-signature`, HMAC-SHA256 in base64 over the body. A callback has several events without an id: resource,
+ * time and type name one. The "intent to receive" sends callbacks without events, some of them signed wrongly: 200 for
+ * the right ones, 401 for the others. No response may have a body.
+ * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is the
+ * vector of calcinai/xero-php.
+ */
+export const xero = hmacPreset({
+  preset: "xero",
+  facts: {
+    title: "Xero",
+    docs: "https://developer.xero.com/documentation/guides/webhooks/configuring-your-server/",
+    proof: "community",
+    deadlineSeconds: 5,
+    retryHours: 24,
+    disables: "24 hours of failures",
+  },
+  scheme: { signature: { header: "x-xero-signature", encoding: "base64" }, signed: "{body}" },
+  contract: {
+    id: "{item.resourceId}.{item.eventDateUtc}.{item.eventType}",
+    type: "{item.eventCategory}.{item.eventType}",
+    eventTime: { at: "item.eventDateUtc", unit: "iso" },
+    batch: { at: "body.events" },
+    responses: { received: EMPTY, refused: EMPTY, failed: EMPTY },
+  },
+});

@@ -1,0 +1,44 @@
+import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+
+/**
+ * Zoom: `x-zm-signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`; the key is the app's secret token. No event has
+ * an id, so the hash of the body takes its place. A new endpoint, and every one each 72 hours, is sent
+ * `endpoint.url_validation`, signed, and must prove that it knows the secret. Source: @zoom/rivet `CommonHttpRequest`;
+ * Zoom, "Using webhooks". It is not documented that a retry has a new timestamp, so the age is not checked.
+ */
+export const zoom = hmacPreset<FixedSecretOptions>({
+  preset: "zoom",
+  facts: {
+    title: "Zoom",
+    docs: "https://developers.zoom.us/docs/api/webhooks/",
+    proof: "verifies",
+    identity: { why: "no id; the body has `event_ts` in milliseconds" },
+    deadlineSeconds: 3,
+    // After 5, 20 and 60 minutes.
+    retryHours: 1.5,
+  },
+  scheme: {
+    signature: { header: "x-zm-signature", encoding: "hex", prefix: "v0=" },
+    signed: "v0:{timestamp}:{body}",
+    timestamp: { header: "x-zm-request-timestamp", unit: "seconds", toleranceSeconds: null },
+  },
+  answersWithSecret: true,
+  contract: (_options, [secret = ""]) => ({
+    id: "sha256",
+    type: "body.event",
+    eventTime: { at: "body.event_ts", unit: "milliseconds" },
+    handshakes: [
+      {
+        isSigned: true,
+        when: { "body.event": "endpoint.url_validation" },
+        reply: {
+          kind: "json",
+          fields: {
+            plainToken: "body.payload.plainToken",
+            encryptedToken: { hmac: "body.payload.plainToken", secret, encoding: "hex" },
+          },
+        },
+      },
+    ],
+  }),
+});
