@@ -74,6 +74,29 @@ const SOURCES = {
   platforms: ["formats", "schemes", "contract", "reconcile", "presets", "generic"],
   diagnose: ["formats", "schemes", "contract", "presets"],
 };
+/** Inside store/: the files at its root are the contract, which every folder may use and which uses areas/ and migrations/. */
+const STORE = {
+  areas: [],
+  migrations: ["areas"],
+  "postgres/wire": [],
+  "postgres/groups": ["postgres/wire", "areas"],
+  postgres: ["postgres/wire", "postgres/groups", "areas", "migrations"],
+  sqlite: ["areas", "migrations"],
+  copy: ["areas", "postgres/wire", "sqlite"],
+};
+const STORE_FOLDERS = Object.keys(STORE);
+
+const inwardInStore = Object.entries(STORE).map(([folder, allowed]) => ({
+  name: `store/${folder}-looks-inward`,
+  comment: `store/${folder}/ may use only ${allowed.join(", ") || "itself"} and the contract at the root of store/.`,
+  severity: "error",
+  from: { path: `^src/store/${folder}/[^/]+$` },
+  to: {
+    path: `^src/store/(${STORE_FOLDERS.join("|")})/[^/]+$`,
+    pathNot: `^src/store/(${[folder, ...allowed].join("|")})/[^/]+$`,
+  },
+}));
+
 const GROUND = "(request|token-match|source-definition)\\.ts$";
 
 const inwardInSources = Object.entries(SOURCES).map(([folder, allowed]) => ({
@@ -91,6 +114,7 @@ module.exports = {
   forbidden: [
     ...inward,
     ...inwardInSources,
+    ...inwardInStore,
     {
       name: "through-the-door",
       comment: "A folder is entered through its index.ts, so that its other files can change freely.",
@@ -101,7 +125,7 @@ module.exports = {
         pathNot: [
           "^src/$1/",
           "^src/[^/]+/index\\.ts$",
-          "^src/(store/(sqlite|postgres)|sources/platforms|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
+          "^src/(store/(sqlite|postgres|copy)|sources/platforms|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
         ],
       },
     },
@@ -118,7 +142,7 @@ module.exports = {
       comment:
         "Only app/ names a concrete store; elsewhere the contract must do, or a second database would not fit.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(app|store/(sqlite|postgres))/" },
+      from: { path: "^src/", pathNot: "^src/(app|store/(sqlite|postgres|copy))/" },
       to: { path: "^src/store/(sqlite|postgres)/" },
     },
     {
@@ -143,7 +167,7 @@ module.exports = {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot: "^src/store/(sqlite|postgres)/|^src/cli/demo\\.ts$|^src/store/transaction\\.ts$",
+        pathNot: "^src/store/(sqlite|postgres|copy)/|^src/cli/demo\\.ts$|^src/store/transaction\\.ts$",
       },
       to: { path: "^(node:)?sqlite$|node_modules/pg/" },
     },

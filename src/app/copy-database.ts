@@ -1,18 +1,14 @@
 import type { Config } from "../config/index.ts";
-import {
-  type CopyPair,
-  type CopyProgress,
-  type CopySource,
-  type CopyTarget,
-  type Fingerprint,
-  isWrongKey,
-  MaintenanceError,
-  NEWEST_SCHEMA,
-  NOT_COPIED,
-  type SourceRow,
-  type SourceTable,
-  WRONG_KEY,
-} from "../store/index.ts";
+import type {
+  CopyPair,
+  CopyProgress,
+  CopySource,
+  CopyTarget,
+  Fingerprint,
+  SourceRow,
+  SourceTable,
+} from "../store/copy/index.ts";
+import { isWrongKey, MaintenanceError, NEWEST_SCHEMA, NOT_COPIED, WRONG_KEY } from "../store/index.ts";
 import { type Loaded, migrate } from "./handlers.ts";
 import { databaseName, verifyDatabase, withMaintenanceError } from "./maintenance.ts";
 import { keyStamp } from "./open-store.ts";
@@ -40,7 +36,7 @@ export async function copyDatabase(request: CopyRequest) {
     throw new MaintenanceError(
       "--to: the target must be a PostgreSQL database, as postgres://user@host/name",
     );
-  const { openCopySource } = await import("../store/sqlite/index.ts");
+  const { openCopySource } = await import("../store/copy/index.ts");
   const source = await withMaintenanceError(
     `${from} cannot be copied`,
     async () => openCopySource(from),
@@ -77,7 +73,7 @@ function assertCopyable({ schema, settings }: CopySource, { from, config }: Copy
 }
 
 async function copyTo({ url, schema }: PostgresDatabase, source: CopySource, request: CopyRequest) {
-  const { openCopyTarget } = await import("../store/postgres/index.ts");
+  const { openCopyTarget } = await import("../store/copy/index.ts");
   const target = await openCopyTarget(url, schema ?? undefined);
   try {
     const { pairs, left } = planCopy(source, target, request.skip);

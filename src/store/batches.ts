@@ -1,5 +1,5 @@
 import { type EventKey, keyText } from "../domain/index.ts";
-import type { StoredRecord } from "./records.ts";
+import type { StoredRecord } from "./areas/records.ts";
 import { type Deadline, retryUntil } from "./retry-until.ts";
 import { StoreError, type StoreErrorReason } from "./store-errors.ts";
 

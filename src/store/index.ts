@@ -1,21 +1,35 @@
 export { sql } from "kysely";
-export type * from "./access.ts";
-export type * from "./alerts.ts";
-export type * from "./attempts.ts";
+export type * from "./areas/access.ts";
+export type * from "./areas/alerts.ts";
+export type * from "./areas/attempts.ts";
+export type * from "./areas/bulk-replays.ts";
+export type * from "./areas/callback-log.ts";
+export type * from "./areas/captures.ts";
+export type { DueState } from "./areas/due-failures.ts";
+export type * from "./areas/failure-leases.ts";
+export type * from "./areas/failures.ts";
+export type { Lease } from "./areas/lease.ts";
+export type * from "./areas/notification-deliveries.ts";
+export type * from "./areas/notifications.ts";
+export type * from "./areas/oauth.ts";
+export { type EventOrder, isKeyWaiting, takeOrder } from "./areas/order-keys.ts";
+export type * from "./areas/outbox.ts";
+export type { ForwardPage, Page, SearchPage, SearchResult } from "./areas/paging.ts";
+export type { PreparationClaim, Preparations } from "./areas/preparations.ts";
+export type * from "./areas/reconciliations.ts";
+export type { NewRecord, StoredRecord } from "./areas/records.ts";
+export type { DeletedRows, RetentionLimits } from "./areas/retention.ts";
+export type * from "./areas/rollups.ts";
+export type * from "./areas/secrets.ts";
+export type { SlowHandler } from "./areas/settings.ts";
+export type * from "./areas/source-secrets.ts";
+export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./areas/stored-events.ts";
 export type { PendingLookup } from "./batches.ts";
-export type * from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
 export type { StoredCallback } from "./callback-columns.ts";
-export type * from "./callback-log.ts";
-export type * from "./captures.ts";
-export type * from "./copy.ts";
-export { NOT_COPIED } from "./copy.ts";
-export type { DueState } from "./due-failures.ts";
-export type * from "./failure-leases.ts";
-export type * from "./failures.ts";
+export { NOT_COPIED } from "./copy/copy.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type * from "./inspection.ts";
-export type { Lease } from "./lease.ts";
 export {
   CONFIGURATION,
   type HandlerMigration,
@@ -28,22 +42,8 @@ export {
   sqlMigration,
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
-export type * from "./notification-deliveries.ts";
-export type * from "./notifications.ts";
-export type * from "./oauth.ts";
 export type * from "./once.ts";
-export { type EventOrder, isKeyWaiting, takeOrder } from "./order-keys.ts";
-export type * from "./outbox.ts";
-export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
-export type { PreparationClaim, Preparations } from "./preparations.ts";
-export type * from "./reconciliations.ts";
-export type { NewRecord, StoredRecord } from "./records.ts";
-export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export { type Deadline, MESSAGES } from "./retry-until.ts";
-export type * from "./rollups.ts";
-export type * from "./secrets.ts";
-export type { SlowHandler } from "./settings.ts";
-export type * from "./source-secrets.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
 export {
   causesOf,
@@ -53,5 +53,4 @@ export {
   StoreError,
   type StoreErrorReason,
 } from "./store-errors.ts";
-export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./stored-events.ts";
 export type * from "./transaction.ts";

@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import type { Diagnosis, FailureState, RefusedSource } from "../domain/index.ts";
-import { CredentialUses, type StoredCredentialUse } from "./access.ts";
-import { Alerts } from "./alerts.ts";
+import { CredentialUses, type StoredCredentialUse } from "./areas/access.ts";
+import { Alerts } from "./areas/alerts.ts";
+import { Failures } from "./areas/failures.ts";
+import { Outbox } from "./areas/outbox.ts";
+import { readSettings, type SlowHandler, slowHandlersOf } from "./areas/settings.ts";
+import { BACKFILL_SCHEMA, StoredEvents, type StoredType } from "./areas/stored-events.ts";
 import { bindQuery, type Execute, postgresDialect, sqliteDialect } from "./bind-query.ts";
 import { type Database, select } from "./database.ts";
-import { Failures } from "./failures.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
-import { Outbox } from "./outbox.ts";
-import { readSettings, type SlowHandler, slowHandlersOf } from "./settings.ts";
 import { MaintenanceError } from "./store-errors.ts";
-import { BACKFILL_SCHEMA, StoredEvents, type StoredType } from "./stored-events.ts";
 import type { Dialect } from "./transaction.ts";
 
 export interface InspectOptions {

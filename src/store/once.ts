@@ -1,5 +1,5 @@
 import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
-import type { NewRecord, StoredRecord } from "./records.ts";
+import type { NewRecord, StoredRecord } from "./areas/records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { Transaction, TransactionObserver } from "./transaction.ts";
 

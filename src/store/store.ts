@@ -3,12 +3,12 @@
  * (`test/conformance/`) tests both, and only `app/` knows which one is in use.
  */
 import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
-import type { Areas } from "./areas.ts";
+import type { Areas } from "./areas/areas.ts";
+import type { StoredRecord } from "./areas/records.ts";
 import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
 import type { HandlerMigration, MigrationReport, Stamp } from "./migrations/apply-migrations.ts";
 import type { PendingEvent } from "./once.ts";
-import type { StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
 import type { Dialect, TransactionObserver } from "./transaction.ts";

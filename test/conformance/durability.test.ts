@@ -1,6 +1,6 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
-import { durabilityWarnings as warningsOf } from "../../src/store/postgres/first-connection.ts";
+import { durabilityWarnings as warningsOf } from "../../src/store/postgres/wire/first-connection.ts";
 import { encryptionKeyId } from "../../src/system/encryption.ts";
 import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
-import { firstConnection, withConnection } from "../../src/store/postgres/first-connection.ts";
+import { firstConnection, withConnection } from "../../src/store/postgres/wire/first-connection.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { migrate, runDoctor } from "../../src/app/index.ts";
-import { openCopyTarget } from "../../src/store/postgres/index.ts";
+import { openCopyTarget } from "../../src/store/copy/index.ts";
 import { notRun } from "../deploy/on-the-path.ts";
 import { checkTarget } from "../support/check-target.ts";
 import { runChild } from "../support/child.ts";

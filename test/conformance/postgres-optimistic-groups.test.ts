@@ -10,7 +10,7 @@ import { withWire } from "../support/wire.ts";
 // The names of kept statements are the process's: the tests of other files may have given them all.
 vi.resetModules();
 const { openTarget, withDatabase, withStore } = await import("../support/databases.ts");
-const { preparedName } = await import("../../src/store/postgres/prepared-names.ts");
+const { preparedName } = await import("../../src/store/postgres/wire/prepared-names.ts");
 
 const migrations = [EFFECTS];
 const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";

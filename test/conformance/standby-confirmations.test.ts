@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { transientReason } from "../../src/store/postgres/database-errors.ts";
-import { createPool, withClient } from "../../src/store/postgres/pool.ts";
-import { setResponseTimeout } from "../../src/store/postgres/statement.ts";
 import { SynchronousStandbys } from "../../src/store/postgres/synchronous-standbys.ts";
+import { transientReason } from "../../src/store/postgres/wire/database-errors.ts";
+import { createPool, withClient } from "../../src/store/postgres/wire/pool.ts";
+import { setResponseTimeout } from "../../src/store/postgres/wire/statement.ts";
 import { retryUntil } from "../../src/store/retry-until.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, within } from "../support/effects.ts";

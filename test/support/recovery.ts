@@ -1,5 +1,5 @@
 import { fixedRetries, type RetryPolicy, retryDelayMs } from "../../src/domain/index.ts";
-import type { RecoveryOptions } from "../../src/store/failure-leases.ts";
+import type { RecoveryOptions } from "../../src/store/areas/failure-leases.ts";
 
 /** How the attempts of ended processes are settled where all events have one policy: that of SPEC 8 when left out. */
 export function recoveryAt(

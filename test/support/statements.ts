@@ -5,8 +5,8 @@ import {
   deleteRecord,
   insertRecord,
   selectRecords,
-} from "../../src/store/postgres/event-statements.ts";
-import { MessageWriter } from "../../src/store/postgres/message-writer.ts";
+} from "../../src/store/postgres/groups/event-statements.ts";
+import { MessageWriter } from "../../src/store/postgres/wire/message-writer.ts";
 import { newRecord } from "./effects.ts";
 import { logRow } from "./log-row.ts";
 

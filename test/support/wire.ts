@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { nameOf } from "../../src/store/postgres/prepared-names.ts";
+import { nameOf } from "../../src/store/postgres/wire/prepared-names.ts";
 
 /** What becomes of a COMMIT on its way: lost before the server has it, or its answer lost afterwards. */
 export type Loss = "commit" | "answer";

@@ -1,6 +1,6 @@
 import type { Preset } from "../presets/describe.ts";
-import * as functions from "./functions.ts";
 import type { SecretOption } from "../presets/given-secrets.ts";
+import * as functions from "./functions.ts";
 import { functionOf, PRESET_NAMES, type PresetName } from "./names.ts";
 
 type OfSecret = Preset<{ readonly secret: SecretOption }>;

@@ -5,6 +5,23 @@ export { type HmacSourceOptions, hmac } from "../generic/hmac.ts";
 export { type MessageSignatureSourceOptions, messageSignatures } from "../generic/message-signatures.ts";
 export { type PublicKeySourceOptions, publicKey } from "../generic/public-key.ts";
 export { type TokenSourceOptions, token } from "../generic/token.ts";
+export type { SecretOption } from "../presets/given-secrets.ts";
+export type {
+  FixedSecretOptions,
+  LearningOptions,
+  PresetOptions,
+  ReconcilingOptions as PaddleOptions,
+  ReconcilingOptions as SquareOptions,
+  ReconcilingOptions as StripeOptions,
+} from "../presets/preset.ts";
+export type {
+  PublicKeyOptions,
+  PublicKeyOptions as AlipayOptions,
+  PublicKeyOptions as AntomOptions,
+} from "../presets/public-key-preset.ts";
+export type { StandardOptions } from "../presets/standard.ts";
+export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";
+export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen/adyen.ts";
 export { adyenPlatform } from "./adyen/adyen-platform.ts";
 export { airtable } from "./airtable.ts";
@@ -123,20 +140,3 @@ export { x } from "./x.ts";
 export { xero } from "./xero.ts";
 export { zendesk } from "./zendesk.ts";
 export { zoom } from "./zoom.ts";
-export type { SourceDefinition } from "../source-definition.ts";
-export type { SecretOption } from "../presets/given-secrets.ts";
-export type {
-  FixedSecretOptions,
-  LearningOptions,
-  PresetOptions,
-  ReconcilingOptions as PaddleOptions,
-  ReconcilingOptions as SquareOptions,
-  ReconcilingOptions as StripeOptions,
-} from "../presets/preset.ts";
-export type {
-  PublicKeyOptions,
-  PublicKeyOptions as AlipayOptions,
-  PublicKeyOptions as AntomOptions,
-} from "../presets/public-key-preset.ts";
-export type { StandardOptions } from "../presets/standard.ts";
-export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";

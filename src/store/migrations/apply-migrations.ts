@@ -1,7 +1,6 @@
 import { sql } from "kysely";
-import { UNFINISHED_COPY } from "../copy.ts";
+import { readSettings, UNFINISHED_COPY, writeSetting } from "../areas/settings.ts";
 import { insert, type Query, run } from "../database.ts";
-import { readSettings, writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { initialSchema, runStatements } from "./schema.ts";

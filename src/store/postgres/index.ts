@@ -1,4 +1,3 @@
-export { openCopyTarget } from "./copy-target.ts";
 export { checkPostgres, inspectPostgres } from "./inspect.ts";
 export { openPostgresStore, type PostgresOptions } from "./open-postgres-store.ts";
 export { createScratchDatabase } from "./scratch-database.ts";

@@ -8,8 +8,8 @@ import {
   readingDatabase,
 } from "../inspection.ts";
 import { MaintenanceError } from "../store-errors.ts";
-import { beginReading, durabilityWarnings, withConnection } from "./first-connection.ts";
-import { AREA_TYPES, executeOn } from "./statement.ts";
+import { beginReading, durabilityWarnings, withConnection } from "./wire/first-connection.ts";
+import { AREA_TYPES, executeOn } from "./wire/statement.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 

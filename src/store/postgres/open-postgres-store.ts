@@ -2,26 +2,26 @@ import { sql } from "kysely";
 import type pg from "pg";
 import { type CallbackLogEntry, callOnce, keyText } from "../../domain/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
-import { createAreas } from "../areas.ts";
+import { createAreas } from "../areas/areas.ts";
+import type { StoredRecord } from "../areas/records.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, postgresDialect } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { DryRunOptions, PendingEvent } from "../once.ts";
-import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
-import { isDataError, transientReason, transientReasonBeforeSending } from "./database-errors.ts";
-import { CALLBACK_COLUMN_TYPES, selectRecords, toStoredRecords } from "./event-statements.ts";
-import { assertSearchPath, firstConnection } from "./first-connection.ts";
-import { GroupScheduler } from "./group-scheduler.ts";
-import { inTransaction } from "./in-transaction.ts";
-import { createPool, type PoolOptions, withClient } from "./pool.ts";
-import { handleSingle } from "./single-event.ts";
-import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./statement.ts";
+import { CALLBACK_COLUMN_TYPES, selectRecords, toStoredRecords } from "./groups/event-statements.ts";
+import { GroupScheduler } from "./groups/group-scheduler.ts";
+import { inTransaction } from "./groups/in-transaction.ts";
+import { handleSingle } from "./groups/single-event.ts";
+import { createTransactionSlots } from "./groups/transaction-slots.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
-import { createTransactionSlots } from "./transaction-slots.ts";
+import { isDataError, transientReason, transientReasonBeforeSending } from "./wire/database-errors.ts";
+import { assertSearchPath, firstConnection } from "./wire/first-connection.ts";
+import { createPool, type PoolOptions, withClient } from "./wire/pool.ts";
+import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./wire/statement.ts";
 
 export interface PostgresOptions
   extends OpenOptions,

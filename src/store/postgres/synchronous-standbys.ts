@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { withTimeout } from "../../system/index.ts";
 import type { Deadline } from "../retry-until.ts";
-import { NoConnection } from "./database-errors.ts";
-import { withClient } from "./pool.ts";
-import { sendBatch } from "./statement.ts";
-import type { StatementResult } from "./statement-batch.ts";
+import { NoConnection } from "./wire/database-errors.ts";
+import { withClient } from "./wire/pool.ts";
+import { sendBatch } from "./wire/statement.ts";
+import type { StatementResult } from "./wire/statement-batch.ts";
 
 /** So long a server is taken to have the standbys it had. */
 const CACHE_MS = 1_000;

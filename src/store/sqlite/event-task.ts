@@ -1,4 +1,11 @@
 import { type CallbackLogEntry, type Clock, type EventKey, keyText } from "../../domain/index.ts";
+import {
+  RECORD_COLUMNS,
+  RECORD_FIELDS,
+  type RecordRow,
+  type StoredRecord,
+  toRecord,
+} from "../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
 import {
@@ -9,7 +16,6 @@ import {
   type OnceScope,
   type PendingEvent,
 } from "../once.ts";
-import { RECORD_COLUMNS, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../records.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";

@@ -1,5 +1,4 @@
 export { backupSqlite } from "./backup.ts";
-export { openCopySource } from "./copy-source.ts";
 export { checkSqlite, inspectSqlite } from "./inspect.ts";
 export { openSqliteStore, type SqliteOptions } from "./open-sqlite-store.ts";
 export { type Restored, restoreSqlite } from "./restore.ts";

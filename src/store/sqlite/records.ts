@@ -1,5 +1,5 @@
 import type { EventKey } from "../../domain/index.ts";
-import type { StoredRecord } from "../records.ts";
+import type { StoredRecord } from "../areas/records.ts";
 import type { Connection } from "./connection.ts";
 import { findRecord } from "./event-task.ts";
 import type { Flusher } from "./flusher.ts";

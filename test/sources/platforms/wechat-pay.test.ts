@@ -1,8 +1,8 @@
 import { createCipheriv, createVerify, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { wechatPay } from "../../../src/sources/platforms/index.ts";
 import { fetchWeChatCertificate } from "../../../src/sources/platforms/wechat-pay/wechat-certificates.ts";
 import { createWeChatScheme } from "../../../src/sources/platforms/wechat-pay/wechat-pay-scheme.ts";
-import { wechatPay } from "../../../src/sources/platforms/index.ts";
 import { issueCertificate } from "../../support/certificate-chain.ts";
 import { withHttpServer } from "../../support/http-server.ts";
 import { NOW, opened, sent } from "../../support/preset-source.ts";

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as presets from "../../../src/sources/platforms/index.ts";
-import { FUNCTIONS_WITH_OPTIONS, moreThanSecret, PRESET_NAMES } from "../../../src/sources/platforms/names.ts";
+import {
+  FUNCTIONS_WITH_OPTIONS,
+  moreThanSecret,
+  PRESET_NAMES,
+} from "../../../src/sources/platforms/names.ts";
 
 const { PRESETS, defineSource: _none, ...exported } = { defineSource: undefined, ...presets };
 const functions = Object.entries(exported).filter(([, one]) => typeof one === "function") as [

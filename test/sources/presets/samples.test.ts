@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/domain/index.ts";
 import { SampleError, type SourceDefinition, signedAs, signSample } from "../../../src/sources/index.ts";
-import { braintree, hmac, meta, PRESETS, tiktokShop, whatsapp } from "../../../src/sources/platforms/index.ts";
+import {
+  braintree,
+  hmac,
+  meta,
+  PRESETS,
+  tiktokShop,
+  whatsapp,
+} from "../../../src/sources/platforms/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { SECRET } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";

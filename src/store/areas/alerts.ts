@@ -1,0 +1,193 @@
+import { sql } from "kysely";
+import {
+  DAY_MS,
+  type JsonObject,
+  OVERVIEW_RANGES,
+  type PeriodCount,
+  type RefusedSource,
+  refusedSources,
+  suspectSources,
+} from "../../domain/index.ts";
+import { Area, assign, insert, rowList, run } from "../database.ts";
+import { firstAccepted } from "./failures.ts";
+
+export type AlertKind = "failures" | "accepted" | "signatures" | "silence";
+
+/** What an alert is about; `subject` is an event type, or empty where it is about the whole source. */
+export interface AlertKey {
+  readonly kind: AlertKind;
+  readonly source: string;
+  readonly subject: string;
+}
+
+export interface StoredAlert extends AlertKey {
+  readonly isOpen: boolean;
+  /** From 1; grows with each change. */
+  readonly number: number;
+  /** When it was opened last. */
+  readonly since: Date;
+  /** The number of failures in the last notification; 0 for the other kinds. */
+  readonly notifiedCount: number;
+  readonly notifiedAt: Date;
+}
+
+export interface AlertChange extends Omit<StoredAlert, "number"> {
+  /** The number of the state that was evaluated; 0 if there was none. */
+  readonly from: number;
+  /** Written to the outbox in the same transaction. */
+  readonly message?: { readonly topic: string; readonly payload: JsonObject };
+}
+
+/** How many authentic callbacks of an event type came. */
+export interface Arrival {
+  readonly source: string;
+  readonly eventType: string;
+  readonly count: number;
+}
+
+/** What came of an event type on one day (UTC), to the minute. */
+export interface ArrivalDay extends Arrival {
+  /** In days since the epoch. */
+  readonly day: number;
+  /** The longest time without one that ended on this day, in milliseconds; it may have started earlier. */
+  readonly longestGapMs: number;
+  readonly lastAt: Date;
+}
+
+/** The source of an alert's notification; its position is 0, which no handler's notification has. */
+const OWN_SOURCE = "oncehook";
+
+/** Longer than any rolling deployment leaves no process running. */
+const INTERRUPTION_MS = 300_000;
+const STEP_SECONDS = OVERVIEW_RANGES.day.stepSeconds;
+
+/** What alerts are evaluated from, and the alerts that were sent. */
+export class Alerts extends Area {
+  /**
+   * Claims the evaluation of a kind: one caller per `everyMs` succeeds, across all processes. Returns since when evaluations
+   * have followed each other without an interruption of five minutes; undefined to all other callers.
+   */
+  async claimEvaluation(kind: AlertKind, at: Date, everyMs: number): Promise<Date | undefined> {
+    const now = at.getTime();
+    // A due time far ahead was written before the clock was set back.
+    const { rows } = await this.write<{ sinceMs: number }>`
+      INSERT INTO oncehook_alert_turns (name, next_at_ms, since_ms) VALUES (${kind}, ${now + everyMs}, ${now})
+      ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms,
+        since_ms = CASE
+          WHEN oncehook_alert_turns.next_at_ms < ${now - INTERRUPTION_MS} OR oncehook_alert_turns.since_ms > ${now}
+          THEN excluded.since_ms ELSE oncehook_alert_turns.since_ms END
+      WHERE oncehook_alert_turns.next_at_ms <= ${now}
+        OR oncehook_alert_turns.next_at_ms > ${now + 2 * everyMs}
+      RETURNING since_ms`;
+    return rows[0] && new Date(rows[0].sinceMs);
+  }
+
+  /** Adds callbacks that came just before `at`, all of them or none. */
+  async addArrivals(at: Date, added: readonly Arrival[]): Promise<void> {
+    if (added.length === 0) return;
+    const now = at.getTime();
+    const rows = added.map(({ source, eventType, count }) => ({ source, event_type: eventType, count }));
+    const columns = { source: "text", event_type: "text", count: "bigint" } as const;
+    // One order for all processes prevents deadlocks on the rows of several types. Without WHERE SQLite would read ON as part of a
+    // join.
+    await this
+      .write`INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
+      SELECT g.source, g.event_type, ${Math.floor(now / DAY_MS)}, g.count, ${now} - coalesce((SELECT max(last_ms)
+        FROM oncehook_arrival_days AS d WHERE d.source = g.source AND d.event_type = g.event_type), ${now}), ${now}
+      FROM ${rowList(this.database.dialect, columns, rows)} AS g WHERE true ORDER BY g.source, g.event_type
+      ON CONFLICT (source, event_type, day) DO UPDATE SET
+        count = stored.count + excluded.count,
+        longest_gap_ms = CASE WHEN excluded.longest_gap_ms > stored.longest_gap_ms
+          THEN excluded.longest_gap_ms ELSE stored.longest_gap_ms END,
+        last_ms = excluded.last_ms`;
+  }
+
+  async listArrivals(): Promise<ArrivalDay[]> {
+    const rows = await this.read<Omit<ArrivalDay, "lastAt"> & { readonly lastMs: number }>`
+      SELECT source, event_type, day, count, longest_gap_ms, last_ms FROM oncehook_arrival_days`;
+    return rows.map(({ lastMs, ...day }) => ({ ...day, lastAt: new Date(lastMs) }));
+  }
+
+  async deleteArrivalsBefore(day: number): Promise<void> {
+    await this.write`DELETE FROM oncehook_arrival_days WHERE day < ${day}`;
+  }
+
+  /** When the oldest quarter-hour began of which outcomes are kept, in seconds since the epoch. */
+  async firstOutcomeSlot(): Promise<number | undefined> {
+    const [first] = await this.read<{ slot: number }>`SELECT slot FROM oncehook_rollups
+      WHERE step_seconds = ${STEP_SECONDS} ORDER BY slot LIMIT 1`;
+    return first?.slot;
+  }
+
+  /** The sources whose callbacks are all refused for an hour; the first rule of the alert on signatures. */
+  async refusedSources(now: Date): Promise<RefusedSource[]> {
+    const seconds = Math.floor(now.getTime() / 1_000);
+    const minutes = await this.outcomes(seconds - 3_660, seconds, OVERVIEW_RANGES.hour.stepSeconds);
+    const suspects = suspectSources(minutes, seconds);
+    if (suspects.size === 0) return [];
+    return refusedSources(suspects, await this.outcomes(seconds - 90_000, seconds - 3_600), seconds);
+  }
+
+  /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */
+  outcomes(from: number, to: number, stepSeconds: number = STEP_SECONDS): Promise<readonly PeriodCount[]> {
+    return this.read`SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
+      WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
+  }
+
+  /**
+   * How many exhausted and rejected failures there are by type, among `limit` of them.
+   * @returns `isComplete` as false if there are more, so that a type that is missing may still have some
+   */
+  async exhausted(limit: number) {
+    const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
+        SELECT source, event_type FROM oncehook_failures WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}
+      ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
+    return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
+  }
+
+  /**
+   * Since when the oldest accepted event of each source waits, among the `limit` events that arrived first.
+   * @returns by the source of the key: one for each tenant and named handler; `isComplete` as `exhausted` does
+   */
+  async oldestAccepted(limit: number) {
+    const rows = await this.read<{ source: string; since: string; count: number }>`
+      SELECT source, min(last_failed_at) AS since, count(*) AS count
+      FROM (${firstAccepted(limit)}) AS first GROUP BY source ORDER BY source`;
+    return {
+      sources: rows.map(({ source, since }) => ({ source, since: new Date(since) })),
+      isComplete: rows.reduce((sum, { count }) => sum + count, 0) < limit,
+    };
+  }
+
+  async list(): Promise<StoredAlert[]> {
+    const rows = await this
+      .read<StoredAlert>`SELECT kind, source, subject, is_open, number, since, notified_count,
+      notified_at FROM oncehook_alerts`;
+    return rows.map(({ isOpen, since, notifiedAt, ...row }) => {
+      return { ...row, isOpen: Boolean(isOpen), since: new Date(since), notifiedAt: new Date(notifiedAt) };
+    });
+  }
+
+  /** Returns false and writes nothing if another process changed the alert since it was evaluated. */
+  change({ kind, source, subject, from, message, ...change }: AlertChange): Promise<boolean> {
+    const { isOpen, since, notifiedCount, notifiedAt } = change;
+    const number = from + 1;
+    const values = { isOpen: isOpen ? 1 : 0, number, since, notifiedCount, notifiedAt };
+    return this.database.transact(async (query) => {
+      const alert = insert("oncehook_alerts", { kind, source, subject, ...values });
+      const { changes } = await run(
+        query,
+        sql`${alert} ON CONFLICT (kind, source, subject) DO UPDATE SET ${assign(values)}
+          WHERE oncehook_alerts.number = ${from}`,
+      );
+      if (changes === 0) return false;
+      if (message !== undefined) {
+        const { topic, payload } = message;
+        const eventId = ["alert", kind, source, subject, number].join("/");
+        const row = { source: OWN_SOURCE, eventId, position: 0, topic, payload: JSON.stringify(payload) };
+        await run(query, insert("oncehook_notifications", { ...row, createdAt: notifiedAt }));
+      }
+      return true;
+    });
+  }
+}

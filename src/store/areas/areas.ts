@@ -1,0 +1,59 @@
+import type { Database } from "../database.ts";
+import { Audit, CredentialUses, RateCounters, Sessions } from "./access.ts";
+import { Alerts } from "./alerts.ts";
+import { Attempts } from "./attempts.ts";
+import { BulkReplays } from "./bulk-replays.ts";
+import { Callbacks } from "./callback-log.ts";
+import { Captures } from "./captures.ts";
+import { FailureLeases } from "./failure-leases.ts";
+import { Failures } from "./failures.ts";
+import { Leases } from "./lease.ts";
+import { NotificationDeliveries } from "./notification-deliveries.ts";
+import { Notifications } from "./notifications.ts";
+import { RedirectStates, UserTokens } from "./oauth.ts";
+import { Outbox } from "./outbox.ts";
+import { Preparations } from "./preparations.ts";
+import { Reconciliations } from "./reconciliations.ts";
+import { Records } from "./records.ts";
+import { Retention } from "./retention.ts";
+import { Rollups } from "./rollups.ts";
+import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
+import { Settings } from "./settings.ts";
+import { SourceSecrets } from "./source-secrets.ts";
+import { StoredEvents } from "./stored-events.ts";
+
+/** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
+export function createAreas(database: Database) {
+  return {
+    records: new Records(database),
+    callbacks: new Callbacks(database),
+    failures: new Failures(database),
+    failureLeases: new FailureLeases(database),
+    attempts: new Attempts(database),
+    bulkReplays: new BulkReplays(database),
+    preparations: new Preparations(database),
+    notifications: new Notifications(database),
+    outbox: new Outbox(database),
+    notificationDeliveries: new NotificationDeliveries(database),
+    redirectStates: new RedirectStates(database),
+    userTokens: new UserTokens(database),
+    credentialUses: new CredentialUses(database),
+    tenantSecretUses: new TenantSecretUses(database),
+    tenantSecrets: new TenantSecrets(database),
+    encryptedValues: new EncryptedValues(database),
+    alerts: new Alerts(database),
+    rollups: new Rollups(database),
+    captures: new Captures(database),
+    sessions: new Sessions(database),
+    audit: new Audit(database),
+    rateCounters: new RateCounters(database),
+    reconciliations: new Reconciliations(database),
+    leases: new Leases(database),
+    storedEvents: new StoredEvents(database),
+    settings: new Settings(database),
+    sourceSecrets: new SourceSecrets(database),
+    retention: new Retention(database),
+  };
+}
+
+export type Areas = Readonly<ReturnType<typeof createAreas>>;

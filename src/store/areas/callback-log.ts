@@ -1,0 +1,286 @@
+import { type RawBuilder, sql } from "kysely";
+import { type CallbackFilter, type EventKey, indexedOutcomes, keyText } from "../../domain/index.ts";
+import {
+  type CallbackRow,
+  STORED_COLUMNS,
+  type StoredCallback,
+  toStoredCallback,
+} from "../callback-columns.ts";
+import { Area, type Database, equal, idIn, idsOf, insert, rowList, select } from "../database.ts";
+import type { Dialect } from "../transaction.ts";
+import {
+  boundedSearch,
+  type ForwardPage,
+  type IdRange,
+  idsByTime,
+  NEWEST,
+  type SearchPage,
+  type SearchStep,
+  type StepSizes,
+  stepThrough,
+} from "./paging.ts";
+import { longestRunMs } from "./settings.ts";
+
+/** The result of a search. */
+export interface CallbackSearchResult {
+  /** Newest first. */
+  readonly callbacks: readonly StoredCallback[];
+  /** Where the search continues, as `before`; null at its end. */
+  readonly next: number | null;
+  /** When the oldest callback that the search has read was received, in ISO 8601; null at the end. */
+  readonly searchedUntil: string | null;
+}
+
+/** Bodies may be long, so that a search begins with few rows, and takes more at a time as long as that is quick. */
+const STEPS: StepSizes = { first: 64, most: 20_000 };
+/** A long body takes SQLite half a millisecond to compare with a text, and after a thousand short ones there may be long ones. */
+const STEPS_WITH_BODIES: StepSizes = { first: 4, most: 32 };
+
+/**
+ * The callback log for its readers. Ids nearly grow with the time: a row gets its id when its callback is answered, and on
+ * PostgreSQL rows may become visible out of order. Rows that waited for an absent database get theirs far later, which
+ * `noteLate` records.
+ */
+export class Callbacks extends Area {
+  /** Newest first, within a time budget: `next` continues a search that has used it up. */
+  async search(
+    filter: CallbackFilter,
+    { limit, before = NEWEST, budgetMs }: SearchPage,
+  ): Promise<CallbackSearchResult> {
+    const { dialect } = this.database;
+    const started = performance.now();
+    const range = await idsBetween(this.database, filter, before);
+    const steps = dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
+    const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - started) };
+    const step = searchStepFor(this.database, filter, range.from);
+    const { rows, next } = await boundedSearch(dialect, left, step, steps);
+    const callbacks = rows.map(toStoredCallback);
+    if (next === null) return { callbacks, next, searchedUntil: null };
+    const last = callbacks.at(-1);
+    const searchedUntil = last?.id === next ? last.receivedAt : await this.timeOf(next);
+    return { callbacks, next, searchedUntil };
+  }
+
+  /** Null where the row has been deleted meanwhile. */
+  private async timeOf(id: number): Promise<string | null> {
+    const [row] = await this.read<Pick<StoredCallback, "receivedAt">>`SELECT received_at
+      FROM oncehook_callbacks WHERE id = ${id}`;
+    return row?.receivedAt ?? null;
+  }
+
+  /** Before rows are stored that were received long ago: when the oldest of them was received, and now. */
+  async noteLate(oldest: Date, now: Date): Promise<void> {
+    // The same rows are noted again where they could not be stored: one note is enough.
+    await this.write`${insert("oncehook_late_callbacks", { oldest, storedAt: now })}
+      ON CONFLICT (oldest) DO UPDATE SET stored_at = excluded.stored_at`;
+  }
+
+  async get(id: number): Promise<StoredCallback | undefined> {
+    return (await this.select(sql`WHERE id = ${id}`))[0];
+  }
+
+  /** The rows with an id above it, oldest first. */
+  after(id: number, limit: number): Promise<StoredCallback[]> {
+    return this.select(sql`WHERE id > ${id} ORDER BY id LIMIT ${limit}`);
+  }
+
+  /** Those of these ids that are visible, oldest first. */
+  async byIds(ids: readonly number[]): Promise<StoredCallback[]> {
+    if (ids.length === 0) return [];
+    return (await this.select(sql`WHERE ${idIn(this.database.dialect, ids)}`)).sort(byId);
+  }
+
+  /** The newest ids, newest first. */
+  async newestIds(limit: number): Promise<number[]> {
+    const newest = await this.read<{ id: number }>`SELECT id FROM oncehook_callbacks
+      ORDER BY id DESC LIMIT ${limit}`;
+    return idsOf(newest);
+  }
+
+  /** The rows of one event, oldest first: those in the index by event, and the one that the record names. */
+  async ofEvent({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<StoredCallback[]> {
+    const ofEvent = equal({ eventId, source });
+    const others = await this.select(
+      sql`WHERE ${ofEvent} AND with_record = 0 AND id > ${after} ORDER BY id LIMIT ${limit}`,
+    );
+    const recorded = await this.select(sql`WHERE ${ofEvent} AND with_record = 1 AND id > ${after}
+      AND id IN (SELECT callback_id FROM oncehook_records WHERE ${ofEvent})`);
+    return [...others, ...recorded].sort(byId).slice(0, limit);
+  }
+
+  /** The state of each row's event: of its failure, or `completed`; null where the store knows neither. */
+  async eventStates(rows: readonly StoredCallback[]): Promise<readonly (string | null)[]> {
+    const named = rows.flatMap(({ eventId: event_id }) => (event_id === null ? [] : [{ event_id }]));
+    if (named.length === 0) return rows.map(() => null);
+    const ids = rowList(this.database.dialect, { event_id: "text" }, named);
+    const found = await this.read<EventKey & { state: string }>`
+      SELECT source, event_id, state FROM oncehook_failures WHERE event_id IN ${ids}
+      UNION ALL SELECT source, event_id, status AS state FROM oncehook_records WHERE event_id IN ${ids}`;
+    const states = new Map(found.map((one) => [keyText(one), one.state]));
+    return rows.map(({ source, eventId }) =>
+      source === null || eventId === null ? null : (states.get(keyText({ source, eventId })) ?? null),
+    );
+  }
+
+  private async select(rest: RawBuilder<unknown>): Promise<StoredCallback[]> {
+    const rows = await this.read<CallbackRow>`SELECT ${STORED_COLUMNS} FROM oncehook_callbacks ${rest}`;
+    return rows.map(toStoredCallback);
+  }
+}
+
+const byId = (one: StoredCallback, other: StoredCallback) => one.id - other.id;
+
+/**
+ * How much later than others of the same time a row may get its id, besides the longest run: it waits for its group, and the
+ * clocks of processes differ. A search reads so much more of the log at each end.
+ */
+const SLACK_MS = 120_000;
+
+/** All rows of these times have ids in this range; others may too, so that the search still compares the times. */
+async function idsBetween(
+  database: Database,
+  { from, to }: Pick<CallbackFilter, "from" | "to">,
+  before: number,
+): Promise<IdRange> {
+  if (from === undefined && to === undefined) return { from: 0, below: before };
+  const [ids, longestRun] = await Promise.all([
+    idsByTime(database, "oncehook_callbacks", "received_at", before),
+    longestRunMs(database),
+  ]);
+  const slack = SLACK_MS + longestRun;
+  const [first, end] = await Promise.all([
+    from === undefined ? ids.from : lowerTimeBound(database, from, slack).then(ids.firstSince),
+    to === undefined ? ids.below : upperTimeBound(database, to, slack).then(ids.firstSince),
+  ]);
+  return { from: first, below: end };
+}
+
+/** No row that came before it has an id above one of `from`: late ones that were stored after `from` came no earlier. */
+async function lowerTimeBound(database: Database, from: string, slack: number): Promise<string> {
+  const late = sql`SELECT min(oldest) AS time FROM oncehook_late_callbacks
+    WHERE stored_at > ${shifted(from, -slack)}`;
+  const oldest = (await select<{ time: string | null }>(database, late))[0]?.time ?? from;
+  return shifted(oldest < from ? oldest : from, -slack);
+}
+
+/** No row that came since has an id below one from before `to`: late ones of those were stored by then. */
+async function upperTimeBound(database: Database, to: string, slack: number): Promise<string> {
+  const late = sql`SELECT max(stored_at) AS time FROM oncehook_late_callbacks WHERE oldest < ${to}`;
+  const stored = (await select<{ time: string | null }>(database, late))[0]?.time ?? to;
+  return shifted(stored > to ? stored : to, slack);
+}
+
+function shifted(time: string, ms: number): string {
+  return new Date(Date.parse(time) + ms).toISOString();
+}
+
+/** The next ids below, newest first, of rows that an index holds together. */
+type IdsBelow = (below: number, step: number) => Promise<readonly number[]>;
+
+/** By the index that holds the fewest rows: of one event, of outcomes that are rare, or the table's own. */
+function searchStepFor(database: Database, filter: CallbackFilter, from: number): SearchStep<CallbackRow> {
+  const where = conditionsOf(database.dialect, filter);
+  const { eventId } = filter;
+  if (eventId !== undefined) return stepThroughIds(database, where, idsOfEvent(database, eventId, from));
+  const outcomes = indexedOutcomes(filter);
+  if (outcomes !== undefined) return stepThroughIds(database, where, idsOfOutcomes(database, outcomes, from));
+  return stepThrough(database, { table: "oncehook_callbacks", columns: STORED_COLUMNS, where, from });
+}
+
+function stepThroughIds(
+  database: Database,
+  where: RawBuilder<unknown>,
+  idsBelow: IdsBelow,
+): SearchStep<CallbackRow> {
+  return async (below, step, limit) => {
+    const ids = await idsBelow(below, step);
+    if (ids.length === 0) return { rows: [], reached: undefined };
+    const matching = sql`SELECT ${STORED_COLUMNS} FROM oncehook_callbacks
+      WHERE ${idIn(database.dialect, ids)} AND ${where} ORDER BY id DESC LIMIT ${limit}`;
+    const rows = await select<CallbackRow>(database, matching);
+    return { rows, reached: ids.length < step ? undefined : ids.at(-1) };
+  };
+}
+
+/**
+ * The rows that the index by event holds, and the one that the event's record names: that may be gone, and on SQLite another
+ * event's row may have got its id, which the conditions tell.
+ */
+function idsOfEvent(database: Database, eventId: string, from: number): IdsBelow {
+  return async (below, step) => {
+    const logged = sql`SELECT id FROM oncehook_callbacks
+      WHERE event_id = ${eventId} AND with_record = 0 AND id < ${below} AND id >= ${from}
+      ORDER BY id DESC LIMIT ${step}`;
+    const named = sql`SELECT callback_id AS id FROM oncehook_records
+      WHERE event_id = ${eventId} AND callback_id < ${below} AND callback_id >= ${from}`;
+    return newestOf(database, [logged, named], step);
+  };
+}
+
+/** Each outcome's own part of the index in turn; the words of its condition are repeated, or it would not be used. */
+function idsOfOutcomes(database: Database, outcomes: readonly string[], from: number): IdsBelow {
+  const idsOf = (outcome: RawBuilder<unknown>, below: number, step: number) => sql`SELECT id
+      FROM oncehook_callbacks WHERE outcome = ${outcome} AND outcome <> 'success'
+      AND outcome <> 'already_processed' AND id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT ${step}`;
+  return (below, step) => {
+    const statements =
+      database.dialect === "sqlite"
+        ? outcomes.map((outcome) => idsOf(sql`${outcome}`, below, step))
+        : [
+            sql`SELECT matched.id FROM unnest(CAST(${outcomes} AS text[])) AS wanted (outcome)
+              CROSS JOIN LATERAL (${idsOf(sql`wanted.outcome`, below, step)}) AS matched`,
+          ];
+    return newestOf(database, statements, step);
+  };
+}
+
+async function newestOf(
+  database: Database,
+  statements: readonly RawBuilder<unknown>[],
+  most: number,
+): Promise<readonly number[]> {
+  const ids: number[] = [];
+  for (const statement of statements)
+    for (const { id } of await select<{ id: number }>(database, statement)) ids.push(id);
+  return ids.sort((one, other) => other - one).slice(0, most);
+}
+
+const ALWAYS = { from: "0001-01-01T00:00:00.000Z", to: "9999-12-31T23:59:59.999Z" };
+const ANY_STATUS = [0, 999] as const;
+
+/**
+ * A filter as a condition. Its text is the same for every filter, so that it is one statement however many there are: what is
+ * left out is NULL. None of it decides the plan; what does stands beside it.
+ */
+function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unknown> {
+  const { from = ALWAYS.from, to = ALWAYS.to, statuses = ANY_STATUS } = filter;
+  // What is dear, and lies behind long values in the row, comes last.
+  return sql`received_at >= ${from} AND received_at < ${to}
+    AND ${isGiven("source", filter.source)} AND ${isGiven("event_id", filter.eventId)}
+    AND ${isGiven("event_type", filter.eventType)} AND ${isGiven("remote_address", filter.remoteAddress)}
+    AND response_status >= ${statuses[0]} AND response_status <= ${statuses[1]}
+    AND ${oneOf(dialect, filter.outcomes)} AND ${contains(dialect, filter.text)}`;
+}
+
+function isGiven(column: string, given: string | null = null): RawBuilder<unknown> {
+  return sql`(CAST(${given} AS text) IS NULL OR ${sql.ref(column)} = ${given})`;
+}
+
+function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBuilder<unknown> {
+  if (dialect === "postgres")
+    return sql`(CAST(${outcomes} AS text[]) IS NULL OR outcome = ANY(CAST(${outcomes} AS text[])))`;
+  const given = outcomes && JSON.stringify(outcomes);
+  return sql`(CAST(${given} AS text) IS NULL OR outcome IN (SELECT value FROM json_each(${given})))`;
+}
+
+/**
+ * With the collation "C" PostgreSQL folds the letters A to Z alone, as SQLite's `lower` always does. SQLite blocks the event loop
+ * while it compares, and its `LIKE` restarts the comparison at each letter, which a text of one letter many times and
+ * bodies of the same make hundreds of times slower than `instr`.
+ */
+function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
+  if (dialect === "sqlite")
+    return sql`(CAST(${text} AS text) IS NULL OR instr(lower(request_body), lower(${text})) > 0)`;
+  const pattern = text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+  return sql`(CAST(${pattern} AS text) IS NULL OR request_body COLLATE "C" ILIKE ${pattern} ESCAPE '\\')`;
+}

@@ -1,0 +1,123 @@
+import { sql } from "kysely";
+import { Area, equal, idList, idsOf, run } from "../database.ts";
+import { isUnleased } from "./lease.ts";
+import {
+  NOTIFICATION_COLUMNS,
+  type NotificationRow,
+  type StoredNotification,
+  toNotification,
+  UNDELIVERED,
+} from "./notifications.ts";
+
+/** The result for a notification's dead deliveries. */
+export interface RedeliveryResult {
+  readonly deliveries: number;
+  /** Channels with dead deliveries that are not configured: their deliveries stay dead. */
+  readonly notConfigured: readonly string[];
+}
+
+/** The outbox: makes the deliveries of notifications, one a channel, which `NotificationDeliveries` leases and settles. */
+export class Outbox extends Area {
+  /**
+   * Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. The mark commits with
+   * the deliveries, so that no snapshot has the one without the other.
+   */
+  async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
+    const { dialect } = this.database;
+    const fresh = await this.read<{ id: number }>`SELECT id FROM oncehook_notifications
+      WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`;
+    if (fresh.length === 0) return 0;
+    const ids = idList(dialect, idsOf(fresh));
+    const given =
+      dialect === "postgres"
+        ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
+        : sql`json_each(${JSON.stringify(channels)}) AS given`;
+    // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
+    const deliveries = sql`INSERT INTO oncehook_deliveries
+        (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
+      SELECT fresh.id, given.value, 'waiting', 0, ${now}, ${now} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
+      ORDER BY fresh.id, given.key
+      ON CONFLICT (notification_id, channel) DO NOTHING`;
+    await this.database.transact(async (query) => {
+      await run(query, deliveries);
+      await run(query, sql`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`);
+    });
+    return fresh.length;
+  }
+
+  /**
+   * Passes notifications that have no deliveries yet to the only channel, oldest first, in one transaction: its commit delivers
+   * them. No other process gets the same ones. Returns how many.
+   * @param take gets them at once, and again where the transaction does not commit
+   */
+  deliverDirectly(
+    channel: string,
+    now: Date,
+    limit: number,
+    take: (notifications: readonly StoredNotification[]) => void,
+  ): Promise<number> {
+    // The limit is part of the text: SQLite compiles a statement again each time its LIMIT is bound.
+    return this.database.transact(
+      async (query) => {
+        const { rows } = await run<NotificationRow>(
+          query,
+          sql`WITH fresh AS (SELECT id FROM oncehook_notifications
+            WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)} ${this.skipLocked})
+          UPDATE oncehook_notifications SET fanned_out_at = ${now}, delivered_to = ${channel}
+          WHERE id IN (SELECT id FROM fresh) RETURNING ${NOTIFICATION_COLUMNS}`,
+        );
+        // They come in no order of their own.
+        if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
+        return rows.length;
+      },
+      { mayWait: true },
+    );
+  }
+
+  /**
+   * Makes the dead deliveries of a notification to these channels due again, from their first attempt. Those of other channels
+   * stay dead: they would wait forever.
+   */
+  async redeliverDead(
+    notificationId: number,
+    channels: readonly string[],
+    now: Date,
+  ): Promise<RedeliveryResult> {
+    const dead = equal({ notificationId, state: "dead" });
+    const configured = sql.join([...channels]);
+    const { changes } = await this.write`UPDATE oncehook_deliveries
+      SET state = 'waiting', attempts = 0, next_attempt_at = ${now}, scheduled_at = ${now}
+      WHERE ${dead} AND channel IN (${configured})`;
+    const left = await this.read<{ channel: string }>`SELECT channel FROM oncehook_deliveries
+      WHERE ${dead} AND channel NOT IN (${configured}) ORDER BY channel`;
+    return { deliveries: changes, notConfigured: left.map(({ channel }) => channel) };
+  }
+
+  /**
+   * Deletes the waiting and the dead deliveries of a notification, of one channel or of all; returns how many. `leased`: there are
+   * only deliveries under way, which may still succeed.
+   */
+  async discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased"> {
+    const given = equal({ notificationId, channel });
+    const { changes } = await this.write`DELETE FROM oncehook_deliveries
+      WHERE ${given} AND ${UNDELIVERED} AND ${isUnleased(now)}`;
+    if (changes > 0) return changes;
+    const kept = await this.read`SELECT id FROM oncehook_deliveries
+      WHERE ${given} AND state = 'waiting' LIMIT 1`;
+    return kept.length === 0 ? 0 : "leased";
+  }
+
+  /** The deliveries that are not delivered, by state. */
+  async counts(): Promise<Record<"waiting" | "dead", number>> {
+    const rows = await this.read<{ state: "waiting" | "dead"; count: number }>`
+      SELECT state, count(*) AS count FROM oncehook_deliveries WHERE ${UNDELIVERED} GROUP BY state`;
+    return { waiting: 0, dead: 0, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
+  }
+
+  /** How many deliveries wait, by channel, configured or not. */
+  async waitingByChannel(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.read<{ channel: string; count: number }>`SELECT channel, count(*) AS count
+      FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel`;
+    return new Map(rows.map(({ channel, count }) => [channel, count]));
+  }
+}

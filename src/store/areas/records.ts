@@ -1,0 +1,87 @@
+import { sql } from "kysely";
+import type { EventKey, JsonObject } from "../../domain/index.ts";
+import { columnName, equal } from "../database.ts";
+import {
+  boundedSearch,
+  NEWEST,
+  type Page,
+  SearchedArea,
+  type SearchPage,
+  type SearchResult,
+  stepThrough,
+} from "./paging.ts";
+
+/** What the record of an event keeps besides its result (SPEC 2.4). */
+export interface NewRecord extends EventKey {
+  readonly eventType: string;
+  readonly version: string;
+  /** SHA-256 of the first body, lowercase hex: tells a duplicate from another event under the same id. */
+  readonly bodySha256: string;
+}
+
+/** A record as others can see it; `processing` exists only inside the transaction that creates it. */
+export interface StoredRecord extends NewRecord {
+  readonly id: number;
+  readonly status: "processing" | "completed";
+  readonly result: JsonObject | null;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly processedAt: string | null;
+}
+
+/** Which records are meant: those that have all of it. */
+export interface RecordFilter {
+  readonly source?: string;
+  readonly eventId?: string;
+}
+
+/** The members of a record, and its columns in the same order. */
+export const RECORD_FIELDS = [
+  "id",
+  "source",
+  "eventId",
+  "eventType",
+  "version",
+  "status",
+  "bodySha256",
+  "result",
+  "createdAt",
+  "processedAt",
+] as const satisfies readonly (keyof StoredRecord)[];
+export const RECORD_COLUMNS: readonly string[] = RECORD_FIELDS.map(columnName);
+const COLUMNS = sql.raw(RECORD_COLUMNS.join(", "));
+
+/** As a database returns it: its result is JSON text, and its id, on the hot path of PostgreSQL, a text too. */
+export interface RecordRow extends Omit<StoredRecord, "result"> {
+  readonly result: string | null;
+}
+
+export class Records extends SearchedArea<RecordFilter, StoredRecord> {
+  /**
+   * Newest first, within a time budget: `next` continues a search that has used it up. A source has no index, which every record
+   * would have to write (decision 0017). The records of an event's id are found at once.
+   */
+  async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
+    if (eventId !== undefined) return this.ofEvent({ eventId, source }, page);
+    const walked = { table: "oncehook_records", columns: COLUMNS, where: equal({ source }) } as const;
+    const step = stepThrough<RecordRow>(this.database, walked);
+    const { rows, next } = await boundedSearch(this.database.dialect, page, step);
+    return { rows: rows.map(toRecord), next };
+  }
+
+  /** One for each source at most, by the index of the key. */
+  private async ofEvent(
+    key: { readonly eventId: string; readonly source: string | undefined },
+    { limit, before = NEWEST }: Page,
+  ): Promise<SearchResult<StoredRecord>> {
+    // One more than asked for tells whether there is another page.
+    const found = await this.read<RecordRow>`SELECT ${COLUMNS} FROM oncehook_records
+      WHERE ${equal({ ...key })} AND id < ${before} ORDER BY id DESC LIMIT ${limit + 1}`;
+    const rows = found.slice(0, limit).map(toRecord);
+    return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+  }
+}
+
+export function toRecord({ id, result, ...row }: RecordRow): StoredRecord {
+  return { ...row, id: Number(id), result: result === null ? null : JSON.parse(result) };
+}

@@ -1,0 +1,137 @@
+import { sql } from "kysely";
+import { type EventKey, type JsonObject, keySourceOf } from "../../domain/index.ts";
+import { Area, equal, insert, run } from "../database.ts";
+import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
+import { indexCallbacks } from "./retention.ts";
+
+/** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
+export interface StoredEvent {
+  readonly source: string;
+  readonly id: string;
+  readonly type: string;
+  /** JSON text. */
+  readonly data: string;
+  /** ISO 8601. */
+  readonly receivedAt: string;
+  readonly timestamp?: number | string | null;
+  readonly headers?: string | null;
+  readonly version?: string | null;
+}
+
+export interface StoredType {
+  /** Of the key under which the handler would run them: `stripe#audit` for one with a name. */
+  readonly source: string;
+  readonly type: string;
+  readonly count: number;
+}
+
+/** An event for one of its handlers, whose key it has. */
+export interface NewBackfill extends Omit<NewAcceptedEvent, "nextAttemptAt" | "lease"> {
+  /** The source of its row in `events`. */
+  readonly storedSource: string;
+  readonly receivedAt: Date;
+}
+
+/** The schema's step that makes `oncehook_backfilled`. */
+export const BACKFILL_SCHEMA = 27;
+
+/** Records are kept for a day at the least, so that one that is so much younger is of a handler of the user's. */
+const STORED_RECORD_MS = 86_400_000;
+
+/** The events of sources that had no handler, until a backfill has handed each of them to its handlers. */
+export class StoredEvents extends Area {
+  /** Whether any event was ever stored: otherwise a table `events` is the user's. */
+  async exist(): Promise<boolean> {
+    const rows = await this.read`SELECT 1 FROM oncehook_handler_migrations WHERE name = ${STORED_EVENTS}`;
+    return rows.length > 0;
+  }
+
+  /** The oldest first, of a source and its tenants. @param after the last one of the page before */
+  page(source: string, { since, type, after, limit }: StoredEventsPage): Promise<readonly StoredEvent[]> {
+    const ofType = type === undefined ? sql`` : sql`AND type = ${type}`;
+    const position = sql`(received_at, source, id)`;
+    const further =
+      after === undefined
+        ? sql``
+        : sql`AND ${position} > (${after.receivedAt}, ${after.source}, ${after.id})`;
+    return this.read`SELECT * FROM events
+      WHERE (source = ${source} OR (source > ${`${source}/`} AND source < ${`${source}0`})) AND received_at >= ${since}
+        ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
+  }
+
+  /** Stored events that no backfill has handed to the handlers of each name, or to those without one, and no delivery has run. */
+  async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
+    if (!(await this.exist())) return [];
+    const ofName = (name: string | undefined) => {
+      const key = sql`event_id = e.id AND source = e.source || ${keySourceOf({ source: "", name })}`;
+      return this.read<StoredType>`SELECT e.source, e.type, count(*) AS count FROM events AS e
+        WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled WHERE ${key})
+        AND NOT EXISTS (SELECT 1 FROM oncehook_records WHERE ${key} AND source <> e.source) GROUP BY e.source, e.type`;
+    };
+    const found: StoredType[] = [];
+    for (const name of new Set(names))
+      for (const { source, ...type } of await ofName(name))
+        found.push({ ...type, source: keySourceOf({ source, name }) });
+    return found;
+  }
+
+  async isTaken({ source, eventId }: EventKey): Promise<boolean> {
+    return (
+      (await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${equal({ eventId, source })}`).length > 0
+    );
+  }
+
+  /**
+   * Makes a stored event an accepted one, in one transaction: the record of its storing gives way. From then on it is an
+   * event like any other, which a delivery or a retry runs once.
+   * @returns false where it was taken before, or a delivery has run it since its handler was there
+   */
+  async take(event: NewBackfill, now: Date): Promise<boolean> {
+    const { storedSource, receivedAt, ...accepted } = event;
+    const key = { eventId: event.eventId, source: event.source };
+    return this.database.transact(async (query) => {
+      const taken = sql`${insert("oncehook_backfilled", { ...key, takenAt: now })}
+        ON CONFLICT (event_id, source) DO NOTHING`;
+      if ((await run(query, taken)).changes === 0) return false;
+      const { rows } = await run<{ bodySha256: string; processedAt: string | null }>(
+        query,
+        sql`SELECT body_sha256, processed_at FROM oncehook_records WHERE ${equal(key)}`,
+      );
+      const [record] = rows;
+      if (record !== undefined) {
+        const storedFor = Date.parse(record.processedAt ?? "") - receivedAt.getTime();
+        if (event.source !== storedSource || !(storedFor < STORED_RECORD_MS)) return false;
+        await run(query, indexCallbacks(sql`WHERE ${equal(key)}`));
+        await run(query, sql`DELETE FROM oncehook_records WHERE ${equal(key)}`);
+      }
+      const times = { firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };
+      const bodySha256 = record?.bodySha256 ?? event.bodySha256;
+      const row = { ...accepted, ...UNRUN, ...times, bodySha256 };
+      await run(query, sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`);
+      return true;
+    });
+  }
+}
+
+export interface StoredEventsPage {
+  readonly since: Date;
+  readonly type?: string | undefined;
+  readonly after?: StoredEvent | undefined;
+  readonly limit: number;
+}
+
+/** The name of the migration that makes the table `events`. */
+export const STORED_EVENTS = "built-in-events";
+
+/** The data of an event as its handler gets it. */
+export function envelopeOf(event: StoredEvent): JsonObject {
+  const { id, type, data, receivedAt, timestamp, headers } = event;
+  const seconds = timestamp == null ? Math.floor(Date.parse(receivedAt) / 1_000) : Number(timestamp);
+  return {
+    event_id: id,
+    event_type: type,
+    timestamp: seconds,
+    data: JSON.parse(data) as JsonObject,
+    ...(headers == null ? {} : { headers: JSON.parse(headers) as JsonObject }),
+  };
+}

@@ -1,0 +1,97 @@
+import { DatabaseSync } from "node:sqlite";
+import { assertCurrent, SELECT_SCHEMA } from "../inspection.ts";
+import { transientReason } from "../sqlite/database-errors.ts";
+import { assertOwnTables, assertReadable, inUseError } from "../sqlite/database-file.ts";
+import {
+  type CopySource,
+  migrationIdentity,
+  quoted,
+  type SourceRow,
+  type SourceTable,
+  type SourceValue,
+} from "./copy.ts";
+
+/**
+ * Opens a database to be copied, and locks every other process out of it until it is closed.
+ * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
+ */
+export function openCopySource(path: string): CopySource {
+  assertReadable(path);
+  const database = new DatabaseSync(path, { readBigInts: true });
+  try {
+    lock(database, path);
+    const all = (text: string) => database.prepare(text).all();
+    assertOwnTables(database);
+    const newest = all(SELECT_SCHEMA)[0];
+    assertCurrent(newest);
+    const settings = all("SELECT name, value FROM oncehook_settings");
+    return {
+      schema: Number(newest?.number ?? 0),
+      settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
+      migrations: all("SELECT handler, name FROM oncehook_handler_migrations").map(migrationIdentity),
+      tables: tablesOf(database),
+      rows: (...range) => rowsOf(database, range),
+      close: () => database.close(),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * In the exclusive mode the first read takes a lock that excludes every other connection, as long as this one is open: a
+ * receiver that serves keeps it from us, and one that starts meanwhile finds the database busy.
+ */
+function lock(database: DatabaseSync, path: string): void {
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
+  } catch (cause) {
+    if (transientReason(cause) === undefined) throw cause;
+    throw inUseError(path, cause);
+  }
+}
+
+function tablesOf(database: DatabaseSync): SourceTable[] {
+  const found = database
+    .prepare(
+      `SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
+    )
+    .all();
+  return found.map((row) => {
+    const name = String(row.name);
+    const columns = database.prepare("SELECT name FROM pragma_table_xinfo(?) ORDER BY cid").all(name);
+    const counted = database.prepare(`SELECT count(*) AS rows FROM ${quoted(name)}`).get();
+    return { name, columns: columns.map((column) => String(column.name)), rows: Number(counted?.rows) };
+  });
+}
+
+type TableRange = Parameters<CopySource["rows"]>;
+
+/** Row ids are not in the order of columns that are named like them. */
+const ROW_IDS = ["_rowid_", "rowid", "oid"];
+
+function* rowsOf(database: DatabaseSync, [table, columns, after]: TableRange): Generator<SourceRow> {
+  const rowId = rowIdOf(database, table);
+  const beyond = after === undefined ? "" : `WHERE ${rowId} > ${BigInt(after)}`;
+  // Without row ids the order of the key is the same in each run, since the source does not change.
+  const range = rowId === undefined ? `LIMIT -1 OFFSET ${BigInt(after ?? 0)}` : `${beyond} ORDER BY ${rowId}`;
+  const selected = [rowId ?? "row_number() OVER ()", ...columns.map(quoted)].join(", ");
+  const statement = database.prepare(`SELECT ${selected} FROM ${quoted(table)} ${range}`);
+  statement.setReturnArrays(true);
+  for (const row of statement.iterate()) {
+    const [position, ...values] = row as unknown as SourceValue[];
+    yield { position: String(position), values };
+  }
+}
+
+function rowIdOf(database: DatabaseSync, table: string): string | undefined {
+  const row = database
+    .prepare("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?")
+    .get(table);
+  if (row?.wr === 1n) return undefined;
+  const columns = database.prepare("SELECT lower(name) AS name FROM pragma_table_xinfo(?)").all(table);
+  const taken = new Set(columns.map(({ name }) => String(name)));
+  return ROW_IDS.find((name) => !taken.has(name));
+}

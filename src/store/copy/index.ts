@@ -1,0 +1,3 @@
+export type * from "./copy.ts";
+export { openCopySource } from "./copy-source.ts";
+export { openCopyTarget } from "./copy-target.ts";

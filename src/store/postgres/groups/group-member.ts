@@ -1,0 +1,172 @@
+import type pg from "pg";
+import { type Clock, keyText } from "../../../domain/index.ts";
+import { withTimeout } from "../../../system/index.ts";
+import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../../handler-transaction.ts";
+import type { Completion, OnceResult, OnceScope, PendingEvent } from "../../once.ts";
+import type { Transaction } from "../../transaction.ts";
+import { transientReason } from "../wire/database-errors.ts";
+import type { WireStatement } from "../wire/message-writer.ts";
+import { executeOn } from "../wire/statement.ts";
+import type { QueuedNotification } from "./event-statements.ts";
+import { createGroupHandle, type Execute } from "./handle.ts";
+import { createScope } from "./single-event.ts";
+
+/** Runs an event in a transaction of its own. */
+export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
+
+/** An event in the queue or in a group. Only the first of `runInOwnTransaction`, `succeed` and `fail` counts. */
+export class QueuedEvent implements PendingEvent {
+  readonly record: PendingEvent["record"];
+  readonly deadline: number;
+  /** What its handler is known by. */
+  readonly type: string;
+  /** By which late runs are counted: a tenant whose events are slow keeps no other one out of the groups. */
+  readonly typeOfSource: string;
+  readonly name: string;
+  readonly queuedAt = performance.now();
+  /** How often an optimistic group rolled it back. */
+  rollbacks = 0;
+  /** Set where only a sequential group takes it. */
+  mustBeSequential = false;
+  readonly #event: PendingEvent;
+  readonly #runInOwnTransaction: RunInOwnTransaction;
+  #isTaken = false;
+  #hasEnded = false;
+  #ended: PromiseWithResolvers<void> | undefined;
+
+  constructor(event: PendingEvent, runInOwnTransaction: RunInOwnTransaction) {
+    this.record = event.record;
+    this.deadline = event.deadline;
+    this.type = `${event.record.version} ${event.record.eventType}`;
+    this.typeOfSource = `${event.record.source} ${this.type}`;
+    this.name = keyText(event.record);
+    this.#event = event;
+    this.#runInOwnTransaction = runInOwnTransaction;
+  }
+
+  /** Resolves when it has ended, in a group or in its own transaction. */
+  get ended(): Promise<void> {
+    this.#ended ??= Promise.withResolvers();
+    if (this.#hasEnded) this.#ended.resolve();
+    return this.#ended.promise;
+  }
+
+  handle(scope: OnceScope): unknown {
+    return this.#event.handle(scope);
+  }
+
+  complete(returned: unknown): Completion {
+    return this.#event.complete(returned);
+  }
+
+  succeed(result: OnceResult): void {
+    if (!this.#isTaken) this.#succeed(result);
+  }
+
+  fail(error: unknown): void {
+    if (!this.#isTaken) this.#fail(error);
+  }
+
+  runInOwnTransaction(): void {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    this.#runInOwnTransaction(this.#event).then(
+      (result) => this.#succeed(result),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #succeed(result: OnceResult): void {
+    this.#end();
+    this.#event.succeed(result);
+  }
+
+  #fail(error: unknown): void {
+    this.#end();
+    this.#event.fail(error);
+  }
+
+  #end(): void {
+    this.#isTaken = true;
+    this.#hasEnded = true;
+    this.#ended?.resolve();
+  }
+}
+
+/** A member that takes longer leaves the group. */
+const MAX_MEMBER_MS = 30;
+
+/** How a member ended; one leaves for its own transaction after an unsupported statement, a timeout or a server error. */
+export type MemberResult =
+  | {
+      readonly kind: "done";
+      readonly completion: Completion;
+      readonly notifications: readonly QueuedNotification[];
+    }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "own transaction"; readonly reason: "unsupported" | "late" | "refused" };
+
+/** One member of a group: its handle allows reading and writing rows, and nothing that outlives a savepoint. */
+export class GroupMember {
+  readonly transaction: HandlerTransaction;
+  readonly #client: pg.ClientBase;
+  readonly #clock: Clock;
+  #prefix: readonly WireStatement[];
+  #isUnsupported = false;
+  #hasServerError = false;
+
+  /** @param prefix what its first statement is sent with; a handler that sends none costs no savepoint */
+  constructor(client: pg.ClientBase, clock: Clock, prefix: readonly WireStatement[]) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#prefix = prefix;
+    this.transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I");
+  }
+
+  /** Whether anything was sent, so that there is something to release or undo. */
+  get hasStatements(): boolean {
+    return this.#prefix.length === 0;
+  }
+
+  async run(event: PendingEvent): Promise<MemberResult> {
+    const late = { kind: "own transaction", reason: "late" } as const;
+    const result = await withTimeout<MemberResult, MemberResult>(this.#handle(event), MAX_MEMBER_MS, late);
+    this.transaction.isOpen = false;
+    if (this.#isUnsupported) return { kind: "own transaction", reason: "unsupported" };
+    // The server may accept the statement in the event's own transaction; an error there is final.
+    return this.#hasServerError ? { kind: "own transaction", reason: "refused" } : result;
+  }
+
+  async #handle(event: PendingEvent): Promise<MemberResult> {
+    try {
+      const notifications: QueuedNotification[] = [];
+      const keep = (notification: QueuedNotification) => notifications.push(notification);
+      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
+      const returned = await event.handle(scope);
+      // Where the group gave this run up, another one completes the event.
+      assertOpen(this.transaction);
+      const completion = event.complete(returned);
+      endHandlerTransaction(this.transaction);
+      return { kind: "done", completion, notifications };
+    } catch (error) {
+      const isTransient = transientReason(error) !== undefined;
+      return isTransient ? { kind: "own transaction", reason: "refused" } : { kind: "failed", error };
+    }
+  }
+
+  #createHandle(): Transaction {
+    const execute: Execute = (statement) => {
+      const prefix = this.#prefix;
+      this.#prefix = [];
+      return executeOn(this.#client, statement, { prefix }).catch((error: unknown) => {
+        this.#hasServerError = true;
+        throw error;
+      });
+    };
+    // What would stay for the members after this one, such as a setting, sends the event into its own transaction.
+    return createGroupHandle(this.transaction, execute, () => {
+      this.#isUnsupported = true;
+      throw new Error("this event runs again in its own transaction");
+    });
+  }
+}

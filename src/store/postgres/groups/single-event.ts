@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type pg from "pg";
+import type { Clock } from "../../../domain/index.ts";
+import {
+  assertOpen,
+  endHandlerTransaction,
+  type HandlerTransaction,
+  trackCall,
+} from "../../handler-transaction.ts";
+import {
+  type Completion,
+  type DryRunOptions,
+  duplicateOf,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+} from "../../once.ts";
+import type { Transaction } from "../../transaction.ts";
+import { classifyHandlerError } from "../wire/database-errors.ts";
+import type { WireStatement } from "../wire/message-writer.ts";
+import { sendBatch } from "../wire/statement.ts";
+import {
+  completionStatements,
+  insertNotification,
+  insertRecord,
+  type QueuedNotification,
+  selectRecords,
+  toStoredRecords,
+} from "./event-statements.ts";
+import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
+
+interface SingleOptions {
+  readonly pool: pg.Pool;
+  readonly lockTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** One try of an event in a transaction of its own; the caller repeats it when a passing fault stopped it. */
+export async function handleSingle(
+  { pool, lockTimeoutMs, clock }: SingleOptions,
+  event: PendingEvent,
+  dryRun?: DryRunOptions,
+): Promise<OnceResult> {
+  let closing: readonly WireStatement[] | "rollback" = "rollback";
+  const { record, deadline } = event;
+  const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
+  return inTransaction<OnceResult>(pool, limits, {
+    opening: [insertRecord(record, clock.now())],
+    async run({ tx, client, transaction }, [inserted]) {
+      if (inserted?.rowCount !== 1) {
+        const [answer] = await sendBatch(client, [selectRecords([record])]);
+        return duplicateOf(toStoredRecords(answer)[0], record);
+      }
+      const notifications: QueuedNotification[] = [];
+      let written = 0;
+      const scope = createScope(tx, transaction, clock, (notification) => {
+        if (!transaction.hasSavepoint) return notifications.push(notification);
+        // A rollback to the savepoint takes it back.
+        written += 1;
+        const position = notifications.length + written;
+        return sendBatch(client, [insertNotification(record, position, notification)]);
+      });
+      const handle = async () => event.complete(await event.handle(scope));
+      const completion = await handle().catch((error: unknown) => {
+        throw classifyHandlerError(error);
+      });
+      assertOpen(transaction);
+      endHandlerTransaction(transaction);
+      // What the handler began and did not wait for reaches the connection by now, and is found: the commit goes out with
+      // the completion, and nothing could be found afterwards.
+      await nextTurn();
+      endHandlerTransaction(transaction);
+      const completed = (stored: Completion) => [
+        ...RESET_SESSION,
+        ...completionStatements(record, stored, notifications, clock.now()),
+      ];
+      const { result } = completion;
+      if (dryRun !== undefined) {
+        // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
+        await sendBatch(client, [...completed({ result }), { text: "SET CONSTRAINTS ALL IMMEDIATE" }]);
+        return { kind: "dry-run", result };
+      }
+      closing = completed(completion);
+      return { kind: "completed", result };
+    },
+    closing: () => closing,
+  });
+}
+
+/** @param keep takes a notification that is written with the completion, or writes it at once */
+export function createScope(
+  tx: Transaction,
+  transaction: HandlerTransaction,
+  clock: Clock,
+  keep: (notification: QueuedNotification) => unknown,
+): OnceScope {
+  return {
+    tx,
+    async enqueue({ topic, payload }) {
+      await trackCall(transaction, `notify("${topic}")`, () =>
+        keep({ topic, payload: JSON.stringify(payload), at: clock.now().toISOString() }),
+      );
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type pg from "pg";
+import { Turns } from "../../../system/index.ts";
+import type { Deadline } from "../../retry-until.ts";
+import { StoreError } from "../../store-errors.ts";
+
+/** Runs a transaction of one event once a connection is its own. */
+export type RunInSlot = <T>(source: string, deadline: Deadline, run: () => Promise<T>) => Promise<T>;
+
+/**
+ * A handler may hold its connection for as long as its time limit. So one connection stays for look-ups and leases, and one
+ * more for the events of other sources and tenants, which take turns.
+ */
+export function createTransactionSlots({ options: { max } }: pg.Pool): RunInSlot {
+  const turns = new Turns();
+  return async (source, deadline, run) => {
+    const endOfSource = await turns.take(source, Math.max(1, max - 2), deadline);
+    const end = await turns.take(turns, Math.max(1, max - 1), deadline, source);
+    try {
+      if (endOfSource !== undefined && end !== undefined) return await run();
+      throw new StoreError("unavailable", "handlers held the connections until the deadline", undefined);
+    } finally {
+      end?.();
+      endOfSource?.();
+    }
+  };
+}
