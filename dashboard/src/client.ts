@@ -6,13 +6,6 @@ export const api = createAdminClient({ timeLimitMs: 15_000 });
 /** The same for what takes its time: a handler that is run, or an address that is looked at from outside. */
 export const slowApi = createAdminClient({ timeLimitMs: 180_000 });
 
-/** What the receiver says of its API, in OpenAPI 3.1. */
-export async function describeApi(): Promise<unknown> {
-  const response = await fetch("/api/v1/openapi.json");
-  if (!response.ok) throw new AdminError(response.status, `the description's response is ${response.status}`);
-  return response.json();
-}
-
 /** A refusal that no second question will change. */
 export function isFinal(error: unknown): boolean {
   return error instanceof AdminError && error.status < 500 && error.status !== 429;

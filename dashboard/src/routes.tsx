@@ -129,11 +129,6 @@ const audit = createRoute({
   validateSearch: auditSearch,
   component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
 });
-const reference = createRoute({
-  getParentRoute: () => inside,
-  path: "/api",
-  component: lazyRouteComponent(() => import("./pages/reference/reference-page.tsx"), "ReferencePage"),
-});
 
 const PAGES = [
   overview,
@@ -147,7 +142,6 @@ const PAGES = [
   sources,
   sandbox,
   audit,
-  reference,
 ] as const;
 
 export function createPages(queries: QueryClient) {

@@ -21,7 +21,6 @@ const PAGES = [
   "/sources",
   "/sandbox",
   "/audit",
-  "/api",
   "/sign-in",
 ];
 const NOT_BUILT =

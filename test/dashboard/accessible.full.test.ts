@@ -21,7 +21,6 @@ const PAGES = [
   ["/sources", "Sources and handlers"],
   ["/sandbox", "Sandbox"],
   ["/audit", "Audit log"],
-  ["/api", "API reference"],
   ["/", "Overview"],
 ] as const;
 

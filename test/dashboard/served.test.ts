@@ -61,7 +61,7 @@ it("the addresses of pages return the page, and every other one returns 404 as J
       "/callbacks?status=5xx",
       "/events/platform/evt%2F1",
       "/failures",
-      "/api",
+      "/audit",
       "/sign-in",
     ]) {
       const { response, html } = await page(adminOrigin + path);

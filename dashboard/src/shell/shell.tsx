@@ -107,10 +107,9 @@ const ALL = [
   { to: "/sources", label: "Sources and handlers" },
   { to: "/sandbox", label: "Sandbox" },
   { to: "/audit", label: "Audit log" },
-  { to: "/api", label: "API reference" },
 ] as const;
 
-/** The sandbox exists outside production alone. */
+/** The sandbox exists only outside production. */
 function destinations({ sandbox }: SessionView) {
   return ALL.filter(({ to }) => sandbox || to !== "/sandbox");
 }
