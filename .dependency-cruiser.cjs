@@ -15,7 +15,8 @@ const FOLDERS = {
   alerts: ["domain", "system", "store"],
   oauth: ["domain", "system", "sources", "handlers", "pipeline", "store", TRACING],
   dev: ["domain", "system", "sources", "handlers", "store", "config", "observability"],
-  http: ["domain", "system", "sources", "pipeline", "oauth", "observability", "dev", "store"],
+  receive: ["domain", "system", "sources", "pipeline", "oauth", "observability", "dev", "store"],
+  http: ["domain", "system", "observability", "receive"],
   admin: ["domain", "sources", "store", "observability", "pipeline", "retry", "oauth"],
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],
@@ -34,6 +35,7 @@ const FOLDERS = {
     "oauth",
     "observability",
     "dev",
+    "receive",
     "http",
     "admin",
     "config",

@@ -5,10 +5,10 @@ import { domainToASCII } from "node:url";
 import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
 import { type Clock, type Log, lowerAscii } from "../domain/index.ts";
-import { createConnectionLimit, createReadOrigin, guardConnections, rateKey } from "../http/index.ts";
+import { createConnectionLimit, createReadOrigin, guardConnections } from "../http/index.ts";
 import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
-import type { Encryptor } from "../system/index.ts";
+import { type Encryptor, rateKey } from "../system/index.ts";
 
 export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock): AdminAccess {
   const { admin, listen, encryptionKey } = config;

@@ -1,5 +1,5 @@
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
-import type { IsEndpointCheck } from "../http/index.ts";
+import type { IsEndpointCheck } from "../receive/index.ts";
 import type { Encryptor } from "../system/index.ts";
 
 const HEADER = "x-oncehook-endpoint-check";

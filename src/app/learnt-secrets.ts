@@ -10,10 +10,9 @@ import {
   type SparingLog,
   WindowMap,
 } from "../domain/index.ts";
-import { createAllowList } from "../http/index.ts";
 import type { SourceEnvironment } from "../sources/index.ts";
 import type { Store, StoredSourceSecret } from "../store/index.ts";
-import { createPoller, type Encryptor, type Poller } from "../system/index.ts";
+import { createAllowList, createPoller, type Encryptor, type Poller } from "../system/index.ts";
 
 /** A forged signature makes us look once in so long. */
 const LOOK_EVERY_MS = 1_000;

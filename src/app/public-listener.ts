@@ -2,22 +2,20 @@ import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
+import { createPublicListener, type Listener, type TlsPair } from "../http/index.ts";
+import type { Platform } from "../oauth/index.ts";
 import {
   type AdmissionSettings,
   type CaptureAccess,
   cacheExceeded,
-  createAllowList,
   createDiagnoser,
   createMemoryCounter,
-  createPublicListener,
-  type Listener,
   type Policy,
-  type TlsPair,
   withFallback,
-} from "../http/index.ts";
-import type { Platform } from "../oauth/index.ts";
+} from "../receive/index.ts";
 import { createPlatformDiagnosis } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
+import { createAllowList } from "../system/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
 import { sourceBounds } from "./source-bounds.ts";

@@ -3,7 +3,6 @@ import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, PLATFORM, sourceOf } from "../domain/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
-import type { OnResponse } from "../http/index.ts";
 import {
   createCallbackLog,
   createMetrics,
@@ -22,6 +21,7 @@ import {
   type Observer,
   type Receiver,
 } from "../pipeline/index.ts";
+import type { OnResponse } from "../receive/index.ts";
 import {
   createSourceDiagnosis,
   type DiagnoseSource,

@@ -1,5 +1,6 @@
 import type { Config, RateLimit } from "../config/index.ts";
-import { createAllowList, type SourceBounds } from "../http/index.ts";
+import type { SourceBounds } from "../receive/index.ts";
+import { createAllowList } from "../system/index.ts";
 import { answerMode, type ConfiguredSource } from "./configured-sources.ts";
 
 /** For each remote address: above the bursts of platforms, which call from few addresses. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
-/** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
+/** Every legal ending of a callback. `receive/` has the one table that turns it into a response. */
 export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake | Rejected;
 
 /** What a platform reads of an outcome. */

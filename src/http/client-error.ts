@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { FAULTS, type FaultCode, refused, UNKNOWN_REQUEST } from "../domain/index.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
-import { normalAddress } from "./remote-address.ts";
+import type { PublicDependencies } from "../receive/index.ts";
+import { normalAddress } from "../system/index.ts";
 
 /** How long a client may take to read why it was refused. */
 const GRACE_MS = 1_000;

@@ -2,8 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getOrMake } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
-import { type DeadlineEntry, DeadlineList } from "../system/index.ts";
-import { TokenBucket } from "./admission.ts";
+import { type DeadlineEntry, DeadlineList, TokenBucket } from "../system/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 
 interface GuardOptions {

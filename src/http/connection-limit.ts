@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import { createMinuteCounter } from "../observability/index.ts";
-import { LinkedList, type ListEntry } from "../system/index.ts";
-import { normalAddress, rateKey } from "./remote-address.ts";
+import { LinkedList, type ListEntry, normalAddress, rateKey } from "../system/index.ts";
 
 export interface ConnectionLimits {
   readonly max: number;

@@ -6,18 +6,22 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { LinkedList } from "../system/index.ts";
-import { createAcceptGate, createUnverifiedTurns } from "./admission.ts";
+import {
+  type PublicDependencies,
+  RequestSequence,
+  type RequestSequenceOptions,
+  UnverifiedBodies,
+} from "../receive/index.ts";
+import { createAllowList, LinkedList, normalAddress } from "../system/index.ts";
+import { createAcceptGate, createUnverifiedThrottle } from "./accept-gate.ts";
 import { createClientErrors } from "./client-error.ts";
 import { guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
-import { createAllowList, normalAddress } from "./remote-address.ts";
-import { RequestSequence, type RequestSequenceOptions } from "./request-sequence.ts";
+import { createReadOrigin } from "./read-origin.ts";
 import type { TlsPair } from "./tls.ts";
-import { UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicListenerOptions extends RequestSequenceOptions {
+  readonly trustProxy: readonly string[];
   /** At least `maxBodyBytes`, and that of each source. */
   readonly maxUnverifiedBytes: number;
   readonly connections: Omit<ConnectionLimits, "isProxy">;
@@ -50,8 +54,11 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     Math.max(options.maxBodyBytes, ...ofSources),
   );
   const connections = connectionLimit(options, unverified, deps);
-  const turns = createUnverifiedTurns(connections, acceptGate);
-  const requests = new RequestSequence(options, deps, { acceptGate, clientErrors, unverified, turns });
+  const turns = createUnverifiedThrottle(connections, acceptGate);
+  const requests = new RequestSequence(options, deps, {
+    ...{ acceptGate, clientErrors, unverified, turns },
+    originOf: createReadOrigin(options.trustProxy),
+  });
   const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
   const stopGraceMs = Math.min(STOP_GRACE_MS, options.requestTimeoutMs);
   const inFlight = new LinkedList<ServerResponse>();

@@ -13,7 +13,7 @@ type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 
 /**
  * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
- * bytes over HTTPS, and after, (h) responding, is `http/`'s. It runs without waiting from the body's last byte to the
+ * bytes over HTTPS, and after, (h) responding, is `receive/`'s. It runs without waiting from the body's last byte to the
  * look-up, which all callbacks of one turn of the event loop share, and from there to the group that commits it.
  */
 export function processCallback(callback: Callback, receiver: Receiver): void {

@@ -7,4 +7,6 @@ export * from "./files.ts";
 export * from "./http-client.ts";
 export * from "./linked-list.ts";
 export * from "./poller.ts";
+export * from "./remote-address.ts";
+export * from "./token-bucket.ts";
 export * from "./turns.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createAcceptGate } from "../../src/http/admission.ts";
+import { createAcceptGate } from "../../src/http/accept-gate.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 

@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { utimesSync, writeFileSync } from "node:fs";
 import { rm, utimes, writeFile } from "node:fs/promises";
+import { IncomingMessage } from "node:http";
 import https from "node:https";
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { createReadOrigin } from "../../src/http/read-origin.ts";
 import { readTlsPair, reloadOnChange } from "../../src/http/tls.ts";
 import { signHmac } from "../../src/index.ts";
 import { certificate, type Pair } from "../support/certificate.ts";
@@ -276,4 +278,13 @@ describe("behind a proxy", () => {
       },
       proxied({ TRUST_PROXY: "127.0.0.1", RATE_LIMIT_CALLBACK: "1/minute" }),
     ));
+
+  it.each([
+    ["without a proxy", []],
+    ["behind a trusted proxy", ["192.0.2.0/24"]],
+  ])("the remote address of a connection that was reset is empty %s", (_where, trustProxy) => {
+    const message = new IncomingMessage(new Socket());
+    message.headers["x-forwarded-for"] = "198.51.100.7";
+    expect(createReadOrigin(trustProxy)(message)).toEqual({ address: "", protocol: "http" });
+  });
 });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { exportJWK } from "jose";
 import { describe, expect, it } from "vitest";
-import { UnverifiedBodies } from "../../../src/http/unverified-bodies.ts";
+import { UnverifiedBodies } from "../../../src/receive/unverified-bodies.ts";
 import { type JwtKeys, jwksKeys } from "../../../src/sources/index.ts";
 import { withHttpServer } from "../../support/http-server.ts";
 import { CLAIMS, token, verify } from "../../support/jwt.ts";

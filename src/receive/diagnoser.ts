@@ -11,7 +11,7 @@ import {
   sourceOf,
 } from "../domain/index.ts";
 import { type DiagnoseSource, isDiagnosable } from "../sources/index.ts";
-import { TokenBucket } from "./admission.ts";
+import { TokenBucket } from "../system/index.ts";
 import type { RequestContext } from "./request-context.ts";
 
 export type Diagnoser = ReturnType<typeof createDiagnoser>;

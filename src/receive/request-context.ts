@@ -1,14 +1,16 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { TLSSocket } from "node:tls";
-import proxyAddr from "@fastify/proxy-addr";
+import type { Socket } from "node:net";
 import type { Clock } from "../domain/index.ts";
 import type { RequestSpan, Tracer } from "../observability/tracing/index.ts";
 import type { PathParameters } from "../sources/index.ts";
-import type { UnverifiedTurns } from "./admission.ts";
-import { normalAddress } from "./remote-address.ts";
 import type { UnverifiedBody } from "./unverified-bodies.ts";
+
+/** Resolves when the next response to a request that is not authentic may be sent; undefined when it may at once. */
+interface UnverifiedThrottle {
+  next(socket: Socket): Promise<void> | undefined;
+}
 
 /** One request on the public listener, with what is noted of it as it arrives. */
 export interface RequestContext {
@@ -29,7 +31,7 @@ export interface RequestContext {
   /** Whether the path is one that platforms call. */
   readonly isCallback: boolean;
   /** In which it waits for its response where it is not authentic. */
-  readonly turns: UnverifiedTurns;
+  readonly turns: UnverifiedThrottle;
   readonly responseHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
@@ -43,7 +45,7 @@ export interface RequestContext {
 export interface Arrival {
   readonly clock: Clock;
   readonly originOf: ReadOrigin;
-  readonly turns: UnverifiedTurns;
+  readonly turns: UnverifiedThrottle;
   readonly tracer: Tracer | undefined;
 }
 
@@ -90,30 +92,4 @@ export function createRequestContext(
     span,
     context: span?.within(createContext) ?? createContext(),
   };
-}
-
-/** X-Forwarded-For and X-Forwarded-Proto are believed from these proxies alone, and read from the right. */
-export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
-  const direct: ReadOrigin = ({ socket }) => ({
-    address: normalAddress(socket.remoteAddress ?? ""),
-    protocol: (socket as TLSSocket).encrypted ? "https" : "http",
-  });
-  if (trustProxy.length === 0) return direct;
-  const isTrusted = proxyAddr.compile([...trustProxy]);
-  return (message) => {
-    const { protocol } = direct(message);
-    const forwarded = message.headers["x-forwarded-proto"];
-    const isBelieved = forwarded !== undefined && isTrusted(message.socket.remoteAddress ?? "", 0);
-    return {
-      // Whatever its type says, it returns undefined for a connection that the client has reset.
-      address: normalAddress(proxyAddr(message, isTrusted) ?? ""),
-      protocol: isBelieved ? lastOf(String(forwarded)) : protocol,
-    };
-  };
-}
-
-/** What the nearest proxy has added stands last. */
-function lastOf(values: string): "http" | "https" {
-  const last = values.slice(values.lastIndexOf(",") + 1).trim();
-  return last.toLowerCase() === "https" ? "https" : "http";
 }

@@ -8,7 +8,7 @@ import {
 } from "../domain/index.ts";
 import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
 import { fixedResponse, isTenantUnknown } from "../sources/index.ts";
-import type { IsEndpointCheck, PublicDependencies } from "./public-dependencies.ts";
+import type { IsEndpointCheck, PublicDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { createRequestLog, logEntryOf } from "./request-log.ts";
 import { type CallbackResponse, respondInTurn, responseTo, sendResponse } from "./responses.ts";

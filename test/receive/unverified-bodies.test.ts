@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { readRequestBody } from "../../src/http/read-request-body.ts";
-import { UnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
+import { readRequestBody } from "../../src/receive/read-request-body.ts";
+import { UnverifiedBodies, type UnverifiedBody } from "../../src/receive/unverified-bodies.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 /** Bodies of addresses, under one bound, and which of them were ended to make room. */

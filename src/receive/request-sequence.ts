@@ -1,36 +1,39 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } from "../domain/index.ts";
-import type { ConcurrencyLimit } from "../pipeline/index.ts";
+import type { Socket } from "node:net";
 import {
-  type AcceptGate,
-  createOverloadThrottle,
-  type OverloadThrottle,
-  type UnverifiedTurns,
-} from "./admission.ts";
-import type { ClientErrors } from "./client-error.ts";
-import type { AdmissionSettings, PublicDependencies } from "./public-dependencies.ts";
+  type FaultCode,
+  failed,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refused,
+  tenantSource,
+} from "../domain/index.ts";
+import type { ConcurrencyLimit } from "../pipeline/index.ts";
+import { rateKey } from "../system/index.ts";
+import type { AdmissionSettings, PublicDependencies } from "./dependencies.ts";
+import { createOverloadThrottle, type OverloadThrottle } from "./overload-throttle.ts";
 import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
-import { rateKey } from "./remote-address.ts";
+
 import {
   type Arrival,
-  createReadOrigin,
   createRequestContext,
+  type ReadOrigin,
   type RequestContext,
 } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
 import { createRoutes, type Route, type RouteOptions, type Routes } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
-export interface RequestSequenceOptions extends RouteOptions {
-  readonly trustProxy: readonly string[];
-}
+export type RequestSequenceOptions = RouteOptions;
 
 export interface RequestBounds {
-  readonly acceptGate: AcceptGate;
-  readonly clientErrors: ClientErrors;
+  readonly acceptGate: { readonly quiet: Promise<void> | undefined };
+  readonly clientErrors: { codeFor(socket: Socket): FaultCode | undefined };
   readonly unverified: UnverifiedBodies;
-  readonly turns: UnverifiedTurns;
+  readonly turns: Arrival["turns"];
+  readonly originOf: ReadOrigin;
 }
 
 /** SPEC 1.7 (a): a request from its head to its body, and on to its route. It waits only for what is not there yet. */
@@ -44,14 +47,13 @@ export class RequestSequence {
   readonly #arrival: Arrival;
 
   constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
-    const { trustProxy, maxBodyBytes } = options;
-    this.#maxBodyBytes = maxBodyBytes;
+    this.#maxBodyBytes = options.maxBodyBytes;
     this.#deps = deps;
     this.#bounds = bounds;
     this.#responder = createResponder(deps);
     this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
     const { clock, tracer } = deps.receiver;
-    this.#arrival = { clock, originOf: createReadOrigin(trustProxy), turns: bounds.turns, tracer };
+    this.#arrival = { clock, originOf: bounds.originOf, turns: bounds.turns, tracer };
   }
 
   start(message: IncomingMessage, response: ServerResponse): void {

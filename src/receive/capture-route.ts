@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { CaptureBuffer, StartPosition } from "../dev/capture/index.ts";
 import type { Log } from "../domain/index.ts";
-import type { CaptureAccess } from "./public-dependencies.ts";
+import type { CaptureAccess } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { RouteHandler } from "./responder.ts";
 import { type CallbackResponse, respondInTurn } from "./responses.ts";

@@ -1,7 +1,7 @@
 import { type CallbackLogEntry, type Outcome, outcomeName } from "../domain/index.ts";
 import type { DroppedCallback, Mask } from "../observability/index.ts";
 import { type CallbackResult, errorText } from "../pipeline/index.ts";
-import type { PublicDependencies } from "./public-dependencies.ts";
+import type { PublicDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { CallbackResponse } from "./responses.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { CaptureLine } from "../../src/dev/listen/index.ts";
-import { captureRoute } from "../../src/http/capture-route.ts";
+import { captureRoute } from "../../src/receive/capture-route.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { TOKEN, withReceiver } from "../support/receiver.ts";

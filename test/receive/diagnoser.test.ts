@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { refused } from "../../src/domain/index.ts";
-import { TokenBucket } from "../../src/http/admission.ts";
-import { createDiagnoser } from "../../src/http/diagnoser.ts";
+import { createDiagnoser } from "../../src/receive/diagnoser.ts";
 import { createPlatformDiagnosis } from "../../src/sources/index.ts";
+import { TokenBucket } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 
 describe("a token bucket", () => {

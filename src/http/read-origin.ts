@@ -1,0 +1,30 @@
+import type { TLSSocket } from "node:tls";
+import proxyAddr from "@fastify/proxy-addr";
+import type { ReadOrigin } from "../receive/index.ts";
+import { normalAddress } from "../system/index.ts";
+
+/** X-Forwarded-For and X-Forwarded-Proto are believed from these proxies alone, and read from the right. */
+export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
+  const direct: ReadOrigin = ({ socket }) => ({
+    address: normalAddress(socket.remoteAddress ?? ""),
+    protocol: (socket as TLSSocket).encrypted ? "https" : "http",
+  });
+  if (trustProxy.length === 0) return direct;
+  const isTrusted = proxyAddr.compile([...trustProxy]);
+  return (message) => {
+    const { protocol } = direct(message);
+    const forwarded = message.headers["x-forwarded-proto"];
+    const isBelieved = forwarded !== undefined && isTrusted(message.socket.remoteAddress ?? "", 0);
+    return {
+      // Whatever its type says, it returns undefined for a connection that the client has reset.
+      address: normalAddress(proxyAddr(message, isTrusted) ?? ""),
+      protocol: isBelieved ? lastOf(String(forwarded)) : protocol,
+    };
+  };
+}
+
+/** What the nearest proxy has added stands last. */
+function lastOf(values: string): "http" | "https" {
+  const last = values.slice(values.lastIndexOf(",") + 1).trim();
+  return last.toLowerCase() === "https" ? "https" : "http";
+}
