@@ -1,3 +1,5 @@
+// Written by `npm run tables` from the files in this folder.
+
 import type { PlatformProof } from "../platform-proof.ts";
 import { adyenPlatformProof, adyenProof } from "./adyen.ts";
 import { alipayProof } from "./alipay.ts";
@@ -13,7 +15,6 @@ import { discordProof } from "./discord.ts";
 import { ebayProof } from "./ebay.ts";
 import { elevenlabsProof } from "./elevenlabs.ts";
 import { githubProof } from "./github.ts";
-import { gitlabProof } from "./gitlab.ts";
 import { gocardlessProof } from "./gocardless.ts";
 import { googlePubSubProof } from "./google-pubsub.ts";
 import { hubspotProof } from "./hubspot.ts";
@@ -22,7 +23,6 @@ import { lineProof } from "./line.ts";
 import { linearProof } from "./linear.ts";
 import { livekitProof } from "./livekit.ts";
 import { mailgunProof } from "./mailgun.ts";
-import { metaProof, whatsappProof } from "./meta.ts";
 import { mollieProof } from "./mollie.ts";
 import { mondayProof } from "./monday.ts";
 import { notionProof } from "./notion.ts";
@@ -50,8 +50,8 @@ import { zoomProof } from "./zoom.ts";
 
 /** Every preset that is called supported has its proof here. */
 export const PROOFS: readonly PlatformProof[] = [
-  adyenPlatformProof,
   adyenProof,
+  adyenPlatformProof,
   alipayProof,
   appleAppStoreProof,
   awsSnsProof,
@@ -66,16 +66,14 @@ export const PROOFS: readonly PlatformProof[] = [
   ebayProof,
   elevenlabsProof,
   githubProof,
-  gitlabProof,
   gocardlessProof,
   googlePubSubProof,
   hubspotProof,
   larkProof,
-  linearProof,
   lineProof,
+  linearProof,
   livekitProof,
   mailgunProof,
-  metaProof,
   mollieProof,
   mondayProof,
   notionProof,
@@ -93,11 +91,10 @@ export const PROOFS: readonly PlatformProof[] = [
   ...standardProofs,
   stripeProof,
   telnyxProof,
-  twilioEventsProof,
   twilioProof,
+  twilioEventsProof,
   twitchProof,
   wechatPayProof,
-  whatsappProof,
   wixProof,
   workosProof,
   xeroProof,

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { platformRows, platformTables } from "../../scripts/platform-rows.ts";
+import { registryFiles } from "../../scripts/registry.ts";
 
 const page = readFileSync("docs/platforms.md", "utf8");
 
@@ -14,6 +15,10 @@ function namesIn(pattern: string): string[] {
 }
 
 const described = platformRows().map(({ description }) => description);
+
+it("the registry of presets and the list of proofs are those that npm run tables writes", async () => {
+  for (const [path, text] of await registryFiles()) expect(readFileSync(path, "utf8"), path).toBe(text);
+});
 
 describe("docs/platforms.md", () => {
   it("docs/platforms.md has the tables that npm run tables writes", () => {

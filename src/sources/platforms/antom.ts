@@ -2,6 +2,8 @@ import { percentDecoded } from "../../domain/index.ts";
 import type { FixedResponse } from "../contract/responses.ts";
 import { publicKeyPreset } from "../presets/public-key-preset.ts";
 
+export type { PublicKeyOptions as AntomOptions } from "../presets/public-key-preset.ts";
+
 const SUCCESS: FixedResponse = {
   body: { result: { resultCode: "SUCCESS", resultStatus: "S", resultMessage: "success" } },
 };

@@ -21,7 +21,7 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
     proof: "signs",
     identity: { why: "no id; the body has its time and `request_id`" },
   },
-  own: { algorithm: true },
+  own: { algorithm: "optional" },
   scheme({ algorithm = "sha1" }) {
     assertOneOf("cloudinary", "algorithm", algorithm, ["sha1", "sha256"]);
     return {

@@ -30,6 +30,7 @@ export const discord = publicKeyPreset({
     retryHours: 0.17,
     disables: "a response other than 401 to a bad signature",
   },
+  takesPublicKey: true,
   scheme: {
     algorithm: "ed25519",
     key: "hex",

@@ -1,34 +1,17 @@
-/** Every preset; those whose names are in names.ts need nothing but a secret. */
+// Written by `npm run tables` from the files in platforms/ and generic/.
 
 export { type CustomSourceOptions, custom } from "../generic/custom.ts";
 export { type HmacSourceOptions, hmac } from "../generic/hmac.ts";
 export { type MessageSignatureSourceOptions, messageSignatures } from "../generic/message-signatures.ts";
 export { type PublicKeySourceOptions, publicKey } from "../generic/public-key.ts";
 export { type TokenSourceOptions, token } from "../generic/token.ts";
-export type { SecretOption } from "../presets/given-secrets.ts";
-export type {
-  FixedSecretOptions,
-  LearningOptions,
-  PresetOptions,
-  ReconcilingOptions as PaddleOptions,
-  ReconcilingOptions as SquareOptions,
-  ReconcilingOptions as StripeOptions,
-} from "../presets/preset.ts";
-export type {
-  PublicKeyOptions,
-  PublicKeyOptions as AlipayOptions,
-  PublicKeyOptions as AntomOptions,
-} from "../presets/public-key-preset.ts";
-export type { StandardOptions } from "../presets/standard.ts";
-export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";
-export type { SourceDefinition } from "../source-definition.ts";
 export { adyen } from "./adyen/adyen.ts";
 export { adyenPlatform } from "./adyen/adyen-platform.ts";
 export { airtable } from "./airtable.ts";
 export { airwallex } from "./airwallex.ts";
-export { alipay } from "./alipay/alipay.ts";
+export { type AlipayOptions, alipay } from "./alipay/alipay.ts";
 export { anthropic } from "./anthropic.ts";
-export { antom } from "./antom.ts";
+export { type AntomOptions, antom } from "./antom.ts";
 export { type AppleAppStoreOptions, appleAppStore } from "./apple-app-store/apple-app-store.ts";
 export { asana } from "./asana.ts";
 export { auth0 } from "./auth0.ts";
@@ -36,8 +19,7 @@ export { type AwsSnsOptions, awsSns } from "./aws-sns/aws-sns.ts";
 export { bigcommerce } from "./bigcommerce.ts";
 export { bitbucket } from "./bitbucket.ts";
 export { box } from "./box.ts";
-export { type BraintreeOptions, braintree } from "./braintree/braintree.ts";
-export type { BraintreeKeys } from "./braintree/braintree-scheme.ts";
+export { type BraintreeKeys, type BraintreeOptions, braintree } from "./braintree/braintree.ts";
 export { brex } from "./brex.ts";
 export { calendly } from "./calendly.ts";
 export { chargebee } from "./chargebee.ts";
@@ -78,8 +60,7 @@ export { lithic } from "./lithic.ts";
 export { type LivekitOptions, livekit } from "./livekit.ts";
 export { loops } from "./loops.ts";
 export { mailgun } from "./mailgun.ts";
-export type { MetaOptions } from "./meta/graph-webhooks.ts";
-export { meta } from "./meta/meta.ts";
+export { type MetaOptions, meta } from "./meta/meta.ts";
 export { whatsapp } from "./meta/whatsapp.ts";
 export { microsoftGraph } from "./microsoft-graph.ts";
 export { mollie } from "./mollie.ts";
@@ -88,7 +69,7 @@ export { notion } from "./notion.ts";
 export { nylas } from "./nylas.ts";
 export { okta } from "./okta.ts";
 export { openai } from "./openai.ts";
-export { paddle } from "./paddle/paddle.ts";
+export { type PaddleOptions, paddle } from "./paddle/paddle.ts";
 export { pagerduty } from "./pagerduty.ts";
 export { type PayPalOptions, paypal } from "./paypal/paypal.ts";
 export { paystack } from "./paystack.ts";
@@ -115,9 +96,9 @@ export { shopify } from "./shopify.ts";
 export { slack } from "./slack.ts";
 export { smartcar } from "./smartcar.ts";
 export { solidgate } from "./solidgate.ts";
-export { square } from "./square/square.ts";
+export { type SquareOptions, square } from "./square/square.ts";
 export { standardWebhooks } from "./standard-webhooks.ts";
-export { stripe } from "./stripe/stripe.ts";
+export { type StripeOptions, stripe } from "./stripe/stripe.ts";
 export { svix } from "./svix.ts";
 export { telegram } from "./telegram.ts";
 export { telnyx } from "./telnyx.ts";
@@ -130,8 +111,7 @@ export { twitch } from "./twitch.ts";
 export { typeform } from "./typeform.ts";
 export { vercel } from "./vercel.ts";
 export { walmart } from "./walmart.ts";
-export type { WeChatMerchant } from "./wechat-pay/wechat-certificates.ts";
-export { type WeChatPayOptions, wechatPay } from "./wechat-pay/wechat-pay.ts";
+export { type WeChatMerchant, type WeChatPayOptions, wechatPay } from "./wechat-pay/wechat-pay.ts";
 export { type WiseOptions, wise } from "./wise.ts";
 export { type WixOptions, wix } from "./wix.ts";
 export { woocommerce } from "./woocommerce.ts";

@@ -57,7 +57,7 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
   },
   signs: "JWT (RS256, Google's keys) for the address",
   contract: CONTRACT,
-  own: { serviceAccount: true, audience: true, type: true, keysUrl: true },
+  own: { serviceAccount: "required", audience: "optional", type: "optional", keysUrl: "optional" },
   make(options) {
     const { audience, type = CONTRACT.type } = options;
     const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");

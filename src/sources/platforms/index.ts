@@ -1,3 +1,35 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
-export { PRESETS } from "./by-name.ts";
+
+import type { Preset } from "../presets/describe.ts";
+import type { SecretOption } from "../presets/given-secrets.ts";
+import * as functions from "./functions.ts";
+import { functionOf, PRESET_NAMES, type PresetName } from "./names.ts";
+
+export type { SecretOption } from "../presets/given-secrets.ts";
+export type { FixedSecretOptions, LearningOptions, PresetOptions } from "../presets/preset.ts";
+export type { PublicKeyOptions } from "../presets/public-key-preset.ts";
+export type { StandardOptions } from "../presets/standard.ts";
+export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";
+export type { SourceDefinition } from "../source-definition.ts";
 export * from "./functions.ts";
+
+type OfSecret = Preset<{ readonly secret: SecretOption }>;
+type OfPublicKey = Preset<{ readonly publicKey: SecretOption }>;
+
+const BY_FUNCTION = new Map<string, unknown>(Object.entries(functions));
+
+/** Those that need nothing but a secret, which `SOURCES` may name. */
+export const PRESETS = Object.fromEntries(
+  PRESET_NAMES.map((name) => [name, ofSecret(BY_FUNCTION.get(functionOf(name)) as OfSecret | OfPublicKey)]),
+) as Readonly<Record<PresetName, OfSecret>>;
+
+function ofSecret(preset: OfSecret | OfPublicKey): OfSecret {
+  if (!takesKey(preset)) return preset;
+  const create = ({ secret, ...settings }: { readonly secret: SecretOption }) =>
+    preset({ ...settings, publicKey: secret });
+  return Object.assign(create, { describe: preset.describe });
+}
+
+function takesKey(preset: OfSecret | OfPublicKey): preset is OfPublicKey {
+  return preset.takesPublicKey === true;
+}

@@ -31,7 +31,7 @@ export const livekit = optionsPreset<LivekitOptions>({
     eventTime: { at: "body.createdAt", unit: "seconds" },
     hasSignedTime: true,
   },
-  own: { secret: true, apiKey: true },
+  own: { secret: "required", apiKey: "required" },
   make(options) {
     const secrets = requiredTexts("livekit", options.secret);
     const issuer = [options.apiKey]

@@ -41,7 +41,7 @@ export const monday = optionsPreset<MondayOptions>({
       },
     ],
   },
-  own: { secret: true, audience: true },
+  own: { secret: "required", audience: "optional" },
   make(options) {
     const { audience } = options;
     if (audience !== undefined)

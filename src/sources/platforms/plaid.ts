@@ -51,7 +51,13 @@ export const plaid = optionsPreset<PlaidOptions>({
     identity: "delivery",
     type: "{body.webhook_type}.{body.webhook_code}",
   },
-  own: { secret: true, clientId: true, environment: true, apiUrl: true, maxAgeSeconds: true },
+  own: {
+    secret: "required",
+    clientId: "required",
+    environment: "optional",
+    apiUrl: "optional",
+    maxAgeSeconds: "optional",
+  },
   open: "a webhook names none, so act only on an `item_id` that you have stored",
   make(options) {
     const { environment = "production", maxAgeSeconds } = options;

@@ -14,6 +14,7 @@ export const sendgrid = publicKeyPreset({
     proof: "verifies",
     retryHours: 24,
   },
+  takesPublicKey: true,
   scheme: {
     algorithm: "ecdsa-p256-sha256",
     signature: { header: "X-Twilio-Email-Event-Webhook-Signature", encoding: "base64" },

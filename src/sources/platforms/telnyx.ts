@@ -14,6 +14,7 @@ export const telnyx = publicKeyPreset({
     proof: "verifies",
     deadlineSeconds: 2,
   },
+  takesPublicKey: true,
   scheme: {
     algorithm: "ed25519",
     signature: { header: "Telnyx-Signature-Ed25519", encoding: "base64" },

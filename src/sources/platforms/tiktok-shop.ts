@@ -17,7 +17,7 @@ const APP_KEY = /^[\w-]+$/;
  */
 export const tiktokShop = hmacPreset<TikTokShopOptions>({
   preset: "tiktok-shop",
-  own: { appKey: true },
+  own: { appKey: "required" },
   facts: {
     title: "TikTok Shop",
     docs: "https://partner.tiktokshop.com/docv2/page/tts-webhooks-overview",

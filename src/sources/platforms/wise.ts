@@ -2,7 +2,7 @@ import { isRefused } from "../../domain/index.ts";
 import { parseObject } from "../formats/parse-body.ts";
 import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
 import { optionsPreset } from "../presets/options-preset.ts";
-import { type PublicKeyOptions, publicKeyParts, TAKES_PUBLIC_KEY } from "../presets/public-key-preset.ts";
+import { type PublicKeyOptions, publicKeyParts } from "../presets/public-key-preset.ts";
 import type { SignedRequest } from "../request.ts";
 import type { PublicKeyData } from "../schemes/public-key.ts";
 import { refuse, type Scheme } from "../schemes/scheme.ts";
@@ -30,7 +30,7 @@ const SCHEME: PublicKeyData = {
  * transferwise/digital-signatures-examples `verify-webhook-signature`.
  * @throws TypeError that names the option that is wrong
  */
-const create = optionsPreset<WiseOptions>({
+export const wise = optionsPreset<WiseOptions>({
   preset: "wise",
   facts: {
     title: "Wise",
@@ -43,6 +43,7 @@ const create = optionsPreset<WiseOptions>({
     retryHours: 336,
   },
   signs: SCHEME,
+  takesPublicKey: true,
   contract: {
     id: "header.X-Delivery-Id",
     identity: "bytes",
@@ -57,7 +58,7 @@ const create = optionsPreset<WiseOptions>({
       },
     ],
   },
-  own: { publicKey: true, subscriptionId: true },
+  own: { publicKey: "required", subscriptionId: "optional" },
   make(options) {
     const parts = publicKeyParts("wise", SCHEME, options);
     if (!Object.hasOwn(options, "subscriptionId")) return { ...parts, open: "set `subscriptionId` to yours" };
@@ -65,7 +66,6 @@ const create = optionsPreset<WiseOptions>({
     return { ...parts, scheme: (environment) => ofSubscriptions(ids, parts.scheme(environment)) };
   },
 });
-export const wise = Object.assign(create, TAKES_PUBLIC_KEY);
 
 /** Wise signs for all its customers with one key: only what names a subscription of ours is ours. */
 function ofSubscriptions(ids: readonly string[], scheme: Scheme): Scheme {

@@ -1,7 +1,7 @@
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
-import type { Preset, PresetData } from "./describe.ts";
+import type { OwnOptions, Preset, PresetData } from "./describe.ts";
 import { defineSource, type SourceParts } from "./preset.ts";
-import { assertOptionNames, type OwnOptions } from "./source-settings.ts";
+import { assertOptionNames } from "./source-settings.ts";
 
 /** What a preset is made of that needs other options than one secret. */
 interface OptionsPreset<Options extends SourceSettings> extends PresetData {
@@ -28,5 +28,5 @@ export function optionsPreset<Options extends SourceSettings>(data: OptionsPrese
     return { ...definition, open: `${title}, so that another one can send you its events: ${open}` };
   }
   create.describe = () => data;
-  return create;
+  return data.takesPublicKey ? Object.assign(create, { takesPublicKey: data.takesPublicKey }) : create;
 }

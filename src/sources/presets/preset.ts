@@ -18,7 +18,7 @@ import type {
   SourceSettings,
 } from "../source-definition.ts";
 import { credentialPhrase, withHandshakes } from "./credential-places.ts";
-import type { Preset } from "./describe.ts";
+import type { OwnOptions, Preset } from "./describe.ts";
 import { assertNoFault, givenTexts, type SecretOption } from "./given-secrets.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
 import samples from "./samples.json" with { type: "json" };
@@ -136,8 +136,7 @@ export interface HmacPreset<Options extends ReconcilableOptions> {
   readonly contract: ContractData | ((options: Options, secrets: readonly string[]) => ContractData);
   /** Its contract needs the secret, which cannot be that of a tenant then. */
   readonly answersWithSecret?: true;
-  /** The options that only this preset has. */
-  readonly own?: Readonly<Record<Exclude<keyof Options, keyof PresetOptions | "reconcile">, true>>;
+  readonly own?: OwnOptions<Options, "secret" | "reconcile">;
   /** What is wrong with a secret that the scheme could use; undefined where nothing is. */
   readonly secretFault?: (secret: string) => string | undefined;
   /** The other options that scheme and contract need, made up, for the description of the preset. */
@@ -214,7 +213,7 @@ export function hmacPreset<Options extends ReconcilableOptions = PresetOptions>(
   create.describe = () => {
     const options = { secret: EXAMPLE_SECRET, ...data.example } as Options;
     const contract = contractOf(options, [EXAMPLE_SECRET]);
-    return { preset, facts, signs: schemeOf(options), contract };
+    return { preset, facts, signs: schemeOf(options), contract, ...(data.own && { own: data.own }) };
   };
   return create;
 }

@@ -1,8 +1,8 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
-import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
+import type { SourceSettings } from "../source-definition.ts";
+import type { PresetData } from "./describe.ts";
 import type { SecretOption } from "./given-secrets.ts";
 import { optionsPreset } from "./options-preset.ts";
 import { secretParts } from "./secret-parts.ts";
@@ -16,15 +16,9 @@ export interface PublicKeyOptions extends SourceSettings {
 }
 
 /** What a preset is made of whose platform signs with a private key. */
-export interface PublicKeyPreset {
-  readonly preset: string;
-  readonly facts: PlatformFacts;
+export interface PublicKeyPreset extends Omit<PresetData, "signs" | "own"> {
   readonly scheme: PublicKeyData;
-  readonly contract: ContractData;
 }
-
-/** `SOURCES` fills `publicKey`, where others have `secret`. */
-export const TAKES_PUBLIC_KEY = { takesPublicKey: true } as const;
 
 /** The scheme of the keys, or of those of its tenants. @throws TypeError where none is set */
 export function publicKeyParts(preset: string, scheme: PublicKeyData, options: PublicKeyOptions) {
@@ -44,11 +38,10 @@ export function publicKeyParts(preset: string, scheme: PublicKeyData, options: P
  */
 export function publicKeyPreset(data: PublicKeyPreset) {
   const { preset, scheme } = data;
-  const create = optionsPreset<PublicKeyOptions>({
+  return optionsPreset<PublicKeyOptions>({
     ...data,
     signs: scheme,
-    own: { publicKey: true },
+    own: { publicKey: "required" },
     make: (options) => publicKeyParts(preset, scheme, options),
   });
-  return Object.assign(create, TAKES_PUBLIC_KEY);
 }

@@ -6,11 +6,10 @@ import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment } from "../source-definition.ts";
-import type { Preset, PresetData } from "./describe.ts";
+import type { OwnOptions, Preset, PresetData } from "./describe.ts";
 import { optionsPreset } from "./options-preset.ts";
 import type { PresetOptions } from "./preset.ts";
 import { secretParts } from "./secret-parts.ts";
-import type { OwnOptions } from "./source-settings.ts";
 
 /** What a preset is made of whose scheme follows from its secrets, and is not data. */
 export interface SecretPreset<Options> extends PresetData {
@@ -21,8 +20,7 @@ export interface SecretPreset<Options> extends PresetData {
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
   readonly signsPath?: (options: Options) => boolean;
-  /** The names of options of its own, besides `secret`. */
-  readonly own?: readonly string[];
+  readonly own?: OwnOptions<Options, "secret">;
   /** @throws TypeError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
   /** The headers with which the platform would sign a request. */
@@ -35,10 +33,10 @@ export interface SecretPreset<Options> extends PresetData {
 export function secretPreset<Options extends PresetOptions = PresetOptions>(
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { preset, sample, credential, mismatch, own = [] } = data;
+  const { preset, sample, credential, mismatch } = data;
   return optionsPreset<Options>({
     ...data,
-    own: Object.fromEntries(["secret", ...own].map((name) => [name, true])) as OwnOptions<Options>,
+    own: { secret: "required", ...data.own } as unknown as OwnOptions<Options>,
     make(options) {
       const signsPath = data.signsPath?.(options);
       const use = { settings: options, mismatch, signsPath };

@@ -8,6 +8,7 @@ import {
 } from "../../domain/index.ts";
 import { identityFault } from "../contract/identity.ts";
 import type { SourceSettings } from "../source-definition.ts";
+import type { PresetData } from "./describe.ts";
 
 /** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
 const BODY_BYTES = [1_024, 67_108_864] as const;
@@ -70,17 +71,14 @@ function typesFault(types: unknown): string | undefined {
   return `got ${JSON.stringify(types[wrong])} at ${wrong}, ${TYPE_PATTERN_EXPECTED}`;
 }
 
-/** The options beside a source's settings; the compiler keeps them complete. */
-export type OwnOptions<Options> = Readonly<Record<Exclude<keyof Options, keyof SourceSettings>, true>>;
-
 /**
  * Plain JavaScript has no compiler to say it, and TypeScript that Node runs neither.
  * @throws TypeError for what is no object of options, and for an option that is unknown
  */
-export function assertOptionNames<Options extends object>(
+export function assertOptionNames(
   preset: string,
-  options: Options,
-  own: OwnOptions<Options>,
+  options: object,
+  own: NonNullable<PresetData["own"]>,
 ): void {
   assertKnown(preset, options, [...Object.keys(own), ...SETTING_NAMES]);
 }

@@ -58,7 +58,7 @@ export interface StandardOptions extends PresetOptions {
 export function standardSenders({ preset, facts, headers }: Omit<StandardPreset, "contract" | "key">) {
   return hmacPreset<StandardOptions>({
     preset,
-    own: { type: true },
+    own: { type: "optional" },
     facts: { renewsTimestamp: true, ...facts },
     scheme: standardScheme(headers),
     contract: ({ type = "body.type" }) => ({

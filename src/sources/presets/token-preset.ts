@@ -53,7 +53,7 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
   return unsignedPreset<BasicOptions>(data, {
     shown: "basic authentication",
     credential: { headers: ["Authorization"] },
-    own: ["user"],
+    own: { user: "optional" },
     scheme(passwords, _environment, { user = "oncehook" }) {
       assertText(data.preset, "user", user, "oncehook");
       return createBasicScheme(passwords.map((password) => ({ user, password })));
@@ -102,7 +102,7 @@ export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyO
     signature: hmacPreset({ ...common, ...signature }),
   };
   function create(given: VerifyOptions): SourceDefinition {
-    assertOptionNames(data.preset, given, { secret: true, verify: true });
+    assertOptionNames(data.preset, given, { secret: "required", verify: "optional" });
     const { verify = usual, ...options } = given;
     assertOneOf(data.preset, "verify", verify, Object.keys(ways));
     return ways[verify](options);

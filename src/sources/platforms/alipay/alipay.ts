@@ -3,6 +3,8 @@ import type { PublicKeyOptions } from "../../presets/public-key-preset.ts";
 import { secretParts } from "../../presets/secret-parts.ts";
 import { createFormSignatureScheme } from "./form-signature.ts";
 
+export type { PublicKeyOptions as AlipayOptions } from "../../presets/public-key-preset.ts";
+
 const SUCCESS = { body: "success" };
 const FAILURE = { body: "fail" };
 
@@ -51,7 +53,7 @@ export const alipay = optionsPreset<PublicKeyOptions>({
     type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
     responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
   },
-  own: { publicKey: true },
+  own: { publicKey: "required" },
   make(options) {
     const use = { settings: options, option: "publicKey" };
     return {

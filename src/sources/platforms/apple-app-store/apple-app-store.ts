@@ -57,7 +57,12 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
     data: PAYLOAD,
     hasSignedTime: true,
   },
-  own: { bundleId: true, appAppleId: true, environment: true, rootCertificates: true },
+  own: {
+    bundleId: "required",
+    appAppleId: "optional",
+    environment: "optional",
+    rootCertificates: "optional",
+  },
   make(options) {
     const app = appOf(options);
     const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);

@@ -7,6 +7,8 @@ import { refuseFunction } from "../../presets/tenants.ts";
 import type { SourceSettings } from "../../source-definition.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "./braintree-scheme.ts";
 
+export type { BraintreeKeys } from "./braintree-scheme.ts";
+
 export interface BraintreeOptions extends SourceSettings {
   /** The API keys of the control panel; several while they are rotated, the current ones first. */
   readonly keys: BraintreeKeys | readonly BraintreeKeys[];
@@ -51,7 +53,7 @@ export const braintree = optionsPreset<BraintreeOptions>({
   },
   signs: "HMAC-SHA1 over the payload, in the body",
   contract: contractOf({ publicKey: "", privateKey: "" }),
-  own: { keys: true },
+  own: { keys: "required" },
   make(options) {
     const keys = keysOf(options.keys);
     const [current] = keys as [BraintreeKeys];

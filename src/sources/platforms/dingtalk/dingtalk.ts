@@ -51,7 +51,7 @@ export const dingtalk = optionsPreset<DingTalkOptions>({
   },
   signs: "SHA-1 over the sorted texts of token, timestamp, nonce and the encrypted body",
   contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
-  own: { secret: true, aesKey: true, ownerKey: true },
+  own: { secret: "required", aesKey: "required", ownerKey: "required" },
   make(options) {
     const tokens = requiredTexts("dingtalk", options.secret);
     const aesTexts = requiredTexts("dingtalk", options.aesKey, "aesKey");

@@ -56,7 +56,13 @@ export const ebay = optionsPreset<EbayOptions>({
   signs: "ECDSA over `{body}`, keys of eBay's API",
   open: "a notification names none, so act only on users and orders that you know",
   contract: contractOf("of no address"),
-  own: { verificationToken: true, clientId: true, clientSecret: true, environment: true, publicKeys: true },
+  own: {
+    verificationToken: "required",
+    clientId: "optional",
+    clientSecret: "optional",
+    environment: "optional",
+    publicKeys: "optional",
+  },
   make(options) {
     const { environment = "production", publicKeys } = options;
     const [token = ""] = textsOf(options.verificationToken, "verificationToken");

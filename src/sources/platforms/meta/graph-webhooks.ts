@@ -29,7 +29,7 @@ export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   return hmacPreset<MetaOptions>({
     preset: data.preset,
     facts: data.facts,
-    own: { verifyToken: true },
+    own: { verifyToken: "required" },
     otherSecrets: verifyTokens,
     example: { verifyToken: "of no address" },
     scheme: {

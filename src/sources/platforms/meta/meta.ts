@@ -2,6 +2,8 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../../.
 import type { Readable } from "../../contract/reading.ts";
 import { graphPreset } from "./graph-webhooks.ts";
 
+export type { MetaOptions } from "./graph-webhooks.ts";
+
 /** What every entry of `messaging` has; the other one names what happened. */
 const COMMON = ["sender", "recipient", "timestamp"];
 

@@ -1,6 +1,8 @@
 import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
 import { paddleEvents } from "./paddle-events.ts";
 
+export type { ReconcilingOptions as PaddleOptions } from "../../presets/preset.ts";
+
 /**
  * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are
  * several `h1`; the SDK looks at the last one alone. Only a response with 200 counts. Source: @paddle/paddle-node-sdk

@@ -1,6 +1,8 @@
 import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
 import { squareEvents } from "./square-events.ts";
 
+export type { ReconcilingOptions as SquareOptions } from "../../presets/preset.ts";
+
 /**
  * Square: `x-square-hmacsha256-signature`, HMAC-SHA256 in base64 over the notification URL and the body. The URL is the
  * one that is registered at Square: `CALLBACK_BASE_URL` must have the same protocol and host.

@@ -5,6 +5,8 @@ import { timedFields } from "../../presets/standard.ts";
 import { stripeEvents } from "./stripe-events.ts";
 import samples from "./stripe-samples.json" with { type: "json" };
 
+export type { ReconcilingOptions as StripeOptions } from "../../presets/preset.ts";
+
 /** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
 const OBJECTS: Readonly<Record<string, JsonObject>> = samples.objects;
 

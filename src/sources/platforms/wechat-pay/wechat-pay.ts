@@ -10,6 +10,8 @@ import { assertSecret } from "../../schemes/secret-keys.ts";
 import { assertMerchant, fetchWeChatCertificate, type WeChatMerchant } from "./wechat-certificates.ts";
 import { createWeChatScheme } from "./wechat-pay-scheme.ts";
 
+export type { WeChatMerchant } from "./wechat-certificates.ts";
+
 export interface WeChatPayOptions extends FixedSecretOptions {
   /**
    * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
@@ -59,7 +61,7 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
   },
   signs: SCHEME,
   contract: contractOf([]),
-  own: { secret: true, keys: true, merchant: true },
+  own: { secret: "required", keys: "either", merchant: "either" },
   make(options) {
     const secrets = requiredTexts("wechatPay", options.secret);
     const apiKeys = secrets.map(apiKeyOf);
