@@ -1,4 +1,4 @@
-/** The JavaScript of the published package (`npm run build`); the reasons: docs/decisions/0064-published-bundle.md. */
+/** The JavaScript of the published package (`npm run build`); the reasons: docs/decisions/deployment.md. */
 import { getBuiltinModule } from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";

@@ -16,7 +16,7 @@ for (const stream of [process.stdout, process.stderr]) {
 // that one thread collects beside the main one: four of them kept the flush of the disk from its core for milliseconds.
 setFlagsFromString("--heap-growing-percent=30");
 // Else V8 moves the places that make a request's objects to the old generation once a few have lived for long. What is made
-// there keeps all of its request until the whole heap is collected (docs/decisions/0068-what-a-request-leaves-behind.md).
+// there keeps all of its request until the whole heap is collected (docs/decisions/request-path.md).
 setFlagsFromString("--no-allocation-site-pretenuring");
 
 const refusal = unfitNode(process.versions.node);

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeAdminApi } from "../../scripts/describe-admin-api.ts";
 import { describeVariables } from "../../scripts/variable-rows.ts";
@@ -173,6 +173,29 @@ describe("the documentation", () => {
       String(link),
     );
     expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([]);
+  });
+
+  it("The index of docs/decisions names the page of each decision, and that page names the decision", () => {
+    const rows = readFileSync("docs/decisions/README.md", "utf8").matchAll(/^\| (\d{4}) \| (.*) \|$/gm);
+    const pages = new Map(Array.from(rows, ([, number = "", cells = ""]) => [number, cells]));
+    const numbers = [...pages.keys()];
+    expect(numbers).toEqual(numbers.map((_, index) => String(index + 1).padStart(4, "0")));
+    const lost = [...pages].filter(([number, cells]) => {
+      const paths = [...cells.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, path]) => `docs/decisions/${path}`);
+      return (
+        !cells.endsWith("| never used") && !paths.some((path) => readFileSync(path, "utf8").includes(number))
+      );
+    });
+    expect(lost).toEqual([]);
+    const sources = globSync("src/**/*.ts").map((path) => readFileSync(path, "utf8"));
+    const cited = sources.flatMap((text) =>
+      [...text.matchAll(/decisions? (\d{4})/g)].map(([, number]) => String(number)),
+    );
+    expect(cited.filter((number) => !(pages.get(number) ?? "").includes("]("))).toEqual([]);
+    const listed = new Set(globSync("docs/decisions/*.md").map((path) => basename(path)));
+    for (const [, path] of readFileSync("docs/decisions/README.md", "utf8").matchAll(/\]\(([\w-]+\.md)\)/g))
+      listed.delete(String(path));
+    expect([...listed]).toEqual(["README.md"]);
   });
 
   it("names every folder of the source in docs/architecture.md", () => {

@@ -17,7 +17,7 @@ interface Neighbour {
 
 const pathOf = ({ url }: Target): string => url.slice("sqlite:".length);
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-/** The log begins anew once it is longer than this, and its file is shortened to twice that; docs/decisions/0018. */
+/** The log begins anew once it is longer than this, and its file is shortened to twice that; docs/decisions/group-commit.md. */
 const LONG_LOG_BYTES = 8_192 * 4_096;
 const CALLBACKS = 30;
 
