@@ -236,6 +236,14 @@ module.exports = {
       to: { path: "^dashboard/" },
     },
     {
+      name: "receive-knows-no-socket",
+      comment:
+        "It works over an exchange of plain values, so that a Request or a framework can stand in for our listener.",
+      severity: "error",
+      from: { path: "^src/receive/" },
+      to: { path: "^(node:)?(http|https|http2|net|tls)$|node_modules/fastify/" },
+    },
+    {
       name: "no-cycle",
       comment: "A cycle makes its members one unit.",
       severity: "error",

@@ -76,8 +76,8 @@ export function createUnverifiedThrottle(
   }
 
   return {
-    /** Resolves in the turn that may respond to the next one; undefined when this one may. */
-    next(socket: Socket): Promise<void> | undefined {
+    /** Resolves in the turn that may respond to this one; undefined when it may get its response at once. */
+    wait(socket: Socket): Promise<void> | undefined {
       schedule();
       if (left > 0) {
         left -= 1;

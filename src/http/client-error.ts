@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { FAULTS, type FaultCode, refused, UNKNOWN_REQUEST } from "../domain/index.ts";
-import type { PublicDependencies } from "../receive/index.ts";
+import type { ReceiveDependencies } from "../receive/index.ts";
 import { normalAddress } from "../system/index.ts";
 
 /** How long a client may take to read why it was refused. */
@@ -20,7 +20,7 @@ export function createClientErrors({
   callbackLog,
   onResponse,
   receiver,
-}: Pick<PublicDependencies, "callbackLog" | "onResponse" | "receiver">) {
+}: Pick<ReceiveDependencies, "callbackLog" | "onResponse" | "receiver">) {
   const inFlight = new WeakSet<Socket>();
   const sentCodes = new WeakMap<Socket, FaultCode>();
   return {

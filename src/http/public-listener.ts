@@ -7,9 +7,9 @@ import {
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import {
-  type PublicDependencies,
+  type ReceiveDependencies,
   RequestSequence,
-  type RequestSequenceOptions,
+  type RouteOptions,
   UnverifiedBodies,
 } from "../receive/index.ts";
 import { createAllowList, LinkedList, normalAddress } from "../system/index.ts";
@@ -17,10 +17,11 @@ import { createAcceptGate, createUnverifiedThrottle } from "./accept-gate.ts";
 import { createClientErrors } from "./client-error.ts";
 import { guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
+import { NodeExchange } from "./node-exchange.ts";
 import { createReadOrigin } from "./read-origin.ts";
 import type { TlsPair } from "./tls.ts";
 
-export interface PublicListenerOptions extends RequestSequenceOptions {
+export interface PublicListenerOptions extends RouteOptions {
   readonly trustProxy: readonly string[];
   /** At least `maxBodyBytes`, and that of each source. */
   readonly maxUnverifiedBytes: number;
@@ -45,7 +46,7 @@ const STOP_GRACE_MS = 2_000;
  * The listener that platforms call: callbacks and OAuth redirects, and nothing else. It stands on `node:http` itself,
  * since a refusal costs half of what it costs behind a framework (decision 0021).
  */
-export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies) {
+export function createPublicListener(options: PublicListenerOptions, deps: ReceiveDependencies) {
   const acceptGate = createAcceptGate();
   const clientErrors = createClientErrors(deps);
   const ofSources = [...(options.sourceBounds?.values() ?? [])].map(({ maxBodyBytes = 0 }) => maxBodyBytes);
@@ -54,11 +55,9 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     Math.max(options.maxBodyBytes, ...ofSources),
   );
   const connections = connectionLimit(options, unverified, deps);
-  const turns = createUnverifiedThrottle(connections, acceptGate);
-  const requests = new RequestSequence(options, deps, {
-    ...{ acceptGate, clientErrors, unverified, turns },
-    originOf: createReadOrigin(options.trustProxy),
-  });
+  const throttle = createUnverifiedThrottle(connections, acceptGate);
+  const exchanges = { originOf: createReadOrigin(options.trustProxy), throttle, clientErrors };
+  const requests = new RequestSequence(options, deps, unverified);
   const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
   const stopGraceMs = Math.min(STOP_GRACE_MS, options.requestTimeoutMs);
   const inFlight = new LinkedList<ServerResponse>();
@@ -71,7 +70,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     });
     // After the listener has closed, no request on a kept connection would be accepted.
     if (!server.listening) response.shouldKeepAlive = false;
-    requests.start(message, response);
+    requests.start(new NodeExchange(message, response, exchanges), acceptGate.quiet);
   });
   server.on("connection", (socket) => {
     acceptGate.connectionAccepted();
@@ -117,7 +116,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
 function connectionLimit(
   { connections, trustProxy }: PublicListenerOptions,
   unverified: UnverifiedBodies,
-  { receiver: { log } }: PublicDependencies,
+  { receiver: { log } }: ReceiveDependencies,
 ): ConnectionLimit {
   const isProxy = createAllowList(trustProxy);
   return createConnectionLimit({

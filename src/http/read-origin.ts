@@ -1,7 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
-import type { ReadOrigin } from "../receive/index.ts";
+import type { Exchange } from "../receive/index.ts";
 import { normalAddress } from "../system/index.ts";
+
+/** A client's address and protocol, through trusted proxies only. */
+export type ReadOrigin = (message: IncomingMessage) => Pick<Exchange, "address" | "protocol">;
 
 /** X-Forwarded-For and X-Forwarded-Proto are believed from these proxies alone, and read from the right. */
 export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {

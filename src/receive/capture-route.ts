@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import type { CaptureBuffer, StartPosition } from "../dev/capture/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { CaptureAccess } from "./dependencies.ts";
+import { queryOf } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { RouteHandler } from "./responder.ts";
-import { type CallbackResponse, respondInTurn } from "./responses.ts";
+import { type CallbackResponse, respondThrottled } from "./responses.ts";
 
 const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", {
   "www-authenticate": 'Bearer realm="admin"',
@@ -17,18 +17,20 @@ const MAX_SINCE_SECONDS = 86_400;
 export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): RouteHandler {
   return async (request) => {
     const stop = accessError(request, checkToken);
-    if (stop !== undefined) return respondInTurn(request, stop);
-    const beginning = startPositionOf(request.url, buffer);
-    if (beginning === undefined) return respondInTurn(request, MALFORMED);
-    const { response, address } = request;
+    if (stop !== undefined) return respondThrottled(request, stop);
+    const { exchange, responseHeaders } = request;
+    const beginning = startPositionOf(exchange.target, buffer);
+    if (beginning === undefined) return respondThrottled(request, MALFORMED);
+    const { address } = exchange;
     log.info({ address }, "a listener has connected: it gets every callback as it came");
     try {
-      await stream(request, beginning, buffer);
+      const headers = { ...responseHeaders, ...STREAM_HEADERS };
+      await exchange.stream(headers, (over) => linesFrom(beginning, buffer, over), buffer.ended);
     } catch (error) {
       log.warn({ err: error }, "a listener's connection was ended: what is kept could not be read");
     } finally {
-      // Cut and not ended well: it is never complete, and the reader comes again.
-      response.destroy();
+      // The response is never complete, so that the reader comes again.
+      exchange.abort();
       log.info({ address }, "a listener has gone");
     }
   };
@@ -36,10 +38,10 @@ export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): R
 
 /** Why a request goes no further; undefined for an operator's. */
 function accessError(
-  { headers, address }: RequestContext,
+  { exchange: { headers, address } }: RequestContext,
   judge: CaptureAccess["checkToken"],
 ): CallbackResponse | undefined {
-  const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.authorization ?? "") ?? [];
+  const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(String(headers.authorization)) ?? [];
   if (token === undefined) return UNAUTHORIZED;
   const judged = judge(token, address);
   if (judged.verdict === "right") return undefined;
@@ -53,9 +55,8 @@ function refusal(status: number, error: string, headers: Record<string, string> 
   return { status, headers, body: JSON.stringify({ error }) };
 }
 
-function startPositionOf(url: string, buffer: CaptureBuffer): StartPosition | undefined {
-  const mark = url.indexOf("?");
-  const query = new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
+function startPositionOf(target: string, buffer: CaptureBuffer): StartPosition | undefined {
+  const query = new URLSearchParams(queryOf(target));
   const [after, since] = [query.get("after"), query.get("since")];
   if (query.size > 1) return undefined;
   if (after !== null) {
@@ -69,24 +70,12 @@ function startPositionOf(url: string, buffer: CaptureBuffer): StartPosition | un
   return query.size === 0 ? { from: "now" } : undefined;
 }
 
-async function stream(
-  { response, responseHeaders }: RequestContext,
-  beginning: StartPosition,
-  captureBuffer: CaptureBuffer,
-): Promise<void> {
-  if (response.destroyed) return;
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  const over = AbortSignal.any([gone.signal, captureBuffer.ended]);
-  response.writeHead(200, {
-    ...responseHeaders,
-    "content-type": "application/x-ndjson; charset=utf-8",
-    // A proxy that buffers the response would pass nothing on, as it never ends.
-    "x-accel-buffering": "no",
-  });
-  for await (const line of captureBuffer.follow(beginning, over)) {
-    if (over.aborted) return;
-    const isFull = !response.write(`${JSON.stringify(line)}\n`);
-    if (isFull) await once(response, "drain", { signal: over }).catch(() => {});
-  }
+const STREAM_HEADERS = {
+  "content-type": "application/x-ndjson; charset=utf-8",
+  // A proxy that buffers the response would pass nothing on, as it never ends.
+  "x-accel-buffering": "no",
+};
+
+async function* linesFrom(beginning: StartPosition, buffer: CaptureBuffer, over: AbortSignal) {
+  for await (const line of buffer.follow(beginning, over)) yield `${JSON.stringify(line)}\n`;
 }

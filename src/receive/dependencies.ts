@@ -35,7 +35,7 @@ export type OnResponse = (
 /** Whether the headers prove a request of this receiver's own, by which it checks a registered address. */
 export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 
-export interface PublicDependencies {
+export interface ReceiveDependencies {
   /** The specification's platform. */
   readonly source: Source;
   readonly receiver: Receiver;

@@ -46,7 +46,7 @@ export function createDiagnoser(deps: {
   /** Warns of each code once a minute. */
   function report(
     { code, message, remedy }: Diagnosis,
-    { requestId, address }: RequestContext,
+    { requestId, exchange }: RequestContext,
     source: string,
   ): void {
     diagnosed(source, code);
@@ -54,14 +54,20 @@ export function createDiagnoser(deps: {
     warnings.set(code, warning);
     warning.count += 1;
     if (!warning.isDue(clock.now())) return;
-    const fields = { diagnosis: code, request_id: requestId, remote_address: address, count: warning.count };
+    const fields = {
+      diagnosis: code,
+      request_id: requestId,
+      remote_address: exchange.address,
+      count: warning.count,
+    };
     warning.count = 0;
     log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
   }
 
   function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
-    const { method, url: target, message, body, params } = context;
-    const request = { method, target, headers: message.headersDistinct, body, params };
+    const { exchange, body, params } = context;
+    const { method, target, distinctHeaders: headers } = exchange;
+    const request = { method, target, headers, body, params };
     const explainRefusal = sources?.get(source ?? "") ?? platform;
     return explainRefusal(refusal, request);
   }

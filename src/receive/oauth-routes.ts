@@ -1,5 +1,6 @@
 import { failed, OAUTH, type Outcome, refused } from "../domain/index.ts";
 import { browserPage, MAX_CONTEXT_BYTES, PAGE_HEADERS, processRedirect, startFlow } from "../oauth/index.ts";
+import { queryOf } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import {
   createRouteHandler,
@@ -8,12 +9,12 @@ import {
   type RouteDependencies,
   type RouteHandler,
 } from "./responder.ts";
-import { respondInTurn } from "./responses.ts";
+import { respondThrottled } from "./responses.ts";
 
 export const REDIRECTS: KnownSource = { name: OAUTH };
 
 /** Browsers ask for a page; callers of an API do not. */
-export const render: Render = ({ headers }, _outcome, response) => {
+export const render: Render = ({ exchange: { headers } }, _outcome, response) => {
   if (headers.accept?.includes("text/html") !== true) return response;
   const { status } = response;
   return { status, headers: { ...response.headers, ...PAGE_HEADERS }, body: pageFor(status) };
@@ -26,12 +27,11 @@ export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): Rou
     REDIRECTS,
     (request, { buildLogEntry, end }) => {
       if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
+      const { method, target, distinctHeaders: headers } = request.exchange;
       const redirect = {
-        method: request.method,
-        headers: request.message.headersDistinct,
+        ...{ method, target, headers },
         body: request.body,
-        target: request.url,
-        query: queryOf(request.url),
+        query: queryOf(target),
         deadline: request.startedAt + timeLimitMs,
         bodyReservation: request.bodyReservation,
       };
@@ -50,17 +50,17 @@ export function startRoute({ oauth, responder }: RouteDependencies): RouteHandle
     const respond = (outcome: Outcome) => responder.respond(request, { outcome }, { render });
     if (startRefusal !== undefined) return respond(refused("not_found", { message: startRefusal }));
     // Pages elsewhere must not fill a browser with the cookies of flows.
-    const { "sec-fetch-dest": target = "document" } = request.headers;
+    const { "sec-fetch-dest": target = "document" } = request.exchange.headers;
     if (isPrefetch(request) || target !== "document") return respond(refused("prefetch_refused"));
-    const context = new URLSearchParams(queryOf(request.url)).get("context") ?? undefined;
+    const context = new URLSearchParams(queryOf(request.exchange.target)).get("context") ?? undefined;
     const bytes = Buffer.byteLength(context ?? "");
     if (bytes > MAX_CONTEXT_BYTES) {
       const message = `context: ${bytes} bytes, expected at most ${MAX_CONTEXT_BYTES}`;
       return respond(refused("redirect_invalid", { message }));
     }
     try {
-      const { location, cookies } = await startFlow(request.message.headersDistinct, context, oauth);
-      respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookies }, body: "" });
+      const { location, cookies } = await startFlow(request.exchange.distinctHeaders, context, oauth);
+      respondThrottled(request, { status: 303, headers: { location, "set-cookie": cookies }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
       respond(failed("platform_unavailable", error));
@@ -68,19 +68,14 @@ export function startRoute({ oauth, responder }: RouteDependencies): RouteHandle
   };
 }
 
-function queryOf(url: string): string {
-  const mark = url.indexOf("?");
-  return mark === -1 ? "" : url.slice(mark + 1);
-}
-
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): RouteHandler {
   const response = { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE };
-  return (request) => respondInTurn(request, response);
+  return (request) => respondThrottled(request, response);
 }
 
 /** A look ahead of the user, which must not use anything up. */
-function isPrefetch({ headers }: RequestContext): boolean {
+function isPrefetch({ exchange: { headers } }: RequestContext): boolean {
   return [headers["sec-purpose"], headers.purpose, headers["x-purpose"], headers["x-moz"]].some((value) =>
     /\bpre(?:fetch|render|view)\b/i.test(String(value ?? "")),
   );

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
+import type { BodyReader, Exchange } from "./exchange.ts";
 import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
 export type BodyFault = Refused | Failed;
@@ -10,109 +10,123 @@ interface BodyLimits {
   readonly unverified: UnverifiedBodies;
 }
 
-const NOTHING = new Uint8Array();
+type BodyEnded = (
+  body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault,
+) => void;
+
+const NO_BYTES = new Uint8Array();
 const EVICTED =
   "the body was unfinished when MAX_UNVERIFIED_BYTES or a bound on connections was reached, or the receiver stopped";
 
 /**
  * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
- * @param ended receives the bytes, which count as unverified until `reservation` is released, or why they are not taken;
+ * @param ended receives the bytes, which count as unverified until `reservation` is released, or the fault;
  *   `malformed_request` also where the client went away
  */
-export function readRequestBody(
-  message: IncomingMessage,
-  { maxBytes, address, unverified }: BodyLimits,
-  ended: (body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault) => void,
-): void {
-  // It emits nothing more: its client left while the request waited.
-  if (message.destroyed) return ended(refused("malformed_request"));
-  const { "content-length": length } = message.headers;
-  const announced = length === undefined ? maxBytes : Number(length);
-  if (announced > maxBytes) return ended(refused("body_too_large"));
-  let isOver = false;
-  const end = (fault: BodyFault): void => {
-    if (isOver) return;
-    isOver = true;
-    message.pause();
-    reservation.release();
-    body.drop();
-    ended(fault);
-  };
-  const reservation = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
-  const body = new BodyBuffer(announced, reservation);
-  message.on("data", (chunk: Uint8Array) => {
-    if (isOver) return;
-    if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
-    else if (!body.add(chunk)) end(failed("overloaded", EVICTED));
-  });
-  message.on("end", () => {
-    if (isOver) return;
-    isOver = true;
-    reservation.complete();
-    ended({ bytes: body.bytes(), reservation });
-  });
-  message.on("close", () => end(refused("malformed_request")));
+export function readRequestBody(exchange: Exchange, limits: BodyLimits, ended: BodyEnded): void {
+  const { "content-length": length } = exchange.headers;
+  const announced = length === undefined ? limits.maxBytes : Number(length);
+  if (announced > limits.maxBytes) return ended(refused("body_too_large"));
+  exchange.readBody(new RequestBody(exchange, limits, announced, ended));
 }
 
 /**
- * One piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a hundred
- * times its size otherwise. The buffer grows by doubling: what was announced and is not sent takes no memory.
+ * A single piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a
+ * hundred times its size otherwise. The buffer grows by doubling: announced bytes that are not sent take no memory.
  */
-class BodyBuffer {
+class RequestBody implements BodyReader {
+  readonly #exchange: Exchange;
   readonly #maxBytes: number;
+  readonly #announced: number;
+  readonly #ended: BodyEnded;
   readonly #reservation: UnverifiedBody;
   #only: Uint8Array | undefined;
   #buffer: ArrayBuffer | undefined;
-  length = 0;
+  #length = 0;
+  #isOver = false;
 
-  constructor(maxBytes: number, reservation: UnverifiedBody) {
-    this.#maxBytes = maxBytes;
-    this.#reservation = reservation;
+  constructor(exchange: Exchange, limits: BodyLimits, announced: number, ended: BodyEnded) {
+    const evict = () => this.#fail(failed("overloaded", EVICTED));
+    this.#exchange = exchange;
+    this.#maxBytes = limits.maxBytes;
+    this.#announced = announced;
+    this.#ended = ended;
+    this.#reservation = limits.unverified.begin(limits.address, evict);
   }
 
-  add(chunk: Uint8Array): boolean {
-    const after = this.length + chunk.length;
-    if (this.length === 0) {
-      if (!this.#reservation.reserve(chunk.length)) return false;
-      this.#only = chunk;
+  piece(bytes: Uint8Array): void {
+    if (this.#isOver) return;
+    if (this.#length + bytes.length > this.#maxBytes) this.#fail(refused("body_too_large"));
+    else if (!this.#add(bytes)) this.#fail(failed("overloaded", EVICTED));
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reservation.complete();
+    this.#ended({ bytes: this.#bytes(), reservation: this.#reservation });
+  }
+
+  lost(): void {
+    this.#fail(refused("malformed_request"));
+  }
+
+  #fail(fault: BodyFault): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#exchange.stopReading();
+    this.#reservation.release();
+    this.#drop();
+    this.#ended(fault);
+  }
+
+  /** @returns false where there is no room for it */
+  #add(piece: Uint8Array): boolean {
+    const after = this.#length + piece.length;
+    if (this.#length === 0) {
+      if (!this.#reservation.reserve(piece.length)) return false;
+      this.#only = piece;
     } else {
       if (!this.#grow(after)) return false;
-      new Uint8Array(this.#buffer as ArrayBuffer).set(chunk, this.length);
-      free(chunk);
+      new Uint8Array(this.#buffer as ArrayBuffer).set(piece, this.#length);
+      this.#free(piece);
     }
-    this.length = after;
+    this.#length = after;
     return true;
   }
 
   #grow(needed: number): boolean {
     const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
     if (needed <= had) return true;
-    const capacity = Math.min(this.#maxBytes, Math.max(needed, 2 * had));
+    const capacity = Math.min(this.#announced, Math.max(needed, 2 * had));
     if (!this.#reservation.reserve(capacity - had)) return false;
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);
       if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);
-      free(this.#only);
+      this.#free(this.#only);
       this.#only = undefined;
     } else this.#buffer = this.#buffer.transfer(capacity);
     return true;
   }
 
-  bytes(): Uint8Array {
-    return this.#buffer === undefined ? (this.#only ?? NOTHING) : Buffer.from(this.#buffer, 0, this.length);
+  #bytes(): Uint8Array {
+    if (this.#buffer === undefined) return this.#only ?? NO_BYTES;
+    return Buffer.from(this.#buffer, 0, this.#length);
   }
 
   /** Gives the memory back at once, and not with the next collection of garbage. */
-  drop(): void {
-    free(this.#only);
+  #drop(): void {
+    this.#free(this.#only);
     this.#buffer?.transfer(0);
     this.#only = undefined;
     this.#buffer = undefined;
   }
-}
 
-/** Memory of its own alone: a piece of a pool belongs to others too. */
-function free(chunk: Uint8Array | undefined): void {
-  const { buffer, byteLength = 0 } = chunk ?? {};
-  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
+  /** Only memory that holds nothing else: a piece of a pool shares it. */
+  #free(piece: Uint8Array | undefined): void {
+    if (!this.#exchange.ownsPieces) return;
+    const { buffer, byteLength = 0 } = piece ?? {};
+    if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0)
+      buffer.transfer(0);
+  }
 }

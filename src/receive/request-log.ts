@@ -1,7 +1,7 @@
 import { type CallbackLogEntry, type Outcome, outcomeName } from "../domain/index.ts";
 import type { DroppedCallback, Mask } from "../observability/index.ts";
 import { type CallbackResult, errorText } from "../pipeline/index.ts";
-import type { PublicDependencies } from "./dependencies.ts";
+import type { ReceiveDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { CallbackResponse } from "./responses.ts";
 
@@ -10,13 +10,13 @@ export function createRequestLog({
   maskFor,
   callbackLog,
   diagnoser,
-}: Pick<PublicDependencies, "maskFor" | "callbackLog" | "diagnoser">) {
+}: Pick<ReceiveDependencies, "maskFor" | "callbackLog" | "diagnoser">) {
   function dropped(
-    { address, url }: RequestContext,
+    { exchange: { address, target } }: RequestContext,
     outcome: Outcome,
     source: string | null = null,
   ): DroppedCallback {
-    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => maskFor(source).url(url) };
+    return { outcome: outcomeName(outcome), remoteAddress: address, url: () => maskFor(source).url(target) };
   }
 
   return {
@@ -71,16 +71,17 @@ export function logEntryOf(request: RequestContext, ended: LogEntryInput, mask: 
   const { source, result, response, processingMs, sha256 } = ended;
   const { outcome, eventId = null, eventType = null, itemBody, isJson = false } = result;
   const error = errorOf(outcome);
+  const { method, target, address, distinctHeaders } = request.exchange;
   return {
     requestId: request.requestId,
     receivedAt: request.receivedAt.toISOString(),
     source: result.source ?? source,
     eventId,
     eventType,
-    method: request.method,
-    url: mask.url(request.url),
-    remoteAddress: request.address,
-    requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
+    method,
+    url: mask.url(target),
+    remoteAddress: address,
+    requestHeaders: JSON.stringify(mask.headers(distinctHeaders)),
     requestBody: mask.body(itemBody ?? request.body, sha256 === undefined ? { isJson } : { isJson, sha256 }),
     outcome: outcomeName(outcome),
     responseStatus: response.status,

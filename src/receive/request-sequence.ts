@@ -1,68 +1,39 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import {
-  type FaultCode,
-  failed,
-  isRefused,
-  type Outcome,
-  type Refused,
-  refused,
-  tenantSource,
-} from "../domain/index.ts";
+import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import { rateKey } from "../system/index.ts";
-import type { AdmissionSettings, PublicDependencies } from "./dependencies.ts";
+import type { AdmissionSettings, ReceiveDependencies } from "./dependencies.ts";
+import type { Exchange } from "./exchange.ts";
 import { createOverloadThrottle, type OverloadThrottle } from "./overload-throttle.ts";
 import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
-
-import {
-  type Arrival,
-  createRequestContext,
-  type ReadOrigin,
-  type RequestContext,
-} from "./request-context.ts";
+import { createRequestContext, type RequestContext } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
 import { createRoutes, type Route, type RouteOptions, type Routes } from "./routes.ts";
 import type { UnverifiedBodies } from "./unverified-bodies.ts";
 
-export type RequestSequenceOptions = RouteOptions;
-
-export interface RequestBounds {
-  readonly acceptGate: { readonly quiet: Promise<void> | undefined };
-  readonly clientErrors: { codeFor(socket: Socket): FaultCode | undefined };
-  readonly unverified: UnverifiedBodies;
-  readonly turns: Arrival["turns"];
-  readonly originOf: ReadOrigin;
-}
-
 /** SPEC 1.7 (a): a request from its head to its body, and on to its route. It waits only for what is not there yet. */
 export class RequestSequence {
   readonly #maxBodyBytes: number;
-  readonly #deps: PublicDependencies;
-  readonly #bounds: RequestBounds;
+  readonly #deps: ReceiveDependencies;
+  readonly #unverified: UnverifiedBodies;
   readonly #responder: Responder;
   readonly #throttle = createOverloadThrottle();
   readonly #routes: Routes;
-  readonly #arrival: Arrival;
 
-  constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
+  constructor(options: RouteOptions, deps: ReceiveDependencies, unverified: UnverifiedBodies) {
     this.#maxBodyBytes = options.maxBodyBytes;
     this.#deps = deps;
-    this.#bounds = bounds;
+    this.#unverified = unverified;
     this.#responder = createResponder(deps);
     this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
-    const { clock, tracer } = deps.receiver;
-    this.#arrival = { clock, originOf: bounds.originOf, turns: bounds.turns, tracer };
   }
 
-  start(message: IncomingMessage, response: ServerResponse): void {
-    const [path = ""] = (message.url ?? "").split("?", 1);
+  /** @param quiet delays the work, which counts as the request's own time; undefined where it starts at once */
+  start(exchange: Exchange, quiet?: Promise<void>): void {
+    const [path = ""] = exchange.target.split("?", 1);
     const { route, params } = this.#routes.find(path);
     const callbackPath = route?.isCallback ? (route.pattern ?? path) : undefined;
-    const request = createRequestContext(message, response, callbackPath, this.#arrival);
-    if (params !== undefined) request.params = params;
-    const { quiet } = this.#bounds.acceptGate;
+    const request = createRequestContext(exchange, callbackPath, params, this.#deps.receiver);
     if (quiet === undefined) this.#guard(request, () => this.#admit(request, route));
     else void quiet.then(() => this.#guard(request, () => this.#admit(request, route)));
   }
@@ -79,14 +50,15 @@ export class RequestSequence {
       // A browser gets its 503 in a page.
       const render = outcome.kind === "failed" ? route?.render : undefined;
       this.#responder.respond(request, { outcome }, { source: route?.source, render });
-    } else if (request.method === "GET") this.#handle(request, route);
+    } else if (request.exchange.method === "GET") this.#handle(request, route);
     else this.#receive(request, route);
   }
 
   #receive(request: RequestContext, route: Route | undefined): void {
     const maxBytes = route?.maxBytes ?? this.#maxBodyBytes;
-    const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
-    readRequestBody(request.message, limits, (body) =>
+    const { exchange } = request;
+    const limits = { maxBytes, address: rateKey(exchange.address), unverified: this.#unverified };
+    readRequestBody(exchange, limits, (body) =>
       this.#guard(request, () => {
         if (!("bytes" in body)) return this.#respondWithoutBody(request, route, body);
         request.body = body.bytes;
@@ -102,10 +74,10 @@ export class RequestSequence {
   }
 
   #respondWithoutBody(request: RequestContext, route: Route | undefined, fault: BodyFault): void {
-    // What is left of the body is not read.
+    // The rest of the body is not read.
     request.responseHeaders.connection = "close";
-    // Where it did not arrive in time, the response stands on the socket already.
-    const code = isRefused(fault) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
+    // The response to a body that did not arrive in time is already written.
+    const code = isRefused(fault) ? request.exchange.writtenFault() : undefined;
     const outcome = code === undefined ? fault : refused(code);
     this.#responder.respond(request, { outcome }, { source: route?.source });
   }
@@ -133,9 +105,10 @@ function admit(
   request: RequestContext,
   route: Route | undefined,
   throttle: OverloadThrottle,
-  { admission, tls, receiver }: PublicDependencies,
+  { admission, tls, receiver }: ReceiveDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
-  const { responseHeaders, isCallback, address } = request;
+  const { responseHeaders, isCallback } = request;
+  const { address } = request.exchange;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
   const isAllowed = route?.isAllowed ?? admission.isAllowed;
   if (!isAllowed(address)) return refused("address_not_allowed");
@@ -155,19 +128,20 @@ function admit(
 const GZIP: ReadonlySet<string> = new Set(["gzip", "x-gzip"]);
 
 function protocolFault(
-  { protocol, headers }: RequestContext,
+  { exchange: { protocol, headers } }: RequestContext,
   route: Route | undefined,
   { requireHttps }: AdmissionSettings,
 ): Refused | undefined {
   if (requireHttps && protocol !== "https") return refused("https_required");
-  const { "content-encoding": given = "identity" } = headers;
-  const encoding = given.trim().toLowerCase();
+  const encoding = String(headers["content-encoding"] ?? "identity")
+    .trim()
+    .toLowerCase();
   if (encoding === "identity" || (route?.takesGzip === true && GZIP.has(encoding))) return undefined;
   return refused("content_encoding_unsupported");
 }
 
 function admitToRoute(
-  { method, responseHeaders, params }: RequestContext,
+  { exchange: { method }, responseHeaders, params }: RequestContext,
   route: Route | undefined,
   concurrency: ConcurrencyLimit,
   throttle: OverloadThrottle,

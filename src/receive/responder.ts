@@ -8,10 +8,10 @@ import {
 } from "../domain/index.ts";
 import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
 import { fixedResponse, isTenantUnknown } from "../sources/index.ts";
-import type { IsEndpointCheck, PublicDependencies } from "./dependencies.ts";
+import type { IsEndpointCheck, ReceiveDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { createRequestLog, logEntryOf } from "./request-log.ts";
-import { type CallbackResponse, respondInTurn, responseTo, sendResponse } from "./responses.ts";
+import { type CallbackResponse, respondThrottled, responseTo, sendResponse } from "./responses.ts";
 
 export type Render = (
   request: RequestContext,
@@ -31,11 +31,11 @@ interface RespondOptions {
 export type Responder = ReturnType<typeof createResponder>;
 
 /** What routes are made of. */
-export interface RouteDependencies extends PublicDependencies {
+export interface RouteDependencies extends ReceiveDependencies {
   readonly responder: Responder;
 }
 
-export function createResponder(deps: PublicDependencies) {
+export function createResponder(deps: ReceiveDependencies) {
   const { maskFor, callbackLog, onResponse } = deps;
   const log = createRequestLog(deps);
   const { challenge } = deps.source.scheme;
@@ -78,7 +78,7 @@ export function createResponder(deps: PublicDependencies) {
       response: CallbackResponse = responseFor(request, result, known),
     ): void {
       if (isAuthentic(result)) sendResponse(request, response);
-      else respondInTurn(request, response);
+      else respondThrottled(request, response);
       const { outcome, eventId, eventType } = result;
       const { status } = response;
       const source = known?.source?.name;
@@ -148,7 +148,7 @@ export function createRouteHandler(
         } catch (err) {
           // The store or a promise calls this: nothing above it would end the request.
           receiver.log.error({ err }, "a response could not be sent, and its connection was closed");
-          request.response.destroy();
+          request.exchange.abort();
         }
       },
     });
@@ -161,7 +161,7 @@ const EMPTY_EVENT = Buffer.from("{}");
 
 /** Only what carries nothing is taken for a check, so that a proof that was seen on the way hides no callback. */
 function endpointCheckResult(
-  { message, body }: RequestContext,
+  { exchange, body }: RequestContext,
   { outcome }: CallbackResult,
   isEndpointCheck: IsEndpointCheck,
 ): CallbackResult | undefined {
@@ -169,6 +169,6 @@ function endpointCheckResult(
   if (outcome.kind !== "refused" || !EMPTY_EVENT.equals(body)) return undefined;
   // No scheme looks for the credential of a tenant that does not exist.
   if (!UNSIGNED.has(outcome.code) && !isTenantUnknown(outcome)) return undefined;
-  if (!isEndpointCheck(message.headersDistinct)) return undefined;
+  if (!isEndpointCheck(exchange.distinctHeaders)) return undefined;
   return { outcome: refused("endpoint_check", { message: outcome.message }) };
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { type JsonValue, type Refused, type ResponseOutcome, statusOf } from "../domain/index.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -12,8 +11,6 @@ export interface CallbackResponse {
 }
 
 const RETRY_SOON_SECONDS = 5;
-/** How much of a body that is not wanted is read before its connection closes: more than the shipped proxies pass on. */
-const LINGER = { bytes: 33_554_432, ms: 2_000 };
 
 /**
  * The one table from outcome to response (SPEC 4.1, 7).
@@ -62,50 +59,24 @@ function refusalHeaders(
 }
 
 export function sendResponse(
-  { response, responseHeaders }: Pick<RequestContext, "response" | "responseHeaders">,
+  { exchange, responseHeaders }: Pick<RequestContext, "exchange" | "responseHeaders">,
   { status, headers, body }: CallbackResponse,
 ): void {
-  if (response.headersSent || response.destroyed) return;
   // RFC 9110 §8.6 and §15.3.5: neither a body nor its length.
-  if (status === 204) {
-    response.writeHead(status, Object.assign(responseHeaders, headers)).end();
-    return;
-  }
-  response.writeHead(
-    status,
-    Object.assign(responseHeaders, {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": String(Buffer.byteLength(body)),
-      ...headers,
-    }),
-  );
-  if (headers.connection === "close" && !response.req.complete) endOnceRead(response, body);
-  else response.end(body);
-}
-
-/**
- * Closing a connection over which bytes still arrive resets it, and the client, often a proxy, may lose the response
- * (RFC 9112 §9.6). The rest of the request is read first, within bounds, and dropped.
- */
-function endOnceRead(response: ServerResponse, body: string): void {
-  const { req: message } = response;
-  let left = LINGER.bytes;
-  const end = () => void response.end();
-  const timer = setTimeout(end, LINGER.ms);
-  response.on("close", () => clearTimeout(timer));
-  response.write(body);
-  message.on("end", end).on("data", ({ length }: Uint8Array) => {
-    left -= length;
-    if (left < 0) end();
+  if (status === 204) return exchange.respond(status, Object.assign(responseHeaders, headers), "", false);
+  const all = Object.assign(responseHeaders, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(body)),
+    ...headers,
   });
-  message.resume();
+  exchange.respond(status, all, body, headers.connection === "close");
 }
 
-/** Responds to a request that is not authentic: past a few of them, in a later turn of the event loop. */
-export function respondInTurn(request: RequestContext, response: CallbackResponse): void {
-  const turn = request.turns.next(request.message.socket);
-  // The request's body is not kept meanwhile.
-  const { response: serverResponse, responseHeaders } = request;
-  if (turn === undefined) sendResponse(request, response);
-  else void turn.then(() => sendResponse({ response: serverResponse, responseHeaders }, response));
+/** Responds to a request that is not authentic, in a later turn of the event loop where many come at once. */
+export function respondThrottled(request: RequestContext, response: CallbackResponse): void {
+  const { exchange, responseHeaders } = request;
+  const waiting = exchange.waitUnverified();
+  if (waiting === undefined) sendResponse(request, response);
+  // Meanwhile nothing here holds the request's body.
+  else void waiting.then(() => sendResponse({ exchange, responseHeaders }, response));
 }

@@ -152,28 +152,28 @@ function callbackRoute(
 ): RouteHandler {
   const { receiver, capture } = deps;
   return createRouteHandler(deps, source, (request, { buildLogEntry, endItem, end }) => {
-    const headers = request.message.headersDistinct;
-    const { body, startedAt } = request;
+    const { exchange, body, startedAt, params, requestId, bodyReservation, context } = request;
+    const { method, target, address, distinctHeaders: headers } = exchange;
     // Captured unchanged, before any decision: the listening process verifies it itself.
     if (capture !== null) {
-      const { requestId, receivedAt, method, url } = request;
-      const { rawHeaders } = request.message;
-      capture.buffer.keep({ requestId, receivedAt, method, url, rawHeaders, body });
+      const { receivedAt } = request;
+      const { rawHeaders } = exchange;
+      capture.buffer.keep({ requestId, receivedAt, method, url: target, rawHeaders, body });
     }
     const callback = {
       source,
       version: version === "by_header" ? versionOf(headers) : version,
-      method: request.method,
-      target: request.url,
-      params: request.params,
+      method,
+      target,
+      params,
       headers,
       body,
       startedAt,
       deadline: startedAt + timeLimitMs,
-      bodyReservation: request.bodyReservation,
-      remoteAddress: request.address,
-      deliveryId: request.requestId,
-      context: request.context,
+      bodyReservation,
+      remoteAddress: address,
+      deliveryId: requestId,
+      context,
       buildLogEntry,
       endItem,
       end,

@@ -17,11 +17,11 @@ describe("responses to requests that are not authentic", () => {
       requestStarted: (socket: Socket) => void idle.delete(socket),
       requestEnded: (socket: Socket) => void idle.add(socket),
     };
-    const turns = createUnverifiedThrottle(limit, { quiet: undefined }, 2);
+    const throttle = createUnverifiedThrottle(limit, { quiet: undefined }, 2);
     const sockets = Array.from({ length: 5 }, () => ({}) as Socket);
     const due: number[] = [];
     for (const [at, socket] of sockets.entries()) {
-      const turn = turns.next(socket);
+      const turn = throttle.wait(socket);
       if (turn === undefined) due.push(at);
       else void turn.then(() => due.push(at));
     }
@@ -38,9 +38,9 @@ describe("responses to requests that are not authentic", () => {
   it("wait while connections arrive, and go out after that", async () => {
     const limit = { requestStarted: () => {}, requestEnded: () => {} };
     const arriving = Promise.withResolvers<void>();
-    const turns = createUnverifiedThrottle(limit, { quiet: arriving.promise }, 2);
+    const throttle = createUnverifiedThrottle(limit, { quiet: arriving.promise }, 2);
     const due = { count: 0 };
-    for (let at = 0; at < 5; at += 1) void turns.next({} as Socket)?.then(() => (due.count += 1));
+    for (let at = 0; at < 5; at += 1) void throttle.wait({} as Socket)?.then(() => (due.count += 1));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(due.count).toBe(0);
     arriving.resolve();

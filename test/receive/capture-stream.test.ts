@@ -5,6 +5,7 @@ import type { CaptureLine } from "../../src/dev/listen/index.ts";
 import { captureRoute } from "../../src/receive/capture-route.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
+import { nodeExchange } from "../support/node-exchange.ts";
 import { TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -41,10 +42,10 @@ describe("the stream to a listener", () => {
     const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
     const streamed = Promise.withResolvers<void>();
     await withHttpServer(
-      ({ headers, url, socket }, response) => {
-        const request = { headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never;
+      (message, response) => {
+        const request = { exchange: nodeExchange(message, response), responseHeaders: {} } as never;
         response.once("close", () => streamed.resolve(route(request)));
-        socket.destroy();
+        message.socket.destroy();
       },
       async (origin) => {
         await fetch(origin, { headers: { authorization: "Bearer token" } }).catch(() => {});
@@ -67,8 +68,8 @@ describe("the stream to a listener", () => {
     const log = recordedLog();
     const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
     await withHttpServer(
-      ({ headers, url }, response) =>
-        void route({ headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never),
+      (message, response) =>
+        void route({ exchange: nodeExchange(message, response), responseHeaders: {} } as never),
       async (origin) => {
         const listener = connect(Number(new URL(origin).port), "127.0.0.1").pause();
         listener.write("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\n\r\n");

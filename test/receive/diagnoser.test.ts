@@ -61,10 +61,9 @@ describe("the diagnoser", () => {
     });
     const start = (body = "{}") => {
       const request = {
-        message: { headersDistinct: { "x-signature": ["0".repeat(64)] } },
+        exchange: { distinctHeaders: { "x-signature": ["0".repeat(64)] }, address: "192.0.2.1" },
         body: Buffer.from(body),
         requestId: "r1",
-        address: "192.0.2.1",
       };
       return diagnoser.start(request as never, refused("signature_mismatch"));
     };

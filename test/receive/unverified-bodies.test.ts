@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { readRequestBody } from "../../src/receive/read-request-body.ts";
 import { UnverifiedBodies, type UnverifiedBody } from "../../src/receive/unverified-bodies.ts";
 import { withHttpServer } from "../support/http-server.ts";
+import { CLIENT, nodeExchange } from "../support/node-exchange.ts";
 
 /** Bodies of addresses, under one bound, and which of them were ended to make room. */
 function bounded(most: number, longestBody: number) {
@@ -102,8 +103,8 @@ describe("bodies that are not verified yet", () => {
     const bodies = new UnverifiedBodies(1_000, 1_000);
     await withHttpServer(
       async (message, response) => {
-        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
-        readRequestBody(message, limits, (body) =>
+        const limits = { maxBytes: 1_000, address: CLIENT, unverified: bodies };
+        readRequestBody(nodeExchange(message, response), limits, (body) =>
           response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()])),
         );
       },
@@ -123,11 +124,11 @@ describe("bodies that are not verified yet", () => {
     const bodies = new UnverifiedBodies(1_000, 1_000);
     const found = Promise.withResolvers<unknown>();
     await withHttpServer(
-      async (message) => {
-        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
+      async (message, response) => {
+        const limits = { maxBytes: 1_000, address: CLIENT, unverified: bodies };
         const ended: unknown[] = [];
         await before(message);
-        readRequestBody(message, limits, (body) => ended.push(body));
+        readRequestBody(nodeExchange(message, response), limits, (body) => ended.push(body));
         await after(message);
         found.resolve([ended, bodies.endOldest()]);
       },

@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FaultCode } from "../domain/index.ts";
+import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
+import type { UnverifiedThrottle } from "./accept-gate.ts";
+import type { ClientErrors } from "./client-error.ts";
+import type { ReadOrigin } from "./read-origin.ts";
+
+/** Shared by all exchanges of a listener. */
+interface ExchangeServices {
+  readonly originOf: ReadOrigin;
+  readonly throttle: UnverifiedThrottle;
+  readonly clientErrors: Pick<ClientErrors, "codeFor">;
+}
+
+/** How much of an unwanted body is read before its connection closes: more than the shipped proxies pass on. */
+const LINGER = { bytes: 33_554_432, ms: 2_000 };
+
+/** A request and its response of `node:http`. */
+export class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly address: string;
+  readonly protocol: "http" | "https";
+  readonly ownsPieces = true;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #services: ExchangeServices;
+
+  constructor(message: IncomingMessage, response: ServerResponse, services: ExchangeServices) {
+    const { address, protocol } = services.originOf(message);
+    this.method = message.method ?? "";
+    this.target = message.url ?? "";
+    this.address = address;
+    this.protocol = protocol;
+    this.#message = message;
+    this.#response = response;
+    this.#services = services;
+  }
+
+  get httpVersion(): string {
+    return this.#message.httpVersion;
+  }
+
+  get headers(): Exchange["headers"] {
+    return this.#message.headers;
+  }
+
+  get distinctHeaders(): Exchange["distinctHeaders"] {
+    return this.#message.headersDistinct;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#message.rawHeaders;
+  }
+
+  readBody(reader: BodyReader): void {
+    const message = this.#message;
+    // It emits nothing more: its client left while the request waited.
+    if (message.destroyed) return reader.lost();
+    message.on("data", (piece: Uint8Array) => reader.piece(piece));
+    message.on("end", () => reader.end());
+    message.on("close", () => reader.lost());
+  }
+
+  stopReading(): void {
+    this.#message.pause();
+  }
+
+  writtenFault(): FaultCode | undefined {
+    return this.#services.clientErrors.codeFor(this.#message.socket);
+  }
+
+  waitUnverified(): Promise<void> | undefined {
+    return this.#services.throttle.wait(this.#message.socket);
+  }
+
+  respond(status: number, headers: ResponseHeaders, body: string, lingers: boolean): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    response.writeHead(status, headers);
+    if (lingers && !this.#message.complete) this.#endOnceRead(body);
+    else response.end(body);
+  }
+
+  /**
+   * Closing a connection over which bytes still arrive resets it, and the client, often a proxy, may lose the response
+   * (RFC 9112 §9.6). The rest of the request is read first, within bounds, and dropped.
+   */
+  #endOnceRead(body: string): void {
+    const response = this.#response;
+    let left = LINGER.bytes;
+    const end = () => void response.end();
+    const timer = setTimeout(end, LINGER.ms);
+    response.on("close", () => clearTimeout(timer));
+    response.write(body);
+    this.#message.on("end", end).on("data", ({ length }: Uint8Array) => {
+      left -= length;
+      if (left < 0) end();
+    });
+    this.#message.resume();
+  }
+
+  async stream(
+    headers: ResponseHeaders,
+    texts: (over: AbortSignal) => AsyncIterable<string>,
+    over: AbortSignal,
+  ): Promise<void> {
+    const response = this.#response;
+    if (response.destroyed) return;
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, over]);
+    response.writeHead(200, headers);
+    for await (const text of texts(signal)) {
+      if (signal.aborted) return;
+      if (!response.write(text)) await once(response, "drain", { signal }).catch(() => {});
+    }
+  }
+
+  abort(): void {
+    this.#response.destroy();
+  }
+}
