@@ -24,7 +24,7 @@ const handlers = [
 const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
 
 describeFullOnPostgres("the admin client on %s", (dialect) => {
-  it("lists what came in, and finds one event", () =>
+  it("the admin client lists what came in, and finds one event", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment({ event_id: "a/b é" }));
       await receiver.send(payment());
@@ -113,7 +113,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
       ),
   );
 
-  it("shows one event, and replays the failures of a filter", () =>
+  it("the admin client shows one event, and replays the failures of a filter", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -138,7 +138,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
       { handlers, bulkPollMs: 20, env: { RETRY_MAX: "0" } },
     ));
 
-  it("lists notifications, and says why one cannot be replayed", () =>
+  it("the admin client lists notifications, and says why one cannot be replayed", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment());
       const client = clientOf(receiver);
@@ -152,7 +152,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
 });
 
 describe("the admin client", () => {
-  it("says what the receiver says of a wrong token and of a wrong parameter", () =>
+  it("the admin client says what the receiver says of a wrong token and of a wrong parameter", () =>
     withReceiver("sqlite", async (receiver) => {
       const stranger = createAdminClient({ origin: receiver.adminOrigin, token: "wrong" });
       await expect(stranger.events.list()).rejects.toMatchObject({ status: 401 });
@@ -189,7 +189,7 @@ describe("the admin client", () => {
       expect(new Set(asked.map((init) => init?.credentials))).toEqual(new Set(["same-origin"]));
     }));
 
-  it("lists who did what, of one action or of one person", () =>
+  it("the admin client lists who did what, of one action or of one person", () =>
     withReceiver("sqlite", async (receiver) => {
       const client = clientOf(receiver);
       await expect(client.failures.discard({ source: "platform", event_id: "none" })).rejects.toThrow();
@@ -203,7 +203,7 @@ describe("the admin client", () => {
       });
     }));
 
-  it("gives its token to nobody to whom it is sent on, and takes no page for an answer", async () => {
+  it("the admin client follows no redirect with its token, and takes no page for an answer", async () => {
     const asked: (string | undefined)[] = [];
     const answer: RequestListener = (request, response) => {
       asked.push(request.headers.authorization);

@@ -169,7 +169,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(ids.length + rest.length).toBe(20);
     }));
 
-  it("only the owner reschedules a failure, which is exhausted after the last retry", () =>
+  it("a failure is rescheduled by its owner only, and exhausted after the last retry", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
       await failureLeases.leaseDue(lease("a", at(60)), retriesOf(1));

@@ -37,7 +37,7 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
     }));
 
   it(
-    "counts are deleted when no overview shows them, those of short periods first",
+    "the counts that no overview shows are deleted, those of short periods first",
     { tags: fullOnPostgres(dialect) },
     () =>
       withStore(dialect, async (store) => {

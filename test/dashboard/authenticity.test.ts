@@ -31,7 +31,7 @@ it("the page says of an unauthenticated redirect that nothing is known, not that
     expect(await newestVerdict(receiver)).toMatch(/^Not known:/);
   }));
 
-it("says of a wrong signature that it is not authentic", () =>
+it("a wrong signature is shown as not authentic", () =>
   withReceiver("sqlite", async (receiver) => {
     await receiver.send(payment(), { secret: "another secret of the same length" });
     expect(await newestVerdict(receiver)).toMatch(/^Not authentic:/);

@@ -20,6 +20,6 @@ it("the list counts empty pages again after a page with results", () => {
   expect(isEmptySearch(pages([...EMPTY, 1, ...EMPTY.slice(1)]), 0)).toBe(false);
 });
 
-it("asks of another search as early as of the first", () => {
+it("another search asks before it goes on as early as the first did", () => {
   expect(isEmptySearch(pages(EMPTY), 45)).toBe(true);
 });

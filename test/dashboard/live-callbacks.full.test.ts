@@ -59,7 +59,7 @@ it("the live page counts all callbacks that arrive while it is paused", { timeou
   ),
 );
 
-it("shows in the list what came while another page was open", { timeout: LIMIT_MS }, () =>
+it("the list shows the callbacks that came while another page was open", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await sendMany(receiver, "before", 1);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { fromCanonicalBase64url } from "../../src/domain/index.ts";
 
 describe("strict base64url", () => {
-  it("reads one text for each sequence of bytes, and no other text that a lenient decoder takes", () => {
+  it("the decoder reads one text for each sequence of bytes, and no other text that a lenient decoder takes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string({ maxLength: 3 }), fc.nat(), (bytes, added, at) => {
         const text = Buffer.from(bytes).toString("base64url");

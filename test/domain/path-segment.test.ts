@@ -13,7 +13,7 @@ const TEXTS = fc.oneof(
 );
 
 describe("a text as a segment of a path", () => {
-  it("comes back as it was, through any parser of addresses", () => {
+  it("a segment comes back as it was, through any parser of addresses", () => {
     fc.assert(
       fc.property(TEXTS, (text) => {
         const { pathname } = new URL(

@@ -118,7 +118,7 @@ describe("the retry schedule", () => {
 describe("the schedule of deliveries", () => {
   const backoff: Backoff = { firstMs: 5_000, factor: 4, maxMs: 12 * HOUR_MS };
 
-  it("waits four times longer after each failure, twelve hours at the most, and then no more", () => {
+  it("a delivery waits four times longer after each failure, twelve hours at the most, and then no more", () => {
     const policy = growingRetries(9, backoff);
     expect(delays(policy)).toEqual([5, 20, 80, 320, 1_280, 5_120, 20_480, 43_200, 43_200]);
     expect(nextAttemptAt(policy, 9, T0, 0)).toBeUndefined();

@@ -98,7 +98,7 @@ describe("the auditor", () => {
     expect([book.acknowledged, book.wrong]).toEqual([0, [`answers-0: 200 ${text}`]]);
   });
 
-  it("finds a transfer that was made twice", () =>
+  it("the auditor finds a transfer that was made twice", () =>
     withDatabase("sqlite", async (target) => {
       const book = new Book("moved", "ledger_transfer", SECRET);
       const fleet = await Fleet.start(target);
@@ -114,7 +114,7 @@ describe("the auditor", () => {
       }
     }));
 
-  it("counts two answers of success for one event as doubled", () =>
+  it("the auditor counts two answers of success for one event as doubled", () =>
     withDatabase("sqlite", async (target) => {
       const book = new Book("twice", "ledger_posting", SECRET);
       const fleet = await Fleet.start(target);
@@ -136,13 +136,13 @@ describe("what is printed", () => {
   if (first === undefined || second === undefined) throw new Error("there are rounds");
   const nothing = { seconds: 0, faults: [], isRight: undefined };
 
-  it("says of a round that this machine cannot run that it was not run, and why", () => {
+  it("the summary says of a round that this machine cannot run that it was not run, and why", () => {
     const ended = [{ ...nothing, round: first, notRun: "there is no compiler" }];
     expect(tableOf(ended)).toContain("not run: there is no compiler");
     expect(verdictOf(ended)).toContain(`Not run: ${first.name}.`);
   });
 
-  it("names those that were not asked for in the last line", () => {
+  it("the last line names the rounds that were not asked for", () => {
     const ended = [
       { ...nothing, round: first, isRight: true, ran: { count: 1, audits: [] } },
       { ...nothing, round: second, notRun: NOT_ASKED },
@@ -151,7 +151,7 @@ describe("what is printed", () => {
     expect(verdictOf(ended)).toMatch(new RegExp(`^1 of 2 rounds .* right.*\\nNot run: ${second.name}\\.$`));
   });
 
-  it("says which rounds were wrong", () => {
+  it("the summary says which rounds were wrong", () => {
     const ended = [{ ...nothing, round: first, isRight: false, faults: ["lost"] }];
     expect(verdictOf(ended)).toContain(`WRONG: ${first.name}`);
   });

@@ -66,7 +66,7 @@ describe("the registry", () => {
     expect(registry.types).toEqual(["shipped"]);
   });
 
-  it("refuses two of the user's handlers for one type and version", () => {
+  it("the registry refuses two of the user's handlers for one type and version", () => {
     expect(() => createRegistry([], [own, defineHandler(valid)])).toThrow(
       'two handlers are configured for "shipped" in v2',
     );
@@ -99,7 +99,7 @@ describe("the time limit", () => {
     expect(limit?.signal.aborted).toBe(true);
   });
 
-  it("does not touch work that ends in time, well or not", async () => {
+  it("the time limit does not touch work that ends in time, well or not", async () => {
     expect(await withTimeLimit(1_000, "x", () => "done")).toBe("done");
     await expect(withTimeLimit(1_000, "x", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
     const throwing = () => {
@@ -113,7 +113,7 @@ describe("validation by any Standard Schema", () => {
   const custom = (issues: object[]) =>
     ({ "~standard": { version: 1, vendor: "test", validate: async () => ({ issues }) } }) as never;
 
-  it("takes an asynchronous schema and names the fields, three at the most", async () => {
+  it("the validation takes an asynchronous schema and names the fields, three at the most", async () => {
     const issue = (key: unknown) => ({ path: ["a", { key }], message: "is wrong" });
     expect(
       await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}, 1_000),

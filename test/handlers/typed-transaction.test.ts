@@ -46,7 +46,7 @@ describe("the transaction of a handler with tables", () => {
     );
   });
 
-  it("takes no other table, column or value", () => {
+  it("a typed transaction takes no other table, column or value", () => {
     const never = (tx: Transaction<Tables>) => {
       // @ts-expect-error: there is no such table
       tx.query.insertInto("parcel");
@@ -96,7 +96,7 @@ describe("the transaction of a handler with tables", () => {
     expect(never).toBeTypeOf("function");
   });
 
-  it("needs the definition in a second call, and says so where it is left out", () => {
+  it("the types need the definition in a second call, and say so where it is left out", () => {
     const unfinished = defineHandler<Tables>();
     // @ts-expect-error: a handler is what the second call returns
     expect(() => unfinished()).toThrow("defineHandler: expected an object");

@@ -61,7 +61,7 @@ function tokens(claims: object): RequestListener {
 const keys = generateKeyPair("RS256");
 
 describe("the code exchange", () => {
-  it("sends the verifier and the redirect address of the flow, and authenticates in the header", async () => {
+  it("the exchange sends the verifier and the redirect address of the flow, and authenticates in the header", async () => {
     const seen: unknown[] = [];
     const honest = tokens({});
     const result = await exchangeAt(async (request, response) => {
@@ -91,13 +91,13 @@ describe("the code exchange", () => {
     ["another issuer", { iss: "https://evil.example" }],
     ["an expired ID token", { exp: 1 }],
     ["no subject", { sub: undefined }],
-  ])("uses no token that comes with %s", async (_title, claims) => {
+  ])("the exchange uses no token that comes with %s", async (_title, claims) => {
     const result = await exchangeAt(tokens(claims));
     expect(result).toBeInstanceOf(Error);
     expect(isRejected(result)).toBe(false);
   });
 
-  it("uses no token that comes without an ID token where one was asked for", async () => {
+  it("the exchange uses no token that comes without an ID token where one was asked for", async () => {
     const bare: RequestListener = (_request, response) => {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ access_token: "a", token_type: "Bearer" }));
@@ -106,7 +106,7 @@ describe("the code exchange", () => {
     expect(await exchangeAt(bare, { scope: "profile" })).toMatchObject({ access_token: "a" });
   });
 
-  it("takes the user from the ID token also in a flow that the platform started", async () => {
+  it("the exchange takes the user from the ID token also in a flow that the platform started", async () => {
     const grant = { code: "the-code" };
     expect(await exchangeAt(tokens({ nonce: undefined }), { grant })).toMatchObject({ sub: "ada" });
     expect(await exchangeAt(tokens({ azp: "somebody else" }), { grant })).toBeInstanceOf(Error);
@@ -117,7 +117,7 @@ describe("the code exchange", () => {
     expect(await exchangeAt(foreign, { scope: "profile" })).toMatchObject({ access_token: "a" });
   });
 
-  it("keeps each digit of a user's number", async () => {
+  it("the exchange keeps each digit of a user's number", async () => {
     const result = await exchangeAt(
       (_request, response) => {
         response.setHeader("content-type", "application/json");
@@ -145,7 +145,7 @@ describe("the code exchange", () => {
     );
   });
 
-  it("names a demand for another authentication by its status alone", async () => {
+  it("the exchange names a demand for another authentication by its status alone", async () => {
     const asked = await exchangeAt((_request, response) => {
       response.writeHead(401, { "www-authenticate": 'Basic realm="the-realm"' }).end('{"hint":"the-hint"}');
     });
@@ -166,7 +166,7 @@ describe("the code exchange", () => {
     expect(asked).toEqual(["/token"]);
   });
 
-  it("ends at its time limit, and reads no answer without end", async () => {
+  it("the exchange ends at its time limit, and reads no answer without end", async () => {
     const begun = performance.now();
     expect(await exchangeAt(() => {}, { timeLimitMs: 100 })).toMatchObject({ name: "TimeoutError" });
     expect(performance.now() - begun).toBeLessThan(4_000);
@@ -182,7 +182,7 @@ describe("the code exchange", () => {
     expect(String(endless)).toContain("answers with more than 1048576 bytes");
   });
 
-  it("takes the platform's verdict on the code for final, and its other troubles not", async () => {
+  it("the exchange takes the platform's result on a code for final, and its other errors not", async () => {
     const refusing =
       (status: number, error: string): RequestListener =>
       (_request, response) => {

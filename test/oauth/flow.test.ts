@@ -34,7 +34,7 @@ describe("the state of a flow that was started here", () => {
     expect(flow.nonce).not.toBe(flow.codeVerifier);
   });
 
-  it("opens with ENCRYPTION_KEY_PREVIOUS too", () => {
+  it("a state opens with ENCRYPTION_KEY_PREVIOUS too", () => {
     const { state, flow, cookies } = started();
     const rotated = createEncryptor(randomBytes(32), [key]);
     expect(openFlow(state, URI, cookies, { now: T0, encryptor: rotated })).toEqual(flow);
@@ -65,7 +65,7 @@ describe("the state of a flow that was started here", () => {
       expect(openFlow(other, URI, cookies, { now: T0, encryptor }), other.slice(-1)).toBe("unknown");
   });
 
-  it("does not last longer because the clock was set back", () => {
+  it("a state does not last longer because the clock was set back", () => {
     const { state, cookies } = started();
     expect(openFlow(state, URI, cookies, { now: at(-3_600), encryptor })).toBe("unknown");
   });
@@ -115,7 +115,7 @@ describe("the start of a flow", () => {
         expect([table, await receiver.count(table)]).toEqual([table, 0]);
     }));
 
-  it("gives one state, which no other spelling of its bytes repeats under another event id", () =>
+  it("the start gives one state, which no other spelling of its bytes repeats under another event id", () =>
     withReceiver("sqlite", async (receiver) => {
       const base = `${receiver.publicOrigin}/api/platform`;
       const started = await fetch(`${base}/oauth-start`, { redirect: "manual" });
@@ -158,7 +158,7 @@ describe("the start of a flow", () => {
     }),
   );
 
-  it("lets the browser send the cookie from the platform's own page where that posts a form", () =>
+  it("the start lets the browser send the cookie from the platform's own page where that posts a form", () =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin }) => {

@@ -107,7 +107,7 @@ describe("a token answer that names no user", () => {
     expect(JSON.stringify(log.lines)).not.toMatch(/the-access-token|the-page/);
   });
 
-  it("keeps its tokens where the userinfo endpoint is silent beyond the time limit of the exchange", async () => {
+  it("the exchange keeps its tokens where the userinfo endpoint is silent beyond the time limit of the exchange", async () => {
     expect(await exchangeAt(PLAIN, [() => {}], { timeLimitMs: 300 })).toEqual(PLAIN);
   });
 });

@@ -14,7 +14,7 @@ function setUp(level = "info") {
 }
 
 describe("the logger", () => {
-  it("writes JSON lines with an ISO time and without process id or host name", () => {
+  it("the logger writes JSON lines with an ISO time and without process id or host name", () => {
     const { logger, lines } = setUp();
     logger.info({ a: 1 }, "hello");
     expect(lines()).toEqual([
@@ -27,13 +27,13 @@ describe("the logger", () => {
     ]);
   });
 
-  it("leaves out what is below its level", () => {
+  it("the logger leaves out what is below its level", () => {
     const { logger, written } = setUp("warn");
     logger.info({}, "hello");
     expect(written).toEqual([]);
   });
 
-  it("masks message, stack and causes of an error, and keeps its code", () => {
+  it("the logger masks message, stack and causes of an error, and keeps its code", () => {
     const { logger, lines, written } = setUp();
     const cause = new Error("token=abc123 was refused");
     const error = Object.assign(new Error("bad signing-secret", { cause }), {
@@ -48,7 +48,7 @@ describe("the logger", () => {
     expect(written.join()).not.toMatch(/signing-secret|abc123|hidden/);
   });
 
-  it("masks an error that is logged without a message of its own", () => {
+  it("the logger masks an error that is logged without a message of its own", () => {
     const { logger, written } = setUp();
     logger.error(new Error("bad signing-secret"));
     logger.error({ err: new Error("bad signing-secret") });
@@ -66,13 +66,13 @@ describe("the logger", () => {
     expect(lines()[0].err.errors).toEqual(["Error: refused at ::1", "token=[masked]"]);
   });
 
-  it("takes thrown values that are no errors", () => {
+  it("the logger takes thrown values that are no errors", () => {
     const { logger, lines } = setUp();
     logger.error({ err: "signing-secret" }, "failed");
     expect(lines()[0].err).toBe("[masked]");
   });
 
-  it("closes although its destination cannot flush", async () => {
+  it("the logger closes although its destination cannot flush", async () => {
     await expect(closeLogger(setUp().logger)).resolves.toBeUndefined();
   });
 

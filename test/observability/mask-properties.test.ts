@@ -9,7 +9,7 @@ const path = fc.stringMatching(/^(\/[a-z0-9%._~-]{0,8}){0,4}$/);
 const separator = fc.constantFrom("?", "&", ";", "#", "?a=1&", "?a=1#b&");
 
 describe("masking, whatever comes", () => {
-  it("never shows what stands under a sensitive key of a JSON value", () => {
+  it("masking never shows what stands under a sensitive key of a JSON value", () => {
     fc.assert(
       fc.property(jsonWithCanary, (value) => {
         expect(JSON.stringify(mask.json(value))).not.toContain(CANARY);
@@ -17,7 +17,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows what stands under a sensitive key of a JSON body", () => {
+  it("masking never shows what stands under a sensitive key of a JSON body", () => {
     fc.assert(
       fc.property(jsonWithCanary, (value) => {
         expect(mask.body(Buffer.from(JSON.stringify(value)))).not.toContain(CANARY);
@@ -25,7 +25,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows a sensitive parameter of a form body, however its name is escaped", () => {
+  it("masking never shows a sensitive parameter of a form body, however its name is escaped", () => {
     fc.assert(
       fc.property(secretKey, fc.boolean(), (key, nested) => {
         const name = encodeURIComponent(nested ? `data[${key}]` : key);
@@ -34,7 +34,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows a sensitive parameter of a URL, whatever stands around it", () => {
+  it("masking never shows a sensitive parameter of a URL, whatever stands around it", () => {
     fc.assert(
       fc.property(path, separator, secretKey, fc.string(), (start, before, key, after) => {
         const url = `${start}${before}${encodeURIComponent(key)}=${CANARY}&x=${after}`;
@@ -43,7 +43,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows a sensitive pair of a text, whatever stands around it", () => {
+  it("masking never shows a sensitive pair of a text, whatever stands around it", () => {
     const pair = fc.constantFrom(
       `access_token=${CANARY}`,
       `"password":"${CANARY}"`,
@@ -61,7 +61,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows the value of a sensitive header", () => {
+  it("masking never shows the value of a sensitive header", () => {
     const name = fc.constantFrom(
       "authorization",
       "Proxy-Authorization",
@@ -83,7 +83,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("leaves JSON that holds nothing sensitive as it is", () => {
+  it("masking leaves JSON that holds nothing sensitive as it is", () => {
     fc.assert(
       fc.property(harmlessJson, (value) => {
         expect(JSON.stringify(mask.json(value))).toBe(JSON.stringify(value));
@@ -114,7 +114,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("takes any bytes for a body", () => {
+  it("masking takes any bytes for a body", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -128,7 +128,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("masks a card number in groups of any spelling, and the service's own secrets, inside any sentence", () => {
+  it("masking masks a card number in groups of any spelling, and the service's own secrets, inside any sentence", () => {
     const secret = fc.constantFrom(
       "4111111111111111",
       "4111-1111-1111-1111",
@@ -144,7 +144,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("never shows a part of a secret that the cut of a long body, text or URL goes through", () => {
+  it("masking never shows a part of a secret that the cut of a long body, text or URL goes through", () => {
     const [digits, word] = ["4111111111111111", "kanarienvogel5150kanarienvogel5150"];
     const jwt = `eyJ${word.repeat(100)}.eyJ${word}.${word}`;
     const secret = fc.constantFrom(

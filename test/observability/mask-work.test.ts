@@ -179,7 +179,7 @@ describe("the work of masking a body", () => {
     }
   });
 
-  it("leaves a body, headers and a URL that take few bytes of the log, whatever they were", () => {
+  it("masking leaves a body, headers and a URL that take few bytes of the log, whatever they were", () => {
     for (const part of [...PARTS, "\u0001", '"\u0001 ', "\u{10ffff}"]) {
       for (const bytes of [LONGEST, 16_384]) {
         expect(mask.body(Buffer.from(filled(part, bytes))).length).toBeLessThan(34_000);

@@ -16,24 +16,24 @@ describe("masked JSON", () => {
     expect(new Set(Object.values(masked as object))).toEqual(new Set(["[masked]"]));
   });
 
-  it("shows codes that are no secrets", () => {
+  it("masking shows codes that are no secrets", () => {
     const value = { error_code: "E1", country_code: "DE", status_code: 200, currency_code: "EUR" };
     expect(mask.json(value)).toEqual(value);
   });
 
-  it("keeps a __proto__ key a key", () => {
+  it("masking keeps a __proto__ key a key", () => {
     const value: JsonValue = JSON.parse('{"__proto__":{"admin":true,"token":"t"}}');
     expect(JSON.stringify(mask.json(value))).toBe('{"__proto__":{"admin":true,"token":"[masked]"}}');
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  it("reads JSON that stands in a string", () => {
+  it("masking reads JSON that stands in a string", () => {
     expect(mask.json({ Message: '{"access_token":"t","id":1}' })).toEqual({
       Message: '{"access_token":"[masked]","id":1}',
     });
   });
 
-  it("leaves JSON in a string as it was written where it holds nothing sensitive", () => {
+  it("masking leaves JSON in a string as it was written where it holds nothing sensitive", () => {
     expect(mask.json({ Message: '{ "id" : 1 }' })).toEqual({ Message: '{ "id" : 1 }' });
   });
 
@@ -63,7 +63,7 @@ describe("masked JSON", () => {
     expect(mask.json({ text, list: [text] })).toEqual({ text, list: [text] });
   });
 
-  it("shows what nests 1,000 levels deep, masked at the bottom, and hides what cannot be written at all", () => {
+  it("masking shows what nests 1,000 levels deep, masked at the bottom, and hides what cannot be written at all", () => {
     const deep = (levels: number) => `${"[".repeat(levels)}{"token":"t"}${"]".repeat(levels)}`;
     expect(JSON.stringify(mask.json(JSON.parse(deep(1_000))))).toBe(deep(1_000).replace('"t"', '"[masked]"'));
     expect(mask.json(JSON.parse(deep(100_000)))).toBe("[masked]");
@@ -96,7 +96,7 @@ describe("masked bodies", () => {
     expect(body("")).toBe("");
   });
 
-  it("shows JSON as it came, blanks and all, with its secrets masked", () => {
+  it("masking shows JSON as it came, blanks and all, with its secrets masked", () => {
     expect(body('{ "event_id":\t"e1",\n "data": {"code" : "c", "sum": 1.50} }\n')).toBe(
       '{ "event_id":\t"e1",\n "data": {"code" : "[masked]", "sum": 1.50} }\n',
     );
@@ -108,7 +108,7 @@ describe("masked bodies", () => {
     );
   });
 
-  it("shows a form with its secrets masked", () => {
+  it("masking shows a form with its secrets masked", () => {
     expect(body("code=abc&state=&data[token]=t&name=Ada+L")).toBe(
       "code=[masked]&state=[masked]&data[token]=[masked]&name=Ada+L",
     );
@@ -136,7 +136,7 @@ describe("masked bodies", () => {
     expect(JSON.parse(body(text))).toEqual({ ...JSON.parse(unparsed(text)), text: shown });
   });
 
-  it("shows what can be read of bytes that are not UTF-8, masked", () => {
+  it("masking shows what can be read of bytes that are not UTF-8, masked", () => {
     const bytes = Buffer.concat([
       Buffer.from('{"name":"J\u00fcrgen","pin":"1234"} ', "latin1"),
       Uint8Array.of(0, 1, 0x90),
@@ -149,7 +149,7 @@ describe("masked bodies", () => {
     });
   });
 
-  it("reads a view into a larger buffer as the view", () => {
+  it("masking reads a view into a larger buffer as the view", () => {
     expect(mask.body(new Uint8Array(Buffer.from('xx{"a":1}yy')).subarray(2, 9))).toBe('{"a":1}');
   });
 
@@ -168,7 +168,7 @@ describe("masked bodies", () => {
     });
   });
 
-  it("shows the beginning of one that would take too much work, with its length and fingerprint", () => {
+  it("masking shows the beginning of one that would take too much work, with its length and fingerprint", () => {
     const text = `[${Array(10_000).fill('{"a":1}').join(",")}]`.slice(0, 60_000);
     const shown = JSON.parse(mask.body(Buffer.from(text), { isJson: true }));
     expect(shown).toEqual({
@@ -202,7 +202,7 @@ describe("masked URLs", () => {
 });
 
 describe("masked headers", () => {
-  it("shows ordinary headers, repeated ones joined and absent ones left out", () => {
+  it("masking shows ordinary headers, repeated ones joined and absent ones left out", () => {
     const shown = mask.headers({ host: "h", "x-many": ["a", "b"], "x-none": undefined });
     expect(shown).toEqual({ host: "h", "x-many": "a, b" });
   });
@@ -211,7 +211,7 @@ describe("masked headers", () => {
     expect(mask.headers({ "user-agent": "x".repeat(5_000) })["user-agent"]).toHaveLength(1_024);
   });
 
-  it("shows 8 KiB of them in all, and says how many were left out", () => {
+  it("masking shows 8 KiB of them in all, and says how many were left out", () => {
     const many = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`x-${index}`, "y".repeat(1_000)]),
     );
@@ -220,7 +220,7 @@ describe("masked headers", () => {
     expect(shown["(left out)"]).toBe("12 more");
   });
 
-  it("masks a code inside an ordinary header", () => {
+  it("masking masks a code inside an ordinary header", () => {
     expect(mask.headers({ referer: "https://h/?code=abc" })).toEqual({ referer: "https://h/?code=[masked]" });
   });
 
@@ -252,7 +252,7 @@ describe("masked text", () => {
     expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(16_384 - 15)}`);
   });
 
-  it("shows no part of a card number at the cut of what is read, however much of the text before it was masked", () => {
+  it("masking shows no part of a card number at the cut of what is read, however much of the text before it was masked", () => {
     const pair = `token=${"x".repeat(100)} `;
     // 16,384 characters are shown, and 2,048 more are read.
     for (let shown = 1; shown < 19; shown += 1) {

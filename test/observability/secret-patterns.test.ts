@@ -37,7 +37,7 @@ describe("shapes of secrets", () => {
     expect(mask.json(text)).toBe(text);
   });
 
-  it("masks a card number that is a JSON number, and shows other numbers", () => {
+  it("masking masks a card number that is a JSON number, and shows other numbers", () => {
     expect(mask.json([4111111111111111, 1767225600007, 4.5, -3])).toEqual([
       "[masked]",
       1767225600007,
@@ -46,7 +46,7 @@ describe("shapes of secrets", () => {
     ]);
   });
 
-  it("masks the longest of secrets that hold each other, and passes over short ones", () => {
+  it("masking masks the longest of secrets that hold each other, and passes over short ones", () => {
     const own = createMask({ secretValues: ["abcdefgh", "abcdefgh-ijkl", "short"] });
     expect(own.json("a short abcdefgh-ijkl")).toBe("a short [masked]");
   });

@@ -78,7 +78,7 @@ const failing =
   };
 
 describe("a round", () => {
-  it("passes on to the log all that is fresh, however much it is", () =>
+  it("a round passes on to the log all that is fresh, however much it is", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 251);
       const { loop, counted } = loopOf(
@@ -107,7 +107,7 @@ describe("an attempt", () => {
       ]);
     }));
 
-  it("comes again when the receiver asked for it, with Retry-After in seconds", () =>
+  it("a delivery comes again when the receiver asked for it, with Retry-After in seconds", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       let now = T0;

@@ -71,7 +71,7 @@ describe("the e-mail channel", () => {
     }),
   );
 
-  it("sends nothing to a server that offers no TLS", () =>
+  it("the channel sends nothing to a server that offers no TLS", () =>
     withMailServer({ secure: false, startTls: false }, async (server) => {
       await expect(deliver(server, { scheme: "smtp" })).rejects.toThrow("STARTTLS");
       expect(server.mails).toEqual([]);
@@ -143,7 +143,7 @@ describe("the e-mail channel", () => {
     expect(channel.destinations).toEqual(["email:a@example.com", "email:b@example.com"]);
   });
 
-  it("waits for a slow server as many minutes as RFC 5321 asks for", () => {
+  it("the channel waits for a slow server as many minutes as RFC 5321 asks for", () => {
     const to = ["a@example.com"];
     const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
     expect(channel.timeLimitMs).toBeGreaterThan(10 * 60_000);
@@ -217,7 +217,7 @@ describe("the e-mail channel", () => {
     await expect(delivered).rejects.toThrow(`127.0.0.99:${port}`);
   });
 
-  it("goes to no name of a private address that is not named", () =>
+  it("a mail goes to no name of a private address that is not named", () =>
     withMailServer({ secure: true }, async ({ port }) => {
       const channel = emailChannel({
         url: `smtps://${mailLogin()}@localhost:${port}`,
@@ -230,7 +230,7 @@ describe("the e-mail channel", () => {
       ).rejects.toThrow("is not a public address");
     }));
 
-  it("goes to no private address that is not named", () =>
+  it("a mail goes to no private address that is not named", () =>
     withMailServer({ secure: true }, async (server) => {
       await expect(deliver(server, { addresses: createAllowedAddresses([]) })).rejects.toThrow(
         "127.0.0.1 is not a public address",

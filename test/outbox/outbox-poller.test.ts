@@ -72,7 +72,7 @@ const settled = async (store: Store) => {
 };
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
-  it("does not let a channel whose receiver never answers keep another one waiting", {
+  it("the outbox does not let a channel whose receiver never answers keep another one waiting", {
     tags: "full",
   }, () => {
     const held: ServerResponse[] = [];
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("masks the secrets and card numbers of a payload that the log channel writes", () =>
+  it("the outbox masks the secrets and card numbers of a payload that the log channel writes", () =>
     withStore(dialect, async (store) => {
       const payload = {
         order_id: "o1",
@@ -123,7 +123,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
-  it("passes what a second has brought on to the log in small parts, so that callbacks are handled between them", () =>
+  it("the outbox passes what a second has brought on to the log in small parts, so that callbacks are handled between them", () =>
     withStore(dialect, async (store) => {
       await notify(store, 200);
       const parts: number[] = [];
@@ -143,7 +143,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(parts).toEqual([...Array<number>(6).fill(32), 8]);
     }));
 
-  it("does not let one notification that is never answered keep the others of its channel waiting", () => {
+  it("the outbox does not let one notification that is never answered keep the others of its channel waiting", () => {
     let taken = 0;
     let held: ServerResponse | undefined;
     return withStore(dialect, (store) =>
@@ -167,7 +167,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("counts no attempt that was given up because the process stops", {
+  it("the outbox counts no attempt that was given up because the process stops", {
     tags: "full",
   }, () => {
     let asked = 0;
@@ -190,7 +190,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("gives a delivery up whose last attempt ended with the process that made it", () => {
+  it("the outbox gives a delivery up whose last attempt ended with the process that made it", () => {
     let asked = 0;
     return withStore(dialect, (store) =>
       withHttpServer(
@@ -236,7 +236,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       }),
     ));
 
-  it("says whom the server refuses for good, and mails the others once", () =>
+  it("the outbox reports each recipient that the server refuses for good, and mails the others once", () =>
     withMailServer({ secure: true }, (server) =>
       withStore(dialect, async (store) => {
         server.refusedRecipients.set("books@example.com", [{ responseCode: 550, message: "no such user" }]);

@@ -54,13 +54,13 @@ describe("the webhook channel", () => {
       expect(second?.id).toBe(first?.id);
     }));
 
-  it("fails where the receiver does not know the secret", () =>
+  it("a delivery fails where the receiver does not know the secret", () =>
     withWebhookReceiver(async (receiver) => {
       const secret = `whsec_${Buffer.alloc(32, 4).toString("base64")}`;
       await expect(deliver(receiver, { secret })).rejects.toThrow("answered 401");
     }));
 
-  it("ends for good with 410, waits as long as Retry-After says, and follows no redirect", () =>
+  it("a delivery ends for good with 410, waits as long as Retry-After says, and follows no redirect", () =>
     withWebhookReceiver(async (receiver) => {
       receiver.answers.push(
         { status: 410 },
@@ -80,7 +80,7 @@ describe("the webhook channel", () => {
       expect(receiver.accepted).toEqual([]);
     }));
 
-  it("leaves the time of the next attempt to the schedule where Retry-After is a date", () =>
+  it("the channel leaves the time of the next attempt to the schedule where Retry-After is a date", () =>
     withWebhookReceiver(async (receiver) => {
       receiver.answers.push({ status: 503, headers: { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" } });
       const failed = await deliver(receiver).catch((error: unknown) => error);
@@ -145,7 +145,7 @@ describe("the webhook channel", () => {
     ),
   );
 
-  it("lets go of a body that does not end, so that its connection is not kept", () => {
+  it("the channel lets go of a body that does not end, so that its connection is not kept", () => {
     const closed = Promise.withResolvers<boolean>();
     return withHttpServer(
       (_request, response) => {

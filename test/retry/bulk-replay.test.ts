@@ -88,7 +88,7 @@ describe("the loop of bulk replays", () => {
       expect(await all.done()).toHaveLength(5);
     }));
 
-  it("goes on with a bulk replay that an error interrupted, and logs the error", () =>
+  it("the loop goes on with a bulk replay that an error interrupted, and logs the error", () =>
     onSqlite(async (store) => {
       let looked = 0;
       const interrupted = withBulk(store, (own) => ({
@@ -106,7 +106,7 @@ describe("the loop of bulk replays", () => {
       ]);
     }));
 
-  it("stops when the replays at work have ended and are counted, and not before", () =>
+  it("the loop stops when the replays at work have ended and are counted, and not before", () =>
     onSqlite(async (store) => {
       const atWork = Promise.withResolvers<void>();
       const mayEnd = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describe("the loop of bulk replays", () => {
 });
 
 describe("a bulk replay", () => {
-  it("keeps its lease while it goes on, however long that takes", () =>
+  it("a bulk replay keeps its lease while it goes on, however long that takes", () =>
     onSqlite(async (store, target) => {
       const leases: unknown[] = [];
       const inner: Rooms = rooms(store, { times: 9 }, async () => {
@@ -188,7 +188,7 @@ describe("a bulk replay", () => {
       );
     }));
 
-  it("keeps its lease while a batch waits for longer than the lease", () =>
+  it("a bulk replay keeps its lease while a batch waits for longer than the lease", () =>
     onSqlite(async (store, target) => {
       const leaseMs = 200;
       const inner = rooms(store, { times: 1 });
@@ -209,7 +209,7 @@ describe("a bulk replay", () => {
       expect(await all.done()).toMatchObject([{ succeeded: 1, alreadyHandled: 0 }]);
     }));
 
-  it("runs failures whose process ended during their attempt after the others, one in a batch", () =>
+  it("a bulk replay runs failures whose process ended during their attempt after the others, one in a batch", () =>
     onSqlite(async (store) => {
       const ran: string[] = [];
       const batches: number[] = [];
@@ -223,7 +223,7 @@ describe("a bulk replay", () => {
       expect(batches).toEqual([3, 1, 0]);
     }));
 
-  it("counts an event that another process has completed as done before, when it comes to it", () =>
+  it("a bulk replay counts an event that another process has completed as done before, when it comes to it", () =>
     onSqlite(async (store, target) => {
       let atItsEnd: unknown;
       const inner = rooms(
@@ -269,7 +269,7 @@ describe("a bulk replay", () => {
     }),
   );
 
-  it("says in the log when it is done, with its counts", () =>
+  it("a bulk replay says in the log when it is done, with its counts", () =>
     onSqlite(async (store) => {
       const inner = rooms(store, { times: 3 });
       await failedEvents(inner, 2);

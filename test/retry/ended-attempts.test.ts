@@ -31,7 +31,7 @@ describe("a failure whose process ended during its attempt", () => {
     ["a dry run", (receiver) => dryRunReplay(inputOf("e1").key, receiver)],
   ];
 
-  it.each(again)("waits as %s for the runs under way, which it could take with it", (_, run) =>
+  it.each(again)("a suspect waits as %s for the runs under way, which it could take with it", (_, run) =>
     withStore("sqlite", async (store, target) => {
       const order: string[] = [];
       const gate = Promise.withResolvers<void>();
@@ -110,7 +110,7 @@ describe("a failure whose process ended during its attempt", () => {
 });
 
 describe("the loop of bulk replays", () => {
-  it("waits at its end until it has given back what it works on", () =>
+  it("the loop waits at its end until it has given back what it works on", () =>
     withStore("sqlite", async (store) => {
       const order: string[] = [];
       const releasing = Promise.withResolvers<void>();

@@ -56,7 +56,7 @@ const bytesLiteral = (dialect: Target["dialect"], hex: string) =>
 
 describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => {
   it(
-    "keeps waiting, at no cost, while its type has no handler, and is handled once it has one again",
+    "an event keeps waiting, at no cost, while its type has no handler, and is handled once it has one again",
     { tags: fullOnPostgres(dialect) },
     () =>
       withDatabase(dialect, async (target) => {
@@ -101,7 +101,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       expect(JSON.stringify(again.lines)).not.toContain("without a handler");
     }));
 
-  it("uses its retries up when its handler misses the key of something else", () =>
+  it("an event uses its retries up when its handler misses the key of something else", () =>
     withDatabase(dialect, async (target) => {
       const unreadable = createEncryptor(Buffer.alloc(32, 9)).encrypt(Buffer.of(1), "x");
       const opening = defineHandler({
@@ -133,7 +133,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
     }));
 
   it(
-    "keeps waiting, at no cost, while the key that encrypted its body is missing",
+    "an event keeps waiting, at no cost, while the key that encrypted its body is missing",
     { tags: fullOnPostgres(dialect) },
     () =>
       withDatabase(dialect, async (target) => {
@@ -171,7 +171,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       }),
   );
 
-  it("uses its retries up when its body was damaged, since no key will open it", () =>
+  it("an event uses its retries up when its body was damaged, since no key will open it", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       await execute(target, `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, "00")}`);

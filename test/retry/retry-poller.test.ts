@@ -24,7 +24,7 @@ import {
 } from "../support/retry-rooms.ts";
 
 describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
-  it("runs a failure sixty seconds after it failed, not before", () =>
+  it("the retry loop runs a failure sixty seconds after it failed, not before", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(record?.result).toEqual({ attempt: "retry" });
     }));
 
-  it("retries three times, sixty seconds apart, and then no more", () =>
+  it("the retry loop retries three times, sixty seconds apart, and then no more", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 99 });
       await failInline(inner);
@@ -49,7 +49,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1, rejected: 0 });
     }));
 
-  it("takes over from a process that ended in the middle, when its lease and the delay are over", () =>
+  it("the retry loop takes over from a process that ended in the middle, when its lease and the delay are over", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
-  it("runs what processes have left one by one, after the others, the one with the most process ends last", () =>
+  it("the retry loop runs what processes have left one by one, after the others, the one with the most process ends last", () =>
     withStore(dialect, async (store, target) => {
       const ran: string[] = [];
       let atOnce = 0;
@@ -116,7 +116,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 1, rejected: 0 });
     }));
 
-  it("finds out what became of a COMMIT whose answer was lost, also where RETRY_MAX is 0", () =>
+  it("the retry loop finds out what became of a COMMIT whose answer was lost, also where RETRY_MAX is 0", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 }, undefined, NO_RETRIES);
       for (const id of ["e1", "e2"]) {
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.records.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
-  it("keeps an event whose COMMIT is unknown where the database cannot be asked about it either", () =>
+  it("the retry loop keeps an event whose COMMIT is unknown where the database cannot be asked about it either", () =>
     withStore(dialect, async (store) => {
       const find: Store["find"] = () => Promise.reject(new Error("the database is away"));
       const inner = rooms({ ...store, find }, { times: 0 });
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(kept).toBe(1);
     }));
 
-  it("counts a retry whose COMMIT did not happen although its answer was lost", () =>
+  it("the retry loop counts a retry whose COMMIT did not happen although its answer was lost", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
@@ -173,7 +173,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       });
     }));
 
-  it("keeps an event whose handler met a database fault, and none whose handler never began", () =>
+  it("the retry loop keeps an event whose handler met a database fault, and none whose handler never began", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 0 });
       const keep = (eventId: string, cause: Error) => {
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(kept).toMatchObject([{ code: "store_unavailable", state: "waiting" }, undefined]);
     }));
 
-  it("keeps a failure of which it cannot find out whether its COMMIT happened, at no cost", () =>
+  it("the retry loop keeps a failure of which it cannot find out whether its COMMIT happened, at no cost", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
@@ -224,7 +224,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
-  it("waits at its end for the round under way", () =>
+  it("the retry loop waits at its end for the round under way", () =>
     withStore(dialect, async (store) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
@@ -248,7 +248,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.records.list({ limit: 1 }, {})).toMatchObject([{ status: "completed" }]);
     }));
 
-  it("does not wait at its end for the prepare step of a process that has died", () =>
+  it("the retry loop does not wait at its end for the prepare step of a process that has died", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);

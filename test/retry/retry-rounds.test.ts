@@ -80,7 +80,7 @@ describe("a round of retries", () => {
       expect(ran).toEqual(["e1"]);
     }));
 
-  it("holds up a suspect's replay, which could take it with it, until it has ended", () =>
+  it("the round holds up a suspect's replay, which could take it with it, until it has ended", () =>
     withStore("sqlite", async (store, target) => {
       const order: string[] = [];
       const begun = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ describe("a round of retries", () => {
       });
     }));
 
-  it("goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
+  it("the round goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
     withStore("sqlite", async (store) => {
       const reschedule: Store["failureLeases"]["reschedule"] = async (key, ...given) => {
         if (key.eventId === "e1") throw away();
@@ -156,7 +156,7 @@ describe("a round of retries", () => {
       ]);
     }));
 
-  it("logs how each retry ended", () =>
+  it("the round logs how each retry ended", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 4 }, async (eventId) => {
         if (eventId === "rejected") throw new Rejected("no such order");
@@ -172,7 +172,7 @@ describe("a round of retries", () => {
       ]);
     }));
 
-  it("logs which attempts were cut off by the end of their process", () =>
+  it("the round logs which attempts were cut off by the end of their process", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
@@ -201,7 +201,7 @@ describe("a replay", () => {
       });
     }));
 
-  it("holds up the deliveries of its event in this process", () =>
+  it("a replay holds up the deliveries of its event in this process", () =>
     withStore("sqlite", async (store) => {
       const order: string[] = [];
       const { key, deadline } = inputOf("e1");
@@ -237,7 +237,7 @@ describe("the stored body of an event", () => {
 });
 
 describe("the history of a retried event", () => {
-  it("says when an attempt began, and for how many milliseconds it ran", () =>
+  it("the history says when an attempt began, and for how many milliseconds it ran", () =>
     withStore("sqlite", async (store) => {
       const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
         await sleep(20);

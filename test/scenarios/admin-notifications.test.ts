@@ -54,7 +54,7 @@ describeFullOnPostgres("an operator of notifications on %s", (dialect) => {
       expect((await listed(receiver))[0]?.deliveries).toEqual([]);
     }));
 
-  it("does not discard what is being delivered, since the receiver may take it yet", () =>
+  it("the admin API does not discard what is being delivered, since the receiver may take it yet", () =>
     withDead(dialect, async (receiver, path) => {
       const leased = `state = 'waiting', next_attempt_at = '${FAR_OFF}', leased_until = '${FAR_OFF}'`;
       await execute(receiver.target, `UPDATE oncehook_deliveries SET ${leased}`);

@@ -38,7 +38,7 @@ async function failOne(receiver: TestReceiver, id = "evt/with slash é"): Promis
 }
 
 describeFullOnPostgres("the admin API on %s", (dialect) => {
-  it("lists callbacks, events and failures as documented", () =>
+  it("the admin API lists callbacks, events and failures as documented", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -74,7 +74,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       expect(seen).toEqual(ids);
     }));
 
-  it("finds the callbacks of one event", () =>
+  it("the admin API finds the callbacks of one event", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       await receiver.send(sent);
@@ -87,7 +87,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       ]);
     }));
 
-  it("lists the failures that a filter finds", () =>
+  it("the admin API lists the failures that a filter finds", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -106,7 +106,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("shows by a dry run what a replay would do, and changes nothing", () =>
+  it("the admin API shows by a dry run what a replay would do, and changes nothing", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -141,7 +141,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("runs one of several replays that are asked for at once", () =>
+  it("the admin API runs one of several replays that are asked for at once", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -157,7 +157,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("does not discard a failure that is being run, since its effect could still happen", () =>
+  it("the admin API does not discard a failure that is being run, since its effect could still happen", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -282,7 +282,7 @@ describe("the admin listener", () => {
     }),
   );
 
-  it("answers a path that it cannot read in the shape of its other errors, and repeats none of it", () =>
+  it("the admin API answers a path that it cannot read in the shape of its other errors, and repeats none of it", () =>
     withReceiver("sqlite", async (receiver) => {
       const long = await receiver.admin(`/api/v1/events/platform/${"x".repeat(9_000)}`);
       const broken = await receiver.admin("/api/v1/events/platform/%zz");
@@ -290,7 +290,7 @@ describe("the admin listener", () => {
       expect([broken.status, broken.body]).toEqual([400, { error: "the path cannot be decoded" }]);
     }));
 
-  it("answers health, readiness and metrics without a token", () =>
+  it("the admin API answers health, readiness and metrics without a token", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       const open = { headers: { authorization: "" } };

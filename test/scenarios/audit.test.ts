@@ -95,7 +95,7 @@ describeFullOnPostgres("the audit log on %s", (dialect) => {
       { handlers },
     ));
 
-  it("says of what the database could not do that it failed", () =>
+  it("the audit log says of a change that the database could not make that it failed", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -176,7 +176,7 @@ describe("the audit log", () => {
     expect(() => app.get("/api/v1/anything", async () => ({}))).not.toThrow();
   });
 
-  it("holds no state of a flow, nor what else the body of a request holds", () =>
+  it("the audit log holds no state of a flow, nor what else the body of a request holds", () =>
     withReceiver("sqlite", async (receiver) => {
       const body = JSON.stringify(BODIES["/api/v1/oauth/states"]);
       const headers = { "content-type": "application/json" };

@@ -74,7 +74,7 @@ describeFullOnPostgres("authentication on %s", (dialect) => {
 });
 
 describe("authentication", () => {
-  it("says at the start where it leaves the body open, and only there", async () => {
+  it("the receiver says at the start where it leaves the body open, and only there", async () => {
     const warned = async (values: Record<string, string>) =>
       withReceiver(
         "sqlite",
@@ -87,7 +87,7 @@ describe("authentication", () => {
     expect(await warned({ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN: TOKEN })).toBe(false);
   });
 
-  it("keeps the token out of the log under whatever header it comes", () =>
+  it("the receiver keeps the token out of the log under whatever header it comes", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

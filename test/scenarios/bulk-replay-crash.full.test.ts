@@ -55,7 +55,7 @@ async function overIn(child: ChildProcess, came: () => boolean | Promise<boolean
 }
 
 describe.each(DIALECTS)("a bulk replay on %s whose processes are killed", (dialect) => {
-  it("comes to its end, with exactly one effect of every event", { timeout: 240_000 }, () =>
+  it("a bulk replay comes to its end, with exactly one effect of every event", { timeout: 240_000 }, () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target, OPTIONS);
       for (let index = 0; index < EVENTS; index += 1) {

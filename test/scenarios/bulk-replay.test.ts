@@ -76,7 +76,7 @@ async function change(receiver: TestReceiver, id: number, action: string): Promi
 }
 
 describeFullOnPostgres("a bulk replay on %s", (dialect) => {
-  it("runs each failure of its filter once, counts how they ended, and leaves the others alone", () =>
+  it("a bulk replay runs each failure of its filter once, counts how they ended, and leaves the others alone", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -188,7 +188,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       ),
   );
 
-  it("counts what was discarded before its turn as already done with", () =>
+  it("a bulk replay counts what was discarded before its turn as already done with", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -208,25 +208,28 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("goes on in the next process when its own one stops", { tags: fullOnPostgres(dialect) }, () =>
-    withDatabase(dialect, async (target) => {
-      const first = await startReceiver(target, EXHAUSTED);
-      await failures(first, 20);
-      const { id } = await start(first, {}, 8);
-      await until(() => plan.ran.length >= 4, 60_000);
-      await first.stop();
-      const before = plan.ran.length;
-      expect(before).toBeLessThan(20);
-      const second = await startReceiver(target, EXHAUSTED);
-      expect(await ended(second, id)).toMatchObject({
-        state: "done",
-        succeeded: 20,
-        already_handled: 0,
-        failed: 0,
-      });
-      expect(plan.ran).toHaveLength(20);
-      await second.stop();
-    }),
+  it(
+    "a bulk replay goes on in the next process when its own one stops",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const first = await startReceiver(target, EXHAUSTED);
+        await failures(first, 20);
+        const { id } = await start(first, {}, 8);
+        await until(() => plan.ran.length >= 4, 60_000);
+        await first.stop();
+        const before = plan.ran.length;
+        expect(before).toBeLessThan(20);
+        const second = await startReceiver(target, EXHAUSTED);
+        expect(await ended(second, id)).toMatchObject({
+          state: "done",
+          succeeded: 20,
+          already_handled: 0,
+          failed: 0,
+        });
+        expect(plan.ran).toHaveLength(20);
+        await second.stop();
+      }),
   );
 
   it("shares no failure between two processes and two bulk replays at the same time", () =>
@@ -320,7 +323,7 @@ describe("a bulk replay on postgres", () => {
       ),
   );
 
-  it("counts an event whose type has no handler here as failed, once", () =>
+  it("a bulk replay counts an event whose type has no handler here as failed, once", () =>
     withDatabase("postgres", async (target) => {
       const first = await startReceiver(target, EXHAUSTED);
       await failures(first, 2);

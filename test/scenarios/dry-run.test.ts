@@ -75,7 +75,7 @@ async function dryRun(
 }
 
 describe.each(DIALECTS)("a dry run on %s", (dialect) => {
-  it("shows the statements with their rows and the notifications, no values and no secrets", () =>
+  it("a dry run shows the statements with their rows and the notifications, no values and no secrets", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -99,7 +99,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
       { handlers },
     ));
 
-  it("shows what was done until it failed, and the statement that did", () =>
+  it("a dry run shows what was done until it failed, and the statement that did", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -110,7 +110,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
       { handlers },
     ));
 
-  it("shows the beginning of a statement that is long", () =>
+  it("a dry run shows the beginning of a statement that is long", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -120,7 +120,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
       { handlers },
     ));
 
-  it("does not promise of a deferred foreign key what the commit would refuse", () =>
+  it("a dry run does not promise of a deferred foreign key what the commit would refuse", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -131,7 +131,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
       { handlers: [orphan] },
     ));
 
-  it("shows a hundred notifications and counts the others", () =>
+  it("a dry run shows a hundred notifications and counts the others", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
       { handlers },
     ));
 
-  it("shows a hundred statements and counts the others, and says that the driver's connection was taken", () =>
+  it("a dry run shows a hundred statements and counts the others, and says that the driver's connection was taken", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -7,7 +7,7 @@ import { event, payment, startReceiver, withReceiver } from "../support/receiver
 const statuses = (answers: { body: Record<string, unknown> }[]) => answers.map(({ body }) => body.status);
 
 describe.each(DIALECTS)("duplicates on %s", (dialect) => {
-  it("answers one of 64 simultaneous deliveries with success and 63 with already_processed, for one effect", () =>
+  it("the receiver answers one of 64 simultaneous deliveries with success and 63 with already_processed, for one effect", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       const answers = await Promise.all(Array.from({ length: 64 }, () => receiver.send(sent)));
@@ -17,7 +17,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       expect(await receiver.count("oncehook_notifications")).toBe(1);
     }));
 
-  it("answers a processed event already_processed whatever its type or the rest of its body", () =>
+  it("the receiver answers a processed event already_processed whatever its type or the rest of its body", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       await receiver.send(sent);
@@ -29,7 +29,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       expect(body.items).toMatchObject([{ event_id: sent.event_id, event_type: "payment_notify" }]);
     }));
 
-  it("warns and counts when another body comes under a processed id", () =>
+  it("the receiver warns and counts when another body comes under a processed id", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       await receiver.send(sent);
@@ -48,7 +48,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       expect((await receiver.send(sent, { secret: "y".repeat(32) })).status).toBe(401);
     }));
 
-  it("runs a duplicate that waited for a delivery which then failed", () =>
+  it("the receiver runs a duplicate that waited for a delivery which then failed", () =>
     withDatabase(dialect, async (target) => {
       const gate = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       await receiver.stop();
     }));
 
-  it("answers 503 with Retry-After when the delivery in flight does not end within the request's time", () =>
+  it("the receiver answers 503 with Retry-After when the delivery in flight does not end within the request's time", () =>
     withDatabase(dialect, async (target) => {
       const gate = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();

@@ -138,7 +138,7 @@ describeFullOnPostgres("the time line of an event on %s", (dialect) => {
       { handlers },
     ));
 
-  it("goes on page by page without a gap or a repetition", () =>
+  it("the timeline goes on page by page without a gap or a repetition", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       for (let times = 0; times < 6; times += 1) await receiver.send(sent);
@@ -160,7 +160,7 @@ describeFullOnPostgres("the time line of an event on %s", (dialect) => {
       expect(seen).toHaveLength(whole.timeline.length);
     }));
 
-  it("answers 404 for an event of which nothing is known, 400 for an invalid cursor", () =>
+  it("the admin API answers 404 for an event of which nothing is known, 400 for an invalid cursor", () =>
     withReceiver(dialect, async (receiver) => {
       const answer = await receiver.admin("/api/v1/events/platform/none");
       expect(answer.status).toBe(404);

@@ -69,7 +69,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
       );
     }));
 
-  it("never holds a secret: not in rows, lines, errors, failures or metrics", () =>
+  it("the log never holds a secret: not in rows, lines, errors, failures or metrics", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -105,7 +105,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
     ));
 
   it(
-    "keeps no more of a flood of garbage than its bound, counts the rest, and keeps every authentic callback",
+    "the log keeps no more of a flood of garbage than its bound, counts the rest, and keeps every authentic callback",
     { tags: fullOnPostgres(dialect) },
     () =>
       withReceiver(dialect, async (receiver) => {
@@ -130,7 +130,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
       }),
   );
 
-  it("keeps a refused body as it came, and the beginning of a long one with its length and hash", () =>
+  it("the log keeps a refused body as it came, and the beginning of a long one with its length and hash", () =>
     withReceiver(dialect, async (receiver) => {
       const raw = '{\n  "event_id" : "e1",\n  "amount": 1.50, "pin": 1234\n}\n';
       const long = `["{"${',"{"'.repeat(65_536)}]`;
@@ -206,7 +206,7 @@ describe("the metrics", () => {
 });
 
 describe("the database file", () => {
-  it("holds no token in the clear after an authorization", () =>
+  it("the database file holds no token in the clear after an authorization", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(event("user_authorized", { code: CANARY, user_id: "u1" }));
       const file = receiver.target.url.slice("sqlite:".length);

@@ -46,7 +46,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
       await second.stop();
     }));
 
-  it("ends in a page when the platform's token endpoint fails, and a reload finishes it", () =>
+  it("a redirect ends in a page when the platform's token endpoint fails, and a reload finishes it", () =>
     withFlow(dialect, async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();
       platform.before = () => 503;
@@ -101,7 +101,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
       expect(platform.grants.authorization_code).toBe(1);
     }));
 
-  it("takes a form post from the platform's page", () =>
+  it("the redirect takes a form post from the platform's page", () =>
     withFlow(
       dialect,
       async ({ startUrl, redirectUri, receiver }) => {
@@ -115,7 +115,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
 });
 
 describe("the start of an OAuth flow", () => {
-  it("asks with PKCE, a nonce and an encrypted state, and binds them to the browser", () =>
+  it("the start asks with PKCE, a nonce and an encrypted state, and binds them to the browser", () =>
     withFlow("sqlite", async ({ startUrl, platform, redirectUri, receiver }) => {
       const agent = new UserAgent();
       const response = await agent.request(startUrl);
@@ -144,7 +144,7 @@ describe("the start of an OAuth flow", () => {
         expect(again.searchParams.get(name)).not.toBe(location.searchParams.get(name));
     }));
 
-  it("takes the redirect address from the configuration, whatever Host says", () =>
+  it("the start takes the redirect address from the configuration, whatever Host says", () =>
     withFlow("sqlite", async ({ startUrl, redirectUri }) => {
       const response = await new UserAgent().request(startUrl, {
         headers: { "x-forwarded-host": "evil.example", forwarded: "host=evil.example" },
@@ -153,7 +153,7 @@ describe("the start of an OAuth flow", () => {
       expect(location.searchParams.get("redirect_uri")).toBe(redirectUri);
     }));
 
-  it("says that the platform cannot be asked, to browsers and to others", () =>
+  it("the start says that the platform cannot be asked, to browsers and to others", () =>
     withFlow(
       "sqlite",
       async ({ startUrl }) => {
@@ -174,7 +174,7 @@ describe("the start of an OAuth flow", () => {
       { env: { OAUTH_ISSUER: "", OAUTH_TOKEN_URL: "http://127.0.0.1:1/token" } },
     ));
 
-  it("warns at the start where no handler receives its users", () =>
+  it("the receiver warns at the start where no handler receives its users", () =>
     withFlow(
       "sqlite",
       async ({ receiver }) => {
@@ -306,7 +306,7 @@ describe("the redirect of an OAuth flow", () => {
       expect(await receiver.count("users")).toBe(0);
     }));
 
-  it("shows browsers a page that nothing can be put into, and no frame can hold", () =>
+  it("the redirect shows browsers a page that nothing can be put into, and no frame can hold", () =>
     withFlow("sqlite", async ({ redirectUri }) => {
       const page = await new UserAgent().request(`${redirectUri}?code=%22%3E%3Cimg%20src=x%3E&state=unknown`);
       expect(page.status).toBe(401);
@@ -323,7 +323,7 @@ describe("the redirect of an OAuth flow", () => {
       });
     }));
 
-  it("goes to OAUTH_SUCCESS_URL and to no address that a request names", () =>
+  it("the redirect goes to OAUTH_SUCCESS_URL and to no address that a request names", () =>
     withFlow(
       "sqlite",
       async ({ arrive }) => {
@@ -353,7 +353,7 @@ describe("the redirect of an OAuth flow", () => {
     );
   });
 
-  it("takes tokens from nowhere but the token endpoint", () =>
+  it("the receiver takes tokens from nowhere but the token endpoint", () =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       const { searchParams } = new URL(back);

@@ -108,7 +108,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
     );
   });
 
-  it("leaves no failure behind when its code is refused in the end", () => {
+  it("a redirect leaves no failure behind when its code is refused in the end", () => {
     let isDown = true;
     const refusing = defineHandler({
       type: "user_authorized",
@@ -132,7 +132,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
     );
   });
 
-  it("keeps the failure of a code, and its retry, whatever other code is refused under its state", () =>
+  it("the receiver keeps the failure of a code, and its retry, whatever other code is refused under its state", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect((await redirect(receiver, `?code=sandbox_unavailable&state=${STATE}`)).status).toBe(500);
@@ -188,7 +188,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
       expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
     }));
 
-  it("takes nothing from the query where a signature vouches for the body alone", () =>
+  it("the redirect takes nothing from the query where a signature vouches for the body alone", () =>
     withReceiver(dialect, async (receiver) => {
       const path = `${PATH}?code=foreign&state=anything`;
       for (const sending of [{ path }, { path, raw: "" }]) {
@@ -223,13 +223,13 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
       expect((await receiver.send({ ...sent, more: sent.more.slice(1) }, { path: PATH })).status).toBe(200);
     }));
 
-  it("refuses a body of more than 64 KiB before its parameters are parsed", () =>
+  it("the redirect refuses a body of more than 64 KiB before its parameters are parsed", () =>
     withReceiver(dialect, async (receiver) => {
       expect((await redirect(receiver, "", "a&".repeat(32_768))).status).toBe(401);
       expect((await redirect(receiver, "", "a&".repeat(32_769))).status).toBe(413);
     }));
 
-  it("never stores code or state in the clear", () =>
+  it("the receiver never stores code or state in the clear", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       await redirect(receiver, `?code=canary-code&state=${STATE}`);

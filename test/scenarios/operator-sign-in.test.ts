@@ -85,12 +85,12 @@ describe("signing in by OpenID Connect", () => {
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
     }));
 
-  it("takes an address for verified where the provider says so in a text", () =>
+  it("the sign-in takes an address for verified where the provider says so in a text", () =>
     withOperators("sqlite", async ({ signIn }) => expect((await signIn("nora")).answer.status).toBe(200), {
       env: { ADMIN_OIDC_OPERATORS: "nora@example.com" },
     }));
 
-  it("takes an address and that it is verified from one document", () =>
+  it("the sign-in takes an address and that it is verified from one document", () =>
     withOperators(
       "sqlite",
       async (test) => {
@@ -104,7 +104,7 @@ describe("signing in by OpenID Connect", () => {
       { oidc: { claimsInIdToken: true } },
     ));
 
-  it("takes no userinfo of another subject", () =>
+  it("the sign-in takes no userinfo of another subject", () =>
     withOperators("sqlite", async (test) => {
       expect((await test.signIn("ivan")).answer.status).toBe(503);
       expect((await audit(test)).filter(({ action }) => action === "session.begin")).toEqual([]);
@@ -143,7 +143,7 @@ describe("signing in by OpenID Connect", () => {
     }),
   );
 
-  it("takes the claims from the ID token where they are there", () =>
+  it("the sign-in takes the claims from the ID token where they are there", () =>
     withOperators(
       "sqlite",
       async ({ signIn, base }) => {
@@ -153,7 +153,7 @@ describe("signing in by OpenID Connect", () => {
       { oidc: { claimsInIdToken: true } },
     ));
 
-  it("goes by another claim, with many values, and names people by their subject where it knows no address", () =>
+  it("the sign-in goes by another claim, with many values, and names people by their subject where it knows no address", () =>
     withOperators(
       "sqlite",
       async ({ signIn, base }) => {
@@ -172,7 +172,7 @@ describe("signing in by OpenID Connect", () => {
       },
     ));
 
-  it("asks with PKCE, state and nonce, and binds them to the browser by a short-lived cookie", () =>
+  it("the sign-in asks with PKCE, state and nonce, and binds them to the browser by a short-lived cookie", () =>
     withOperators("sqlite", async ({ base, platform }) => {
       const response = await new UserAgent().request(`${base}/sign-in/oidc`);
       expect(response.status).toBe(303);
@@ -195,7 +195,7 @@ describe("signing in by OpenID Connect", () => {
       expect(cookie).not.toContain(location.searchParams.get("state"));
     }));
 
-  it("ends the sessions of a list that was changed, and of no other process", () =>
+  it("a changed list ends its sessions, and those of no other process", () =>
     withOperators("sqlite", async ({ signIn, receiver, env }) => {
       const id = sessionIdIn((await signIn("ada")).answer);
       const others = { ADMIN_OIDC_OPERATORS: "somebody@example.com" };
@@ -365,7 +365,7 @@ describe("the way back from the provider", () => {
     }),
   );
 
-  it("says that the provider cannot be asked, in the page and in the log, and keeps no code in it", () =>
+  it("the sign-in says that the provider cannot be asked, in the page and in the log, and keeps no code in it", () =>
     withOperators("sqlite", async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive("ada");
       platform.before = () => 503;

@@ -38,7 +38,7 @@ async function whileFull(
 const ONE = { MAX_WAITING_CALLBACKS: "1" };
 
 describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
-  it("answers 503 with Retry-After, stores nothing, and takes the same callback when there is a place again", () => {
+  it("a full receiver answers 503 with Retry-After, stores nothing, and takes the same callback when there is a place again", () => {
     const holder = holding();
     return withReceiver(
       dialect,
@@ -89,7 +89,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("starts no OAuth flow, and says so to a browser in a page", () => {
+  it("a full receiver starts no OAuth flow, and says so to a browser in a page", () => {
     const holder = holding();
     return withReceiver(
       dialect,
@@ -126,7 +126,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("runs no more redirects than there are places", () => {
+  it("the receiver runs no more redirects than there are places", () => {
     const { hold, handler } = holding("user_authorized");
     return withReceiver(
       dialect,
@@ -145,7 +145,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("refuses an OAuth redirect without spending its code", () => {
+  it("a full receiver refuses an OAuth redirect without spending its code", () => {
     const holder = holding();
     return withReceiver(
       dialect,

@@ -29,7 +29,7 @@ describe("a handler that changes the event it is given", () => {
     );
   });
 
-  it("finds it as it was sent when the database makes it run again", () => {
+  it("a handler finds it as it was sent when the database makes it run again", () => {
     let runs = 0;
     const handler = defineHandler({
       type: "again",

@@ -109,7 +109,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
       expect(await receiver.count("oncehook_audit", "outcome IS NULL")).toBe(0);
     }));
 
-  it("leaves nothing behind when it fails, and is done again by the next delivery", () => {
+  it("a prepare step leaves nothing behind when it fails, and is done again by the next delivery", () => {
     const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
     return withReceiver(
       dialect,
@@ -125,7 +125,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
   });
 
   it(
-    "keeps its result while the database is busy, and the redelivery does not repeat it",
+    "a prepare step keeps its result while the database is busy, and the redelivery does not repeat it",
     { tags: fullOnPostgres(dialect) },
     () =>
       withDatabase(dialect, async (target) => {
@@ -220,7 +220,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("ends at the handler's time limit", () => {
+  it("a prepare step ends at the handler's time limit", () => {
     const released = Promise.withResolvers<void>();
     const plan: Plan = { prepared: 0, prepare: () => released.promise };
     return withReceiver(

@@ -48,7 +48,7 @@ function retrying(
 const failure = async (target: Target) => (await rowsOf(target, "SELECT * FROM oncehook_failures"))[0];
 
 describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
-  it("heals a failed event by itself, with one effect, and forgets the failure", () =>
+  it("the receiver heals a failed event by itself, with one effect, and forgets the failure", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -63,7 +63,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       retrying({ times: 2 }),
     ));
 
-  it("keeps and counts a failure whatever was thrown", () =>
+  it("the receiver keeps and counts a failure whatever was thrown", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       }),
     ));
 
-  it("keeps an event whose schema does not come to an end, and stops in time", () =>
+  it("the receiver keeps an event whose schema does not come to an end, and stops in time", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       },
     ));
 
-  it("gives up after RETRY_MAX retries and keeps the failure visible", () =>
+  it("the receiver gives up after RETRY_MAX retries and keeps the failure visible", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -121,7 +121,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       retrying({ times: 99 }),
     ));
 
-  it("removes the failure when a redelivery succeeds before the retry", () =>
+  it("the receiver removes the failure when a redelivery succeeds before the retry", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -155,7 +155,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       await receiver.stop();
     }));
 
-  it("keeps the event encrypted while it waits", () =>
+  it("the receiver keeps the event encrypted while it waits", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -179,7 +179,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       await second.stop();
     }));
 
-  it("runs in the version that the event came in, and keeps the fingerprint of its body", () => {
+  it("a retry runs in the version that the event came in, and keeps the fingerprint of its body", () => {
     let runs = 0;
     const second = defineHandler({
       type: "of_version_2",
@@ -211,7 +211,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
     );
   });
 
-  it("retries nothing where RETRY_MAX is 0", () =>
+  it("the receiver retries nothing where RETRY_MAX is 0", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -55,7 +55,7 @@ describe("where the event type stands", () => {
       expect(answer).toContain('{"error":"X-Event-Type stands more than once"}');
     }));
 
-  it("must be one and the same in both with REJECT_TYPE_MISMATCH", async () => {
+  it("the type must be the same in header and body with REJECT_TYPE_MISMATCH", async () => {
     const sending = { headers: { "x-event-type": "webhook_message" } };
     const refused = { error: "X-Event-Type and event_type disagree" };
     expect(await answerOf({ REJECT_TYPE_MISMATCH: "true" }, payment(), sending)).toEqual(refused);
@@ -137,7 +137,7 @@ describe("SIGNATURE_TOLERANCE_SECONDS", () => {
 });
 
 describe("rotation of the signing secret", () => {
-  it("lets both secrets verify and counts which one did", () =>
+  it("a rotation lets both secrets verify and counts which one did", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -158,7 +158,7 @@ describe("rotation of the signing secret", () => {
 });
 
 describe("RECORD_RETENTION_DAYS", () => {
-  it("refuses events whose record may be gone, and those more than a day ahead of this clock", () => {
+  it("the receiver refuses events whose record may be gone, and those more than a day ahead of this clock", () => {
     const now = Date.parse("2026-06-01T00:00:00Z") / 1000;
     return withReceiver(
       "sqlite",

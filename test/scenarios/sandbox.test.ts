@@ -87,7 +87,7 @@ describeFullOnPostgres("the sandbox on %s", (dialect) => {
 });
 
 describe("the sandbox", () => {
-  it("shows what was sent and answered, and never the signature", () =>
+  it("the sandbox shows what was sent and answered, and never the signature", () =>
     withReceiver("sqlite", async (receiver) => {
       const body = payment("evt_1");
       const { body: shown } = await send(receiver, { body });
@@ -118,7 +118,7 @@ describe("the sandbox", () => {
     }),
   );
 
-  it("sends a body as it is, also one that is no event", () =>
+  it("the sandbox sends a body as it is, also one that is no event", () =>
     withReceiver("sqlite", async (receiver) => {
       const { body } = await send(receiver, { body: "{ é" });
       expect(body).toMatchObject({ request: { body: "{ é" }, response: { status: 400 } });
@@ -172,7 +172,7 @@ describe("the sandbox", () => {
     ),
   );
 
-  it("says that it cannot sign what only the platform's private key can", () =>
+  it("the sandbox says that it cannot sign what only the platform's private key can", () =>
     withFolder(async (folder) => {
       const file = join(folder, "platform.pem");
       const { publicKey } = generateKeyPairSync("ed25519");
@@ -223,7 +223,7 @@ describe("the sandbox", () => {
       );
     }));
 
-  it("says that the public listener does not answer, where its certificate has expired", () =>
+  it("the sandbox says that the public listener does not answer, where its certificate has expired", () =>
     withFolder(async (folder) => {
       const env = {
         CALLBACK_BASE_URL: "https://pay.example.com",
@@ -248,7 +248,7 @@ describe("the sandbox", () => {
       );
     }));
 
-  it("says that the receiver starts no flow without a handler of user_authorized", () =>
+  it("the sandbox says that the receiver starts no flow without a handler of user_authorized", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -260,7 +260,7 @@ describe("the sandbox", () => {
       { env: { HANDLERS: "payment_notify" } },
     ));
 
-  it("does not walk a flow that would go to a real authorization server", () =>
+  it("the sandbox does not walk a flow that would go to a real authorization server", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

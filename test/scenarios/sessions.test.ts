@@ -55,7 +55,7 @@ describeFullOnPostgres("a session on %s", (dialect) => {
       { env: HTTPS },
     ));
 
-  it("ends for every process at once when its owner signs out, or signs in again", () =>
+  it("a session ends for every process at once when its owner signs out, or signs in again", () =>
     withDatabase(dialect, async (target) => {
       const [first, second] = await Promise.all([1, 2].map(() => startReceiver(target, { env: HTTPS })));
       if (first === undefined || second === undefined) throw new Error("two were started");
@@ -96,7 +96,7 @@ describeFullOnPostgres("a session on %s", (dialect) => {
       await Promise.all([receiver.stop(), rotated.stop()]);
     }));
 
-  it("ends with the role of its token, where what was ADMIN_TOKEN is ADMIN_VIEWER_TOKEN now, and the other way round", () =>
+  it("a session ends with the role of its token, where what was ADMIN_TOKEN is ADMIN_VIEWER_TOKEN now, and the other way round", () =>
     withDatabase(dialect, async (target) => {
       const env = { ...HTTPS, ADMIN_VIEWER_TOKEN: VIEWER };
       const receiver = await startReceiver(target, { env });
@@ -305,7 +305,7 @@ describe("a browser's session", () => {
       expect((await fetch(receiver.adminOrigin + FAILURE, options)).status).toBe(404);
     }));
 
-  it("keeps apart two receivers on one machine, where cookies know no ports", () =>
+  it("a browser keeps apart two receivers on one machine, where cookies know no ports", () =>
     withReceiver("sqlite", (one) =>
       withReceiver("sqlite", async (other) => {
         const cookies = [one, other].map(async ({ adminOrigin }) => {
@@ -378,7 +378,7 @@ describe("the admin listener", () => {
     ),
   );
 
-  it("answers under any name where other machines reach it too, as probes and scrapers do", () =>
+  it("the listener answers under any name where other machines reach it too, as probes and scrapers do", () =>
     withReceiver(
       "sqlite",
       async ({ adminOrigin }) => {
@@ -437,7 +437,7 @@ describe("the admin listener", () => {
       ]);
     }));
 
-  it("says how one can sign in", () =>
+  it("the listener says how one can sign in", () =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin("/api/v1/sign-in", { headers: { authorization: "" } });
       conforms("/api/v1/sign-in", "get", answer);

@@ -207,7 +207,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
       ]);
     }));
 
-  it("lists endpoint checks under an outcome of their own, and not among the refused callbacks", () =>
+  it("the callback log lists endpoint checks under an outcome of their own, and not among the refused callbacks", () =>
     withReceiver(dialect, async (receiver) => {
       await check(receiver);
       await receiver.send(payment(), { headers: { "x-signature": "" } });
@@ -320,7 +320,7 @@ describe("the check of the registered addresses", () => {
     ),
   );
 
-  it("says that its own requests count against the rate limit", () =>
+  it("the check says that its own requests count against the rate limit", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -335,7 +335,7 @@ describe("the check of the registered addresses", () => {
       { env: { RATE_LIMIT_CALLBACK: "1/hour" } },
     ));
 
-  it("finds the row of its request where the log shows nothing of what it was marked with", () =>
+  it("the check finds the row of its request where the log shows nothing of what it was marked with", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -347,7 +347,7 @@ describe("the check of the registered addresses", () => {
       { env: { MASK_HEADERS: "User-Agent" } },
     ));
 
-  it("says which address IP_ALLOW_LIST does not name", () =>
+  it("the check says which address IP_ALLOW_LIST does not name", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -375,7 +375,7 @@ describe("the check of the registered addresses", () => {
       { env: { TRUST_PROXY: "10.0.0.0/8", HOST: "127.0.0.1" } },
     ));
 
-  it("finds the row of its request although a proxy answers something else", async () => {
+  it("the check finds the row of its request although a proxy answers something else", async () => {
     const port = await freePort();
     await withHttpServer(
       (message, response) => {

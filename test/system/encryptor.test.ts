@@ -6,7 +6,7 @@ const encryptor = createEncryptor(Buffer.alloc(32, 1));
 const encrypted = encryptor.encrypt(Buffer.from("tokens"), "users u1");
 
 describe("sealing", () => {
-  it("opens what it encrypted, whatever the bytes", () => {
+  it("the encryptor opens what it encrypted, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string(), (plain, context) => {
         expect(Buffer.from(encryptor.decrypt(encryptor.encrypt(plain, context), context))).toEqual(
@@ -16,18 +16,18 @@ describe("sealing", () => {
     );
   });
 
-  it("never gives the same bytes twice, and none of the plain ones", () => {
+  it("the encryptor never gives the same bytes twice, and none of the plain ones", () => {
     expect(Buffer.compare(encryptor.encrypt(Buffer.from("tokens"), "users u1"), encrypted)).not.toBe(0);
     expect(Buffer.from(encrypted).includes("tokens")).toBe(false);
   });
 
-  it("does not open under another context, so that a value cannot be moved to another row", () => {
+  it("the encryptor does not open under another context, so that a value cannot be moved to another row", () => {
     expect(() => encryptor.decrypt(encrypted, "users u2")).toThrow(
       "the sealed value was changed, or belongs to another row",
     );
   });
 
-  it("does not open when any bit was changed", () => {
+  it("the encryptor does not open when any bit was changed", () => {
     for (let index = 0; index < encrypted.length; index += 1) {
       const changed = Uint8Array.from(encrypted);
       changed[index]! ^= 1;
@@ -35,13 +35,13 @@ describe("sealing", () => {
     }
   });
 
-  it("names the variable when it was sealed under another key", () => {
+  it("the encryptor names the variable when it was sealed under another key", () => {
     expect(() => createEncryptor(Buffer.alloc(32, 2)).decrypt(encrypted, "users u1")).toThrow(
       "ENCRYPTION_KEY",
     );
   });
 
-  it("does not take anything else for a sealed value", () => {
+  it("the encryptor does not take anything else for a sealed value", () => {
     expect(() => encryptor.decrypt(Buffer.from("short"), "users u1")).toThrow(
       "this is not a sealed value of this service",
     );

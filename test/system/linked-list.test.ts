@@ -42,7 +42,7 @@ describe("a list of what lives as long as a request", () => {
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
 describe("a list of deadlines", () => {
-  it("keeps the process only while something waits in it", () => {
+  it("a list keeps the process only while something waits in it", () => {
     const before = timers();
     const list = new DeadlineList<string>(60_000, () => {}, true);
     const entry = list.add("first");
@@ -55,7 +55,7 @@ describe("a list of deadlines", () => {
     expect([waiting, empty, again, timers()].map((count) => count - before)).toEqual([1, 0, 1, 0]);
   });
 
-  it("passes on what comes after the list was empty, although its timer was released", async () => {
+  it("a list passes on what comes after the list was empty, although its timer was released", async () => {
     const late = Promise.withResolvers<string>();
     const list = new DeadlineList<string>(20, late.resolve, true);
     list.remove(list.add("in time"));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { makePrivateFolder } from "../../src/system/files.ts";
 
-it("makes all the folders of a path, for the owner alone, and leaves those that are there as they are", async () => {
+it("makePrivateFolder makes all the folders of a path, for the owner alone, and leaves those that are there as they are", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-folder-"));
   mkdirSync(join(folder, "a"), { mode: 0o755 });
   makePrivateFolder(join(folder, "a/b/c"));
@@ -16,7 +16,7 @@ it("makes all the folders of a path, for the owner alone, and leaves those that 
   await rm(folder, { recursive: true });
 });
 
-it("fails where a folder takes no other, instead of trying for ever", async () => {
+it("makePrivateFolder fails where a folder takes no other, instead of trying for ever", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-folder-"));
   symlinkSync(join(folder, "nowhere"), join(folder, "link"));
   expect(() => makePrivateFolder(join(folder, "link/data"))).toThrow("EEXIST");

@@ -89,7 +89,7 @@ describe("OpenTelemetry", () => {
 });
 
 describe("the console exporter", () => {
-  it("writes a line of the log for each span", async () => {
+  it("the exporter writes a line of the log for each span", async () => {
     await withReceiver(
       "sqlite",
       async (receiver) => {

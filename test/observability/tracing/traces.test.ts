@@ -110,7 +110,7 @@ const lost = defineHandler({
 afterEach(() => vi.restoreAllMocks());
 
 describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
-  it("shows each phase below the request, and the request below its traceparent", () =>
+  it("the trace shows each phase below the request, and the request below its traceparent", () =>
     withTraced(dialect, async (receiver, collector) => {
       const sent = payment();
       const headers = { traceparent, tracestate: "vendor=opaque" };
@@ -139,7 +139,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       });
     }));
 
-  it("shows the phase prepare of a handler that has one", () =>
+  it("the trace shows the phase prepare of a handler that has one", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -162,7 +162,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       expect([root.status.code ?? 0, root.attributes["error.type"]]).toEqual([0, undefined]);
     }));
 
-  it("says that an event was handled before", () =>
+  it("the trace of a duplicate says that the event was handled before", () =>
     withTraced(dialect, async (receiver, collector) => {
       const sent = payment();
       await receiver.send(sent);
@@ -222,7 +222,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
     );
   });
 
-  it("takes what a handler rejects for a verdict and no error", () =>
+  it("the trace of a rejected event has no error", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -234,7 +234,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(1, () => new Rejected("no such order"))] },
     ));
 
-  it("gives a retry a trace of its own, with a link to the callback that failed", () =>
+  it("the trace of a retry gives a retry a trace of its own, with a link to the callback that failed", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -254,7 +254,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(1)], retryPollMs: 20, env: { RETRY_DELAY_SECONDS: "0.1" } },
     ));
 
-  it("shows the dry run of a failure as one, and its rollback", () =>
+  it("the trace shows the dry run of a failure as one, and its rollback", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -337,7 +337,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       expect(JSON.stringify(collector.spans())).not.toContain("canary-91c2");
     }));
 
-  it("holds neither the body nor what signs it", () =>
+  it("a trace holds neither the body nor what signs it", () =>
     withTraced(dialect, async (receiver, collector) => {
       await receiver.send(payment({}, { order_id: "canary-7f3a" }));
       await collector.trace(ROOT);
