@@ -1,6 +1,8 @@
 /** The layering rule of docs/architecture.md: every import points inward, through a folder's index.ts. */
 /** Entered by itself: who needs its types must not load what logs and counts. */
 const TRACING = "observability/tracing";
+/** What an event is received, handled and stored with. */
+const CORE = ["domain", "system", "sources", "handlers", "pipeline", "store"];
 const FOLDERS = {
   domain: [],
   system: ["domain"],
@@ -10,7 +12,6 @@ const FOLDERS = {
   handlers: ["domain", "store", "system"],
   pipeline: ["domain", "sources", "handlers", "store", "system", TRACING],
   retry: ["domain", "system", "sources", "handlers", "pipeline", "store", TRACING],
-  reconcile: ["domain", "system", "sources", "handlers", "pipeline", "store"],
   outbox: ["domain", "system", "store", TRACING],
   alerts: ["domain", "system", "store"],
   oauth: ["domain", "system", "sources", "handlers", "pipeline", "store", TRACING],
@@ -21,15 +22,15 @@ const FOLDERS = {
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],
   config: ["domain", "system", "sources", "store", TRACING],
+  configured: [...CORE, "observability", "outbox", "oauth", "receive", "config"],
+  // Types alone of admin.
+  credentials: [...CORE, "observability", "admin", "config", "configured"],
+  upkeep: ["domain", "system", "pipeline", "store", "observability", "dev", "config"],
+  reconcile: [...CORE, "observability", "config", "configured"],
+  doctor: [...CORE, "outbox", "oauth", "http", "admin", "config", "configured", "credentials", "upkeep"],
   app: [
-    "domain",
-    "system",
-    "sources",
-    "store",
-    "handlers",
-    "pipeline",
+    ...CORE,
     "retry",
-    "reconcile",
     "outbox",
     "alerts",
     "oauth",
@@ -39,8 +40,23 @@ const FOLDERS = {
     "http",
     "admin",
     "config",
+    "configured",
+    "credentials",
+    "upkeep",
+    "reconcile",
+    "doctor",
   ],
-  testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "app"],
+  testing: [
+    "domain",
+    "sources",
+    "handlers",
+    "observability",
+    "store",
+    "admin",
+    "config",
+    "configured",
+    "app",
+  ],
   // Of testing the demo alone, which is a test that prints.
   cli: [
     "domain",
@@ -49,6 +65,10 @@ const FOLDERS = {
     "handlers",
     "observability",
     "config",
+    "configured",
+    "retry",
+    "reconcile",
+    "doctor",
     "app",
     "store",
     "dev",
@@ -84,7 +104,7 @@ const STORE = {
   "postgres/groups": ["postgres/wire", "areas"],
   postgres: ["postgres/wire", "postgres/groups", "areas", "migrations"],
   sqlite: ["areas", "migrations"],
-  copy: ["areas", "postgres/wire", "sqlite"],
+  copy: ["areas", "migrations", "postgres/wire", "sqlite"],
 };
 const STORE_FOLDERS = Object.keys(STORE);
 

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { createAdminClient } from "../src/admin-client/index.ts";
 import { type RunningReceiver, start } from "../src/app/index.ts";
-import { temporaryDatabase } from "../src/app/temporary-database.ts";
+import { temporaryDatabase } from "../src/app/open-store.ts";
 import { loadConfig } from "../src/config/index.ts";
 import { capturedLog } from "../src/testing/captured-log.ts";
 import { testEnvironment } from "../src/testing/start-test-receiver.ts";

@@ -1,4 +1,4 @@
-import documentedTypes from "../src/app/documented-types.json" with { type: "json" };
+import documentedTypes from "../src/doctor/documented-types.json" with { type: "json" };
 import * as exported from "../src/sources/platforms/index.ts";
 import { describePreset, type PresetDescription } from "./describe-preset.ts";
 import { row } from "./row.ts";

@@ -4,9 +4,10 @@ import type { IncomingMessage, Server } from "node:http";
 import { domainToASCII } from "node:url";
 import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
+import { providerPlatform } from "../configured/index.ts";
 import { type Clock, type Log, lowerAscii } from "../domain/index.ts";
 import { createConnectionLimit, createReadOrigin, guardConnections } from "../http/index.ts";
-import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
+import { createSignIn, type Identity } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
 import { type Encryptor, rateKey } from "../system/index.ts";
 
@@ -43,13 +44,6 @@ function allowedHosts({ host, baseUrl }: Config["admin"]): AdminAccess["isAllowe
   if (!isLoopbackHost(host)) return () => true;
   const given = baseUrl === null ? undefined : new URL(baseUrl).hostname;
   return (hostname) => hostname === given || isLoopbackHost(hostname);
-}
-
-export function providerPlatform(
-  { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
-  environment: Config["environment"],
-): Platform {
-  return createPlatform({ issuer, clientId, clientSecret, scope }, environment === "production");
 }
 
 function operatorProvider(

@@ -1,14 +1,13 @@
+import { configuredAuthorizationServer, createPlatformScheme, maskOf } from "../configured/index.ts";
 import { createUserTokens } from "../oauth/index.ts";
 import { createLogger } from "../observability/index.ts";
-import { type AttemptInput, DryRun, runEvent } from "../pipeline/index.ts";
+import { DryRun, runEvent } from "../pipeline/index.ts";
+import type { SampledEvent } from "../retry/index.ts";
 import { systemClock } from "../system/index.ts";
-import { maskOf } from "./masks.ts";
-import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
 import { createServices } from "./services.ts";
 
 type Services = Pick<Parameters<typeof createServices>[0], "config" | "store" | "registry" | "encryptor"> &
   Parameters<typeof maskOf>[1];
-type Sampled = Pick<AttemptInput, "key" | "content" | "version" | "eventType">;
 
 /** Runs events in transactions that are rolled back; no `prepare` step runs. `run` returns why an event would fail. */
 export async function createSample({ configured, ...parts }: Services) {
@@ -27,7 +26,7 @@ export async function createSample({ configured, ...parts }: Services) {
     tokens: createUserTokens({ store: store.userTokens, platform, encryptor, clock, log }),
   });
   return {
-    async run({ key, ...event }: Sampled): Promise<string | undefined> {
+    async run({ key, ...event }: SampledEvent): Promise<string | undefined> {
       const deadline = performance.now() + config.handlerTimeoutMs;
       // The record of its storing would make it a duplicate.
       const sampled = { ...event, key: { ...key, eventId: `dry run of ${key.eventId}` }, deadline };

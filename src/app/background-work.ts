@@ -3,11 +3,10 @@ import type { Config } from "../config/index.ts";
 import { callOnce } from "../domain/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
-import { createReconcilePoller } from "../reconcile/index.ts";
+import { createReconcilePoller, scheduledSources } from "../reconcile/index.ts";
 import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import { createPoller } from "../system/index.ts";
 import type { UndoStep } from "./listeners.ts";
-import { scheduledSources } from "./reconcile.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */

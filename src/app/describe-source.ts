@@ -1,23 +1,13 @@
 import type { SourcesView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
-import {
-  endpointPaths,
-  keySourceOf,
-  latencyQuantile,
-  OVERVIEW_RANGES,
-  periodStart,
-  VERSIONS,
-} from "../domain/index.ts";
+import { type ConfiguredSource, type RegisteredAddress, rateOf } from "../configured/index.ts";
+import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
+import { keySourceOf, latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
-import type { ConfiguredSource } from "./configured-sources.ts";
-import type { ConfiguredSecret } from "./credential-uses.ts";
-import { rotationAdvice, storedUse } from "./doctor/check-secrets.ts";
-import type { RegisteredAddress } from "./platform.ts";
 import type { Services } from "./services.ts";
-import { rateOf } from "./source-bounds.ts";
 
 export type SourceView = SourcesView["items"][number];
 type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
@@ -91,20 +81,6 @@ export async function recentCounts(
   const { stepSeconds, steps } = OVERVIEW_RANGES.day;
   const rows = await rollups.list("day", periodStart(now, stepSeconds) - (steps - 1) * stepSeconds);
   return Map.groupBy(rows, ({ source }) => source);
-}
-
-/** The addresses of a source beside the platform; the first is the one to register. @param baseUrl with the base path */
-export function addressesOf(
-  { name, definition }: ConfiguredSource,
-  { redirect }: Pick<Config, "redirect">,
-  baseUrl: string,
-): RegisteredAddress[] {
-  const { path, url } = definition.settings;
-  if (url !== undefined) return [{ url, version: "by_header" }];
-  const sources = [{ source: name, path }];
-  const { callbacks } = endpointPaths("", redirect.scopePath, { sources });
-  const own = callbacks.filter(({ source }) => source === name);
-  return own.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
 /** With the types that have a handler at each. */

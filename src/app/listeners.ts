@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { type Config, ConfigError } from "../config/index.ts";
+import { StartError } from "../configured/index.ts";
 import { type Listener, readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
-import { StartError } from "./start-error.ts";
 
 /** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartError that names them */
 export async function listen(

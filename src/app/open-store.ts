@@ -1,17 +1,31 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Config } from "../config/index.ts";
-import { type Clock, type Log, shellWord } from "../domain/index.ts";
+import {
+  baseUrlChanged,
+  configuredHandlers,
+  configuredSources,
+  databaseReason,
+  keyStamp,
+  migrationsOf,
+  networkWarnings,
+  type OpenForCommand,
+  type OpenOptions,
+  StartError,
+  writableByOthersWarnings,
+} from "../configured/index.ts";
+import { type Clock, errorReason, type Log } from "../domain/index.ts";
 import {
   type HandlerMigration,
   type Inspection,
   type InspectOptions,
-  type KeyStamp,
   MigrationError,
   NEWEST_SCHEMA,
   type OpenedStore,
   type Store,
 } from "../store/index.ts";
-import { encryptionKeyId, realOf, writableByOthers } from "../system/index.ts";
-import { databaseReason, StartError } from "./start-error.ts";
+import { createEncryptor, systemClock } from "../system/index.ts";
 
 /** How long a statement waits for a lock before the whole transaction is retried. */
 const LOCK_TIMEOUT_MS = 5_000;
@@ -52,19 +66,11 @@ function refuseInProduction(warnings: readonly string[], { environment }: Config
   for (const warning of warnings) log.warn({}, warning);
 }
 
-export function networkWarnings(database: Config["database"]): string[] {
-  if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
-  return [
-    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: an attacker on the network path can read the ` +
-      "password and the events, or answer as the database; sslmode=verify-full prevents it",
-  ];
-}
-
 export async function connectStore(
   config: Config,
   migrations: readonly HandlerMigration[],
   clock: Clock,
-  { acceptNewKey = false, continuesCopy = false, changesNothing = false } = {},
+  { acceptNewKey = false, continuesCopy = false, changesNothing = false }: OpenOptions = {},
 ): Promise<OpenedStore> {
   const { database, environment, handlerTimeoutMs } = config;
   const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
@@ -116,30 +122,44 @@ export async function inspectDatabase(
   return inspectPostgres(database.url, { ...options, schema: database.schema ?? undefined });
 }
 
+/** @throws MigrationError, or StartError for a database that cannot be opened */
+export const openForCommand: OpenForCommand = async (
+  { config, handlers, migrations },
+  options,
+  configured,
+) => {
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const exchange = () => Promise.reject(new Error("a command exchanges no code"));
+  const sources = configured ?? (await configuredSources(config));
+  const registry = configuredHandlers({ config, handlers }, sources, exchange, encryptor);
+  const opened = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
+  return { store: opened.store, report: opened.report, registry, encryptor };
+};
+
+export type TemporaryDatabase = Awaited<ReturnType<typeof temporaryDatabase>>;
+
 /**
- * Whether to warn that a database was used with another address. In development the address is the
- * listener's own unless it is set, and follows the port: no platform has it registered.
+ * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
+ * that server. A SQLite file that is named is used as it is, and stays.
+ * @throws StartError when there can be none
  */
-export function baseUrlChanged(config: Config, previous: string | undefined): previous is string {
-  if (previous === undefined || previous === config.baseUrl) return false;
-  return config.isBaseUrlGiven || config.environment !== "development";
-}
-
-export function keyStamp({ encryptionKey, previousEncryptionKeys }: Config): KeyStamp {
-  return { current: encryptionKeyId(encryptionKey), previous: previousEncryptionKeys.map(encryptionKeyId) };
-}
-
-/** A warning where other users of this machine may change the embedded database, with the command that ends it. */
-export function writableByOthersWarnings({ database }: Config): string[] {
-  if (database.kind !== "sqlite") return [];
-  // Of a link both ends count: its folder decides which database is opened, and the WAL is beside what it leads to.
-  const found = [database.path, realOf(database.path)].flatMap((path) =>
-    writableByOthers([path, `${path}-wal`, `${path}-shm`]),
-  );
-  const writable = [...new Set(found)];
-  if (writable.length === 0) return [];
-  return [
-    `DATABASE_URL: every user of this machine can write ${writable.join(", ")}, and so change what was handled; ` +
-      `expected this user alone. Run: chmod o-w ${writable.map(shellWord).join(" ")}`,
-  ];
+export async function temporaryDatabase(given?: string) {
+  if (given === undefined) {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
+    const remove = () => rm(folder, { recursive: true, force: true });
+    return { url: `sqlite:${join(folder, "test.db")}`, remove };
+  }
+  // A file that is named stays; an address of another kind is the configuration's to refuse.
+  if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
+  const { createScratchDatabase } = await import("../store/postgres/index.ts");
+  try {
+    const { url, drop } = await createScratchDatabase(given);
+    return { url, remove: drop };
+  } catch (cause) {
+    throw new StartError(
+      `databaseUrl: no database could be made on that PostgreSQL (${errorReason(cause)}); each test receiver has one of its own there, ` +
+        "so the server must answer and its user must be allowed to create databases (CREATEDB)",
+      { cause },
+    );
+  }
 }

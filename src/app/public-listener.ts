@@ -1,5 +1,6 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import { SIGNED_IN, sourceBounds, startsFlows, unhandledSignIn } from "../configured/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
 import { createPublicListener, type Listener, type TlsPair } from "../http/index.ts";
@@ -16,9 +17,7 @@ import {
 import { createPlatformDiagnosis } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { createAllowList } from "../system/index.ts";
-import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
-import { sourceBounds } from "./source-bounds.ts";
 
 interface PublicParts {
   readonly platform: () => Platform;

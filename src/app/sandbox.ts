@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import { sourceUrl } from "../configured/index.ts";
 import { endpointPaths } from "../domain/index.ts";
 import { readTlsPair } from "../http/index.ts";
 import {
@@ -9,7 +10,6 @@ import {
   signedAs,
   signSample,
 } from "../sources/index.ts";
-import { sourceUrl } from "./configured-sources.ts";
 import type { Services } from "./services.ts";
 
 /** Where the two listeners of this process can be reached from it; empty until they listen. */

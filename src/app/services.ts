@@ -1,6 +1,13 @@
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
+import { type ConfiguredSource, createSourceMap, masksOf } from "../configured/index.ts";
+import {
+  createSecretClaims,
+  type LearntSecrets,
+  type NoteCredential,
+  sourceSecretPhrase,
+} from "../credentials/index.ts";
 import { type Clock, PLATFORM, sourceOf } from "../domain/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import {
@@ -31,14 +38,8 @@ import {
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { type Encryptor, Turns } from "../system/index.ts";
-import { type ConfiguredSource, createSourceMap } from "./configured-sources.ts";
-import { createSecretClaims, type NoteCredential, sourceSecretPhrase } from "./credential-uses.ts";
+import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
-import type { LearntSecrets } from "./learnt-secrets.ts";
-import { masksOf } from "./masks.ts";
-import { createCallbackAppender } from "./retention.ts";
-import { createRollupWriter } from "./rollup-writer.ts";
-import { createSlowHandlerReport } from "./slow-handlers.ts";
 
 interface Dependencies {
   readonly config: Config;

@@ -1,10 +1,17 @@
 import type { Sources } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { CallbackLogReader } from "../dev/endpoint-check/index.ts";
-import { endpointPaths, PLATFORM } from "../domain/index.ts";
-import type { ConfiguredSecret } from "./credential-uses.ts";
 import {
   addressesOf,
+  describeMethods,
+  type RegisteredAddress,
+  registeredAddresses,
+  SIGNED_IN,
+  startsFlows,
+} from "../configured/index.ts";
+import type { ConfiguredSecret } from "../credentials/index.ts";
+import type { CallbackLogReader } from "../dev/endpoint-check/index.ts";
+import { endpointPaths, PLATFORM } from "../domain/index.ts";
+import {
   addressViews,
   authenticationOf,
   describeSource,
@@ -13,13 +20,6 @@ import {
   type SourceView,
   sourceAuthentication,
 } from "./describe-source.ts";
-import {
-  describeMethods,
-  type RegisteredAddress,
-  registeredAddresses,
-  SIGNED_IN,
-  startsFlows,
-} from "./platform.ts";
 import type { ListenerOrigins } from "./sandbox.ts";
 import type { Services } from "./services.ts";
 

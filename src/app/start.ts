@@ -1,7 +1,31 @@
 import type { Server } from "node:http";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import {
+  type ConfiguredSource,
+  configuredAuthorizationServer,
+  configuredChannelNames,
+  configuredHandlers,
+  configuredSources,
+  createPlatformScheme,
+  maskOf,
+  migrationsOf,
+  notificationChannels,
+} from "../configured/index.ts";
+import {
+  type ConfiguredSecret,
+  configuredSecrets,
+  createCredentialUseRecorder,
+  createTenantUseRecorder,
+  LearntSecrets,
+  learntCredentials,
+  type NoteCredential,
+  readDiagnosisSecrets,
+  secretFingerprint,
+  startReencryption,
+} from "../credentials/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
+import { logStartupWarnings } from "../doctor/index.ts";
 import { type Clock, callOnce } from "../domain/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange, type TlsPair } from "../http/index.ts";
@@ -11,33 +35,15 @@ import { errorText, LATE_WORK_MS, type Receiver } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
+import { startRetentionJob } from "../upkeep/index.ts";
 import { adminAccess, createAdminConnections, packageVersion } from "./admin-access.ts";
 import { createBackgroundWork, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
-import { type ConfiguredSource, configuredSources } from "./configured-sources.ts";
-import {
-  type ConfiguredSecret,
-  configuredSecrets,
-  createCredentialUseRecorder,
-  createTenantUseRecorder,
-  learntCredentials,
-  type NoteCredential,
-  secretFingerprint,
-} from "./credential-uses.ts";
-import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
-import { configuredHandlers, migrationsOf } from "./handlers.ts";
-import { LearntSecrets } from "./learnt-secrets.ts";
 import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
-import { maskOf } from "./masks.ts";
-import { configuredChannelNames, notificationChannels } from "./notification-channels.ts";
 import { openStore } from "./open-store.ts";
-import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
 import { publicListener } from "./public-listener.ts";
-import { startReencryption } from "./reencryption.ts";
-import { startRetentionJob } from "./retention.ts";
 import { createSandbox } from "./sandbox.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";
-import { logStartupWarnings } from "./startup-warnings.ts";
 
 export interface StartOptions extends PollIntervals {
   readonly handlers?: readonly Handler[];

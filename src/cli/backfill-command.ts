@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { type BackfillReport, backfillOnce } from "../app/index.ts";
+import { backfillOnce } from "../app/index.ts";
+import type { BackfillReport } from "../retry/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";

@@ -1,8 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import type { Command } from "commander";
-import { type Finding, runDoctor } from "../app/index.ts";
+import { runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
+import type { Finding } from "../doctor/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { escapeLines, JSON_OPTION, type JsonOptions, MARKS, printStyled } from "./output.ts";
 import { readInput } from "./user-error.ts";

@@ -92,7 +92,8 @@ function addressOf(given: string | undefined, baseUrl: string, withPath: (base: 
 
 /** A type of a source without `--source`, or one of the platform without its data. */
 async function forgotten(type: string, { config, handlers }: LoadedConfiguration): Promise<UserError> {
-  const { configuredSources, sourcesOfType } = await import("../app/index.ts");
+  const { configuredSources } = await import("../configured/index.ts");
+  const { sourcesOfType } = await import("../doctor/index.ts");
   const sources = await configuredSources(config);
   const fits = ({ name }: { name: string }) =>
     handlers.some((one) => one.source === name && fitsTypePattern(one.type, type));
@@ -116,7 +117,8 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
 
 /** A callback of one of the configured sources, signed as its platform signs. @throws UserError */
 async function sourceCallback(name: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
-  const { configuredSources, sourceUrl, undocumented } = await import("../app/index.ts");
+  const { configuredSources, sourceUrl } = await import("../configured/index.ts");
+  const { undocumented } = await import("../doctor/index.ts");
   const { config } = await loadConfiguration(options, { listens: false });
   const sources = await configuredSources(config);
   const source = sources.find((one) => one.name === name);

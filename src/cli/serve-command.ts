@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
-import { configuredSources, maskOf, type RunningReceiver, sourceUrl, start } from "../app/index.ts";
+import { type RunningReceiver, start } from "../app/index.ts";
+import { configuredSources, maskOf, sourceUrl } from "../configured/index.ts";
 import { closeLogger, createLogger, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import { withTimeout } from "../system/index.ts";

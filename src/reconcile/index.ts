@@ -1,2 +1,3 @@
-export { createReconcilePoller, earliestTime, type ScheduledSource } from "./reconcile-poller.ts";
+export * from "./reconcile-once.ts";
+export { createReconcilePoller, type ScheduledSource } from "./reconcile-poller.ts";
 export * from "./reconcile-window.ts";

@@ -1,3 +1,4 @@
+export { type BackfillReport, type BackfillRequest, backfill, type SampledEvent } from "./backfill.ts";
 export { createBulkReplayPoller } from "./bulk-replay.ts";
 export { createAcceptedPoller, createRetryPoller } from "./leased-poller.ts";
 export { type DryRunResult, discard, dryRunReplay, type ReplayResult, replay } from "./replay.ts";

@@ -1,5 +1,5 @@
-import { type ConfiguredSource, maskOf } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
+import { type ConfiguredSource, maskOf } from "../configured/index.ts";
 import { createLogger } from "../observability/index.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;

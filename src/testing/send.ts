@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type ConfiguredSource, sourceUrl } from "../app/index.ts";
+import { type ConfiguredSource, sourceUrl } from "../configured/index.ts";
 import type { Clock, JsonObject, Version } from "../domain/index.ts";
 import { signedAs, signSample } from "../sources/index.ts";
 import { withHandlersFrames } from "../store/index.ts";

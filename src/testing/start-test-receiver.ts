@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import {
-  type ConfiguredSource,
-  configuredSources,
   type InspectableReceiver,
   startInspectableReceiver,
   type TemporaryDatabase,
   temporaryDatabase,
 } from "../app/index.ts";
 import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
+import { type ConfiguredSource, configuredSources } from "../configured/index.ts";
 import { callOnce } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { keepCallSites } from "../store/index.ts";

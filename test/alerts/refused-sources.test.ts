@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { evaluateAlerts } from "../../src/alerts/evaluate-alerts.ts";
-import { checkDatabase } from "../../src/app/doctor/check-database.ts";
-import { keyStamp } from "../../src/app/open-store.ts";
+import { keyStamp } from "../../src/configured/database.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
+import { checkDatabase } from "../support/check-database.ts";
 import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { startReceiver, testConfig } from "../support/receiver.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { startRetentionJob } from "../../src/app/retention.ts";
 import { defineHandler } from "../../src/index.ts";
 import { systemClock } from "../../src/system/index.ts";
+import { startRetentionJob } from "../../src/upkeep/retention.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withMigrated, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";

@@ -1,9 +1,9 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkDatabase } from "../../src/app/doctor/check-database.ts";
 import { runDoctor } from "../../src/app/index.ts";
-import { writableByOthersWarnings } from "../../src/app/open-store.ts";
+import { writableByOthersWarnings } from "../../src/configured/database.ts";
+import { checkDatabase } from "../support/check-database.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 import { withFolder } from "../support/folder.ts";
 import { startReceiver, testConfig } from "../support/receiver.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTenantUseRecorder } from "../../src/app/credential-uses.ts";
+import { createTenantUseRecorder } from "../../src/credentials/credential-uses.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";

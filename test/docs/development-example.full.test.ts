@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { temporaryDatabase } from "../../src/app/temporary-database.ts";
+import { temporaryDatabase } from "../../src/app/open-store.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { startsFlows } from "../../src/app/platform.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { startsFlows } from "../../src/configured/platform.ts";
 import { KEY } from "../support/configuration.ts";
 
 const BASE = {

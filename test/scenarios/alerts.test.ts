@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { keyStamp } from "../../src/app/open-store.ts";
+import { keyStamp } from "../../src/configured/database.ts";
 import { defineHandler } from "../../src/index.ts";
 import { token } from "../../src/sources/platforms/index.ts";
 import type { Store } from "../../src/store/index.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { documentedTypes } from "../../src/app/documented-types.ts";
+import { documentedTypes } from "../../src/doctor/documented-types.ts";
 import { defineHandler } from "../../src/index.ts";
 import { type SourceDefinition, signSample } from "../../src/sources/index.ts";
 import { twilioEvents } from "../../src/sources/platforms/index.ts";

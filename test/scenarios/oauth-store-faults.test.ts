@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { checkOAuth } from "../../src/app/doctor/run-doctor.ts";
+import { checkOAuth } from "../../src/doctor/run-doctor.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";

@@ -1,5 +1,6 @@
-import { configuredSources, type RunningReceiver, start } from "../../src/app/index.ts";
+import { type RunningReceiver, start } from "../../src/app/index.ts";
 import { type Config, loadConfig } from "../../src/config/index.ts";
+import { configuredSources } from "../../src/configured/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
 import type { SourceDefinition } from "../../src/sources/index.ts";

@@ -1,0 +1,163 @@
+import { resolve } from "node:path";
+import type { Config, EnvironmentFile } from "../config/index.ts";
+import { configuredSources, keyStamp, type Loaded, type OpenOptions } from "../configured/index.ts";
+import { runDoctor as doctor } from "../doctor/index.ts";
+import { errorReason } from "../domain/index.ts";
+import { createRegistry, type Handler } from "../handlers/index.ts";
+import { type ReconcileRequest, reconcileSource } from "../reconcile/index.ts";
+import { type BackfillReport, type BackfillRequest, backfill } from "../retry/index.ts";
+import { type IntegrityReport, MaintenanceError, type MigrationReport } from "../store/index.ts";
+import type { Restored } from "../store/sqlite/index.ts";
+import { systemClock } from "../system/index.ts";
+import { createSample } from "./backfill-sample.ts";
+import { inspectDatabase, openForCommand } from "./open-store.ts";
+
+export type DatabaseLocation = Pick<Config, "database" | "environment">;
+
+/** Holds the configured database, or an SQLite file, against its invariants. @throws MaintenanceError */
+export function verifyDatabase({ database }: DatabaseLocation, file?: string): Promise<IntegrityReport> {
+  return withMaintenanceError(`${databaseName(database, file)} cannot be read`, async () => {
+    if (file === undefined && database.kind === "postgres") {
+      const { checkPostgres } = await import("../store/postgres/index.ts");
+      return checkPostgres(database.url, database.schema ?? undefined);
+    }
+    const { checkSqlite } = await import("../store/sqlite/index.ts");
+    return checkSqlite(resolve(file ?? sqlitePath(database)));
+  });
+}
+
+export function backup({ database }: DatabaseLocation, to: string): Promise<IntegrityReport> {
+  return withMaintenanceError(`${databaseName(database)} cannot be copied`, async () => {
+    const path = sqlitePath(database);
+    const { backupSqlite } = await import("../store/sqlite/index.ts");
+    return backupSqlite(path, to);
+  });
+}
+
+export function restore({ database, environment }: DatabaseLocation, from: string): Promise<Restored> {
+  return withMaintenanceError(`${from} cannot be put in the place of ${databaseName(database)}`, async () => {
+    const path = sqlitePath(database);
+    const { restoreSqlite } = await import("../store/sqlite/index.ts");
+    return restoreSqlite({ from, path, environment, now: systemClock.now() });
+  });
+}
+
+/** A database in words for an operator, without its password. */
+export function databaseName(database: Config["database"], file?: string): string {
+  if (file !== undefined) return resolve(file);
+  if (database.kind === "sqlite") return database.path;
+  const address = URL.parse(database.url) ?? URL.parse(database.url.replace("@/", "@localhost/"));
+  if (address === null) return "the database in DATABASE_URL";
+  const schema = database.schema === null ? "" : `the schema ${database.schema} of `;
+  return `${schema}the database ${address.pathname.slice(1)} on ${address.host || "this machine"}`;
+}
+
+function sqlitePath(database: Config["database"]): string {
+  if (database.kind === "sqlite") return database.path;
+  throw new MaintenanceError(
+    "DATABASE_URL is a PostgreSQL database; use its own tools (pg_basebackup and archived WAL, or pg_dump): docs/reliability.md",
+  );
+}
+
+/** Whatever the system or the driver says of a disk or of a server is for the operator, who needs no stack. */
+export async function withMaintenanceError<T>(
+  what: string,
+  work: () => Promise<T>,
+  variable = "DATABASE_URL",
+) {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof MaintenanceError) throw cause;
+    throw new MaintenanceError(`${variable}: ${what}: ${errorReason(cause)}`, { cause });
+  }
+}
+
+/** Brings the database up to date without serving. @throws MigrationError or StartError */
+export async function migrate(loaded: Loaded, options?: OpenOptions): Promise<MigrationReport> {
+  const { store, report } = await openForCommand(loaded, options);
+  await store.close();
+  return report;
+}
+
+export interface CopyRequest extends Loaded {
+  readonly from: string;
+  readonly skip: readonly string[];
+  onProgress(table: string, copied: number, rows: number): void;
+}
+
+export type CopyReport = Awaited<ReturnType<typeof copyDatabase>>;
+
+/**
+ * Copies an SQLite database to PostgreSQL, or continues where an earlier run ended, and compares every row at the end.
+ * @throws MaintenanceError, MigrationError or StartError; the source is never changed
+ */
+export async function copyDatabase(request: CopyRequest) {
+  const { from, config } = request;
+  const { database, environment } = config;
+  if (database.kind !== "postgres")
+    throw new MaintenanceError(
+      "--to: the target must be a PostgreSQL database, as postgres://user@host/name",
+    );
+  const { assertCopyable, copyRows, openCopySource, openCopyTarget } = await import("../store/copy/index.ts");
+  const source = await withMaintenanceError(
+    `${from} cannot be copied`,
+    async () => openCopySource(from),
+    "--from",
+  );
+  try {
+    assertCopyable(source, { from, environment, keys: keyStamp(config) });
+    await migrate(request, { continuesCopy: true });
+    const to = databaseName(database);
+    const copied = await withMaintenanceError(`the copy to ${to} was interrupted`, async () =>
+      copyRows(source, await openCopyTarget(database.url, database.schema ?? undefined), request),
+    );
+    return { from, to, ...copied, checked: await verifyDatabase(config) };
+  } finally {
+    source.close();
+  }
+}
+
+/**
+ * Hands the stored events of a source to its handlers, beside a receiver or without one. It runs no handler: each event is
+ * accepted, and a receiver runs it. It may be stopped at any time, and run again.
+ * @throws MaintenanceError for a source without handlers, MigrationError for a dry run in an older schema, StartError for a database that cannot be opened
+ */
+export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
+  const { config, handlers } = loaded;
+  const configured = await configuredSources(config);
+  const definition = configured.find(({ name }) => name === request.source)?.definition;
+  if (definition === undefined)
+    throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
+  const { isDryRun } = request;
+  if (!isDryRun && !handlers.some(({ source }) => source === request.source))
+    throw new MaintenanceError(
+      `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
+    );
+  const opened = await openForCommand(loaded, { changesNothing: isDryRun }, configured);
+  const { store, encryptor } = opened;
+  const unapplied = isDryRun ? opened.report.applied : [];
+  const origin = () => new URL(config.baseUrl).origin;
+  try {
+    const contract = definition.createContract({ name: request.source, clock: systemClock, origin });
+    // Without the built-in handler that stores the events of a source without handlers.
+    const parts = { store, encryptor, registry: createRegistry([], handlers) };
+    const hasSample = isDryRun && unapplied.length === 0;
+    const sample = hasSample ? await createSample({ ...parts, config, configured }) : undefined;
+    const report = await backfill(request, { ...parts, contract, sample });
+    await sample?.close();
+    return { ...report, unapplied };
+  } finally {
+    await store.close();
+  }
+}
+
+export const reconcileOnce = (loaded: Loaded, request: ReconcileRequest) =>
+  reconcileSource(loaded, request, openForCommand);
+
+export const runDoctor = (
+  config: Config,
+  registered: readonly string[],
+  files: readonly EnvironmentFile[],
+  handlers: readonly Handler[] = [],
+) => doctor({ config, inspect: inspectDatabase }, registered, files, handlers);

@@ -1,0 +1,109 @@
+import type { Config } from "../config/index.ts";
+import {
+  type ConfiguredSource,
+  SIGNED_IN,
+  unhandledSignIn,
+  unsignedBodyWarning,
+  WITHOUT_PLATFORM,
+} from "../configured/index.ts";
+import { type Log, PLATFORM, sourceOf, type Version } from "../domain/index.ts";
+import { createRegistry, type Handler, type Registry } from "../handlers/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
+import { type Failures, STORED_EVENTS, type Store, type StoredType } from "../store/index.ts";
+import { slowHandlerTexts } from "../upkeep/index.ts";
+import { undocumentedTypeWarnings } from "./documented-types.ts";
+import { sourceWarnings } from "./source-warnings.ts";
+
+export async function logStartupWarnings(
+  config: Config,
+  { receiver, configured }: { receiver: Receiver; configured: readonly ConfiguredSource[] },
+  destinations: readonly string[],
+  log: Log,
+): Promise<void> {
+  const { store, registry } = receiver;
+  if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
+  await warnUnhandled(store.failures, registry, log);
+  await warnStored(store, registry, log);
+  const openBody = unsignedBodyWarning(config);
+  const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
+  const signIn = unhandledSignIn(
+    config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined,
+  );
+  const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
+    (warning) => warning !== undefined,
+  );
+  const ofSources = [
+    ...sourceWarnings(config, configured),
+    ...(await undocumentedTypeWarnings(configured, registry.handlers)),
+  ];
+  const slow =
+    store.dialect === "sqlite"
+      ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now())
+      : [];
+  for (const warning of [...config.warnings, ...found, ...ofSources, ...slow, ...stuck])
+    log.warn({}, warning);
+}
+
+/**
+ * Logs the types of waiting events that have no handler: a handler was removed, or another
+ * configuration than the one that accepted them. They wait, and would otherwise do so in silence.
+ */
+async function warnUnhandled(failures: Failures, registry: Registry, log: Log): Promise<void> {
+  try {
+    const waiting = await failures.waitingTypes();
+    const types = waiting
+      .filter(
+        ({ source, version, eventType }) =>
+          registry.find(source, version as Version, eventType) === undefined,
+      )
+      .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
+    if (types.length > 0)
+      log.warn(
+        { types },
+        "events wait for a retry without a handler for their types: configure the " +
+          "handlers (HANDLERS, oncehook.config.ts), or discard the events",
+      );
+  } catch (error) {
+    log.warn({ err: error }, "reading the types of waiting events failed");
+  }
+}
+
+/** Logs how many stored events of a type have a handler by now, which only a backfill hands them to. */
+async function warnStored({ storedEvents }: Store, registry: Registry, log: Log): Promise<void> {
+  const handlers = registry.handlers.filter(
+    ({ source, migrations }) => source !== PLATFORM && !migrations.some(({ name }) => name === STORED_EVENTS),
+  );
+  try {
+    const waiting = await storedEvents.waiting(handlers.map(({ name }) => name));
+    for (const { message, source, type, count } of storedEventWarnings(waiting, handlers))
+      log.warn({ source, event_type: type, count }, message);
+  } catch (error) {
+    log.warn({ err: error }, "reading the types of stored events failed");
+  }
+}
+
+/** For the start and for doctor. */
+export function storedEventWarnings(waiting: readonly StoredType[], handlers: readonly Handler[]) {
+  const { find } = createRegistry([], handlers);
+  const runnable = waiting.filter(({ source, type }) => find(source, "v1", type) !== undefined);
+  return runnable.map((stored) => {
+    const { source, type, count } = stored;
+    const remedy = `oncehook backfill ${sourceOf(stored)} --type ${type}`;
+    const message = `stored events of ${source} ${type} have a handler and have not run (${count}): ${remedy}`;
+    return { ...stored, message };
+  });
+}
+
+/** Channels with waiting deliveries that are no longer configured. @returns a sentence for each */
+export function unconfiguredChannelWarnings(
+  waiting: ReadonlyMap<string, number>,
+  destinations: readonly string[],
+): string[] {
+  return [...waiting]
+    .filter(([channel]) => !destinations.includes(channel))
+    .map(
+      ([channel, count]) =>
+        `${count === 1 ? "1 notification waits" : `${count} notifications wait`} for the channel ${channel}, which is ` +
+        "not configured: configure it again, or discard them (DELETE /api/v1/notifications/:id?channel=…)",
+    );
+}
