@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
-import type { Dialect } from "./transaction.ts";
+import type { Dialect, ExecuteResult } from "./transaction.ts";
 
 /** What runs statements: on a connection of its own for each, or all of them in one transaction. */
 export type Query = QueryExecutorProvider;
@@ -25,13 +25,6 @@ export interface Database {
   transact<T>(work: (query: Query) => Promise<T>, options?: { readonly mayWait: boolean }): Promise<T>;
 }
 
-export interface StatementResult<Row> {
-  /** Each with its columns' names in camel case. */
-  readonly rows: readonly Row[];
-  /** How many rows it changed, where it returns none. */
-  readonly changes: number;
-}
-
 /** Rows that one statement deletes or walks past, so that no callback waits long for the writer. */
 export const ROWS_PER_STEP = 1_000;
 
@@ -52,7 +45,7 @@ export abstract class Area {
   protected write<Row = never>(
     text: TemplateStringsArray,
     ...values: unknown[]
-  ): Promise<StatementResult<Row>> {
+  ): Promise<ExecuteResult<Row>> {
     return run(this.database.write, sql(text, ...values));
   }
 
@@ -96,7 +89,7 @@ export async function select<Row>(
 export async function run<Row = never>(
   query: Query,
   statement: RawBuilder<unknown>,
-): Promise<StatementResult<Row>> {
+): Promise<ExecuteResult<Row>> {
   const { rows, numAffectedRows = 0n } = await statement.execute(query);
   return { rows: rows.map((row) => inCamelCase(row as object) as Row), changes: Number(numAffectedRows) };
 }

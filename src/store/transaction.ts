@@ -19,8 +19,8 @@ export interface UntypedQuery extends Kysely<AnyTables> {
 type IsAny<Type> = 0 extends 1 & Type ? true : false;
 type QueryOf<Tables> = IsAny<Tables> extends true ? UntypedQuery : Kysely<Tables>;
 
-export interface ExecuteResult {
-  readonly rows: readonly Record<string, unknown>[];
+export interface ExecuteResult<Row = Record<string, unknown>> {
+  readonly rows: readonly Row[];
   /** How many rows it changed, where it returns none. */
   readonly changes: number;
 }
