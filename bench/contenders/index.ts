@@ -2,6 +2,8 @@ import type { Contender } from "./contender.ts";
 import { goPostgres, goSqlite } from "./go.ts";
 import { bare, expressPostgres, expressSqlite, prototype } from "./hand-written.ts";
 import {
+  oncehookDependent,
+  oncehookDependentAlone,
   oncehookPackage,
   oncehookPostgres,
   oncehookSignedId,
@@ -32,4 +34,6 @@ export const CONTENDERS: readonly Contender[] = [
   oncehookPackage,
   oncehookSignedId,
   oncehookUnsignedId,
+  oncehookDependent,
+  oncehookDependentAlone,
 ];

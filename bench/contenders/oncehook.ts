@@ -10,8 +10,8 @@ import { type ServerProcess, startServer } from "../machine/server-process.ts";
 import { type Contender, type Place, serving } from "./contender.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const SLOW_CONFIG = fileURLToPath(new URL("../servers/slow-prepare/oncehook.config.ts", import.meta.url));
-const IDENTITY_CONFIG = fileURLToPath(new URL("../servers/identity/oncehook.config.ts", import.meta.url));
+const configOf = (server: string) =>
+  fileURLToPath(new URL(`../servers/${server}/oncehook.config.ts`, import.meta.url));
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 /** The file in which a round's events are kept, for what looks into it besides the server. */
@@ -56,10 +56,21 @@ export const [oncehookSignedId, oncehookUnsignedId] = (["signed", "unsigned"] as
     name: `oncehook-${id}-id`,
     title: `Oncehook on SQLite, a source whose id is ${id}`,
     store: "sqlite",
-    command: async () => ({ ...fromSources, config: IDENTITY_CONFIG }),
+    command: async () => ({ ...fromSources, config: configOf("identity") }),
     isIdempotent: true,
     path: `/api/${id}/callback`,
   }),
+) as [Contender, Contender];
+
+/** A handler that reads before it writes: in sequential groups, or each event in its own transaction. */
+export const [oncehookDependent, oncehookDependentAlone] = (["dependent", "dependent-alone"] as const).map(
+  (server) =>
+    oncehook({
+      name: `oncehook-${server}`,
+      title: `Oncehook on PostgreSQL, ${server === "dependent" ? "in groups" : "each event in its own transaction"}`,
+      store: "postgres",
+      command: async () => ({ ...fromSources, config: configOf(server) }),
+    }),
 ) as [Contender, Contender];
 
 interface Parts extends Pick<Contender, "name" | "title" | "store"> {
@@ -105,7 +116,7 @@ async function startOne(
   store: Contender["store"],
   port: number,
 ): Promise<ServerProcess> {
-  const config = place.isSlow ? SLOW_CONFIG : usual;
+  const config = place.isSlow ? configOf("slow-prepare") : usual;
   const adminPort = await freePort();
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({

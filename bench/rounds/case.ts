@@ -33,6 +33,7 @@ const EXPRESS = ["express-sqlite", "express-postgres"];
 const HAND_WRITTEN = [...EXPRESS, "go-sqlite", "go-postgres"];
 const LIMITS = ["pgbench", "pgbench-pipeline"];
 const IDENTITIES = ["oncehook-signed-id", "oncehook-unsigned-id"];
+const DEPENDENT = ["oncehook-dependent", "oncehook-dependent-alone"];
 const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
 
 /** All cases; `sizes` are the numbers of stored events that `growth` compares. */
@@ -75,6 +76,7 @@ export function casesOf(sizes: readonly number[]): Case[] {
       entrants: RECEIVERS.flatMap((name) => [entrant(name), entrant(name, { sources: 10 })]),
     }),
     load("identity", "An id that the signature covers, and one that it does not", IDENTITIES),
+    load("dependent", "A handler that reads before it writes", DEPENDENT),
     load("overload", "Ten times the connections", [], {
       mayRefuse: true,
       entrants: RECEIVERS.flatMap((name) => [

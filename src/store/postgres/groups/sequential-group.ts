@@ -37,9 +37,10 @@ interface CompletedMember {
 }
 
 /**
- * One transaction for several events: their records first, in one order for all processes, then each handler in a
- * savepoint of its own, then what completes them, together with COMMIT. An event that is not eligible runs
- * in its own transaction.
+ * One transaction for several events: their records first, in one order for all processes; then each handler, in a
+ * savepoint; then their completions, together with COMMIT. An event that is not eligible runs in its own transaction.
+ *
+ * For handlers that read before they write this has 1.56 times the rate of a transaction for each event (decision 0094).
  */
 export class SequentialGroup {
   readonly #client: pg.ClientBase;
