@@ -4,6 +4,7 @@ import { getOrMake } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
 import { type DeadlineEntry, DeadlineList, TokenBucket } from "../system/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
+import { assertParser, type OnBody, onBodyOf, type Parser, parserOf } from "./parser-internals.ts";
 
 interface GuardOptions {
   readonly limit: ConnectionLimit;
@@ -27,17 +28,6 @@ interface SocketState {
 
 const newState = () => ({ current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false });
 
-type OnBody = (piece: Uint8Array) => unknown;
-
-/**
- * Node's parser, as the socket carries it: it calls a function of its own for each piece of a body. Not documented: without it the
- * rest of a chunk is parsed, and dropped all the same.
- */
-type Parser = { onIncoming?: unknown } & Record<number, OnBody | undefined>;
-interface WithParser {
-  readonly parser?: Parser | null;
-}
-
 /** llhttp ends a chunk after a request with an upgrade; this is how `onIncoming` reports one. */
 const STOP_PARSING = (): number => 2;
 
@@ -49,6 +39,7 @@ const STOP_PARSING = (): number => 2;
  * Takes the place of the handlers that the server has for requests and for clients' errors.
  */
 export function guardConnections(server: Server, { limit, writeTimeoutMs, report }: GuardOptions) {
+  assertParser();
   const counterFor = (reason: string) => createMinuteCounter((count) => report(reason, count));
   const pipelined = counterFor(
     "they sent further requests before the response to the first (HTTP pipelining)",
@@ -144,7 +135,7 @@ function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, on
     const { current } = state;
     state.isRefused = true;
     onPipelined();
-    const { parser } = socket as WithParser;
+    const parser = parserOf(socket);
     if (parser) parser.onIncoming = STOP_PARSING;
     // A stream would go on for as long as its reader stays.
     if (current?.headersSent && !current.writableEnded) {
@@ -194,7 +185,6 @@ const FREE_OF_EACH_BODY = 16;
 /** What all bodies may have together, beside the first few of each. 2 µs each at least: a twenty-fifth of the time. */
 const A_SECOND = 20_000;
 const AT_ONCE = 4_000;
-const KINDS_OF_CALLS = 16;
 
 /**
  * Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. Node copies each piece and
@@ -234,14 +224,9 @@ function createSmallPieces(onClosed: () => void) {
         known.free = FREE_OF_EACH_BODY;
         return;
       }
-      const { parser } = socket as WithParser;
+      const parser = parserOf(socket);
       const at = parser ? onBodyOf(parser) : undefined;
       if (parser && at !== undefined) watch(socket, parser, at);
     },
   };
-}
-
-function onBodyOf(parser: Parser): number | undefined {
-  for (let at = 0; at < KINDS_OF_CALLS; at += 1) if (parser[at]?.name === "parserOnBody") return at;
-  return undefined;
 }

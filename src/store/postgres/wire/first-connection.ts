@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { backoffDelays } from "../../retry-until.ts";
+import { assertDriver, internalsOf } from "./driver.ts";
 import { sendBatch } from "./statement.ts";
 
 const LIMITS = {
@@ -53,6 +54,7 @@ export async function withConnection<T>(
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.queryMs,
   });
+  assertDriver(client);
   // The error of a lost connection comes with the query that met it.
   client.on("error", () => {});
   try {
@@ -118,7 +120,7 @@ async function readServerSettings(client: pg.Client, schema: string | undefined)
   return {
     durabilityWarnings: warnings,
     // A pooler gives its clients a key of its making, for their requests to cancel.
-    isPooled: (client as unknown as { processID?: number }).processID !== pid,
+    isPooled: internalsOf(client).processID !== pid,
     settings: {
       // A temporary table then hides no other one of the same name.
       search_path: `${withoutTemp(path)}, pg_temp`,

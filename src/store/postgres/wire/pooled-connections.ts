@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { internalsOf } from "./driver.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { prepared } from "./prepared-names.ts";
 
@@ -15,12 +16,12 @@ const pooledConnections = new WeakMap<object, PooledConnection>();
  * the settings, in the same round trip, and parses its statements again.
  */
 export function markPooled(client: pg.ClientBase, settings: WireStatement): void {
-  const { connection } = client as unknown as { connection: object };
+  const { connection } = internalsOf(client);
   pooledConnections.set(connection, { settings, isIdle: () => client.getTransactionStatus() === "I" });
 }
 
 export function isPooled(client: pg.ClientBase): boolean {
-  return pooledConnections.has((client as unknown as { connection: object }).connection);
+  return pooledConnections.has(internalsOf(client).connection);
 }
 
 export const RESET_ALL = prepared("RESET ALL");

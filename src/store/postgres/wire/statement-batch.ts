@@ -1,9 +1,9 @@
-import type { Writable } from "node:stream";
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
 import { getOrMake } from "../../../domain/index.ts";
 import { markStaleStatement } from "./database-errors.ts";
-import { MessageWriter, type WireStatement, type WireValue } from "./message-writer.ts";
+import { internalsOf, Result, type TypedResult, utils, type Wire } from "./driver.ts";
+import { MessageWriter, type WireStatement } from "./message-writer.ts";
 import { settingsOf, withSettings } from "./pooled-connections.ts";
 import { isStaleStatement } from "./prepared-names.ts";
 
@@ -16,18 +16,6 @@ export interface StatementResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The rows of a typed statement. */
   readonly typedRows?: unknown[];
-}
-
-/** Parts of the driver that its types leave out. */
-const { utils, Result } = pg as unknown as {
-  readonly utils: { prepareValue(value: unknown): WireValue };
-  readonly Result: new (rowMode?: "array", types?: pg.CustomTypesConfig) => TypedResult;
-};
-
-interface TypedResult {
-  readonly rows: unknown[];
-  addFields(fields: readonly unknown[]): void;
-  parseRow(values: readonly (string | null)[]): unknown;
 }
 
 type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
@@ -45,17 +33,6 @@ export function typedStatement(
 /** The answer to a typed statement, as Kysely expects it. */
 export function toQueryResult(answer: StatementResult | undefined): QueryResult<unknown> {
   return { rows: answer?.typedRows ?? [], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
-}
-
-/** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
-export interface Wire {
-  readonly stream: Pick<Writable, "writable" | "write">;
-  /** The texts that the server is known to have parsed, by their names; the driver notes its own here. */
-  readonly parsedStatements: Record<string, unknown>;
-  on(event: "readyForQuery" | "end", listener: () => void): void;
-  sendCopyFail(message: string): void;
-  sync(): void;
-  removeListener(event: "readyForQuery" | "end", listener: () => void): void;
 }
 
 type BatchCallback = (error: Error | null | undefined, answers?: readonly StatementResult[]) => void;
@@ -196,7 +173,7 @@ export class StatementBatch implements pg.Submittable {
 
 /** After DISCARD ALL the server knows none of the names that a connection had. */
 export function forgetPreparedNames(client: pg.ClientBase): void {
-  const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
+  const { parsedStatements } = internalsOf(client).connection;
   for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
 }
 
