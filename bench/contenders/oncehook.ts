@@ -10,8 +10,12 @@ import { type ServerProcess, startServer } from "../machine/server-process.ts";
 import { type Contender, type Place, serving } from "./contender.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const configOf = (server: string) =>
-  fileURLToPath(new URL(`../servers/${server}/oncehook.config.ts`, import.meta.url));
+const CONFIGS = {
+  slow: new URL("../servers/slow-prepare/oncehook.config.ts", import.meta.url),
+  identity: new URL("../servers/identity/oncehook.config.ts", import.meta.url),
+  dependent: new URL("../servers/dependent/oncehook.config.ts", import.meta.url),
+  "dependent-alone": new URL("../servers/dependent-alone/oncehook.config.ts", import.meta.url),
+};
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 /** The file in which a round's events are kept, for what looks into it besides the server. */
@@ -56,7 +60,7 @@ export const [oncehookSignedId, oncehookUnsignedId] = (["signed", "unsigned"] as
     name: `oncehook-${id}-id`,
     title: `Oncehook on SQLite, a source whose id is ${id}`,
     store: "sqlite",
-    command: async () => ({ ...fromSources, config: configOf("identity") }),
+    command: async () => ({ ...fromSources, config: fileURLToPath(CONFIGS.identity) }),
     isIdempotent: true,
     path: `/api/${id}/callback`,
   }),
@@ -69,7 +73,7 @@ export const [oncehookDependent, oncehookDependentAlone] = (["dependent", "depen
       name: `oncehook-${server}`,
       title: `Oncehook on PostgreSQL, ${server === "dependent" ? "in groups" : "each event in its own transaction"}`,
       store: "postgres",
-      command: async () => ({ ...fromSources, config: configOf(server) }),
+      command: async () => ({ ...fromSources, config: fileURLToPath(CONFIGS[server]) }),
     }),
 ) as [Contender, Contender];
 
@@ -116,7 +120,7 @@ async function startOne(
   store: Contender["store"],
   port: number,
 ): Promise<ServerProcess> {
-  const config = place.isSlow ? configOf("slow-prepare") : usual;
+  const config = place.isSlow ? fileURLToPath(CONFIGS.slow) : usual;
   const adminPort = await freePort();
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
