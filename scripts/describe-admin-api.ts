@@ -9,7 +9,7 @@ const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as 
 
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
-  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first. In a path, an id that is `.` or `..`, with or without leading `~`, gets one more `~`: `/api/v1/events/platform/~..` is the event `..`.";
+  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/admin-api.md). Lists run newest first. In a path, an id that is `.` or `..`, with or without leading `~`, gets one more `~`: `/api/v1/events/platform/~..` is the event `..`.";
 
 /** The description of the admin API (docs/openapi.json), from the operations of its routes. */
 export async function describeAdminApi(): Promise<object> {

@@ -9,28 +9,25 @@ import { describeVariables } from "./variable-rows.ts";
 
 writeSections("docs/configuration.md", configurationTables());
 writeSections("docs/platforms.md", platformTables());
-const meanings = meaningsIn("docs/errors.md");
-const causes = meaningsIn("docs/refused.md", 1);
-writeTable(
-  "docs/errors.md",
-  /^\| `[a-z_0-9]+` \|/,
-  Object.entries(FAULTS).map(([code, { status, message }]) =>
-    row(`\`${code}\``, status, message, meanings.get(code) ?? ""),
-  ),
+const REFUSED = "\n## Why was my callback refused?\n";
+const [responses = "", refused = ""] = readFileSync("docs/errors.md", "utf8").split(REFUSED);
+const meanings = cellsByCode(responses);
+const causes = cellsByCode(refused, 1);
+const faults = Object.entries(FAULTS).map(([code, { status, message }]) =>
+  row(`\`${code}\``, status, message, meanings.get(code) ?? ""),
 );
-writeTable(
-  "docs/refused.md",
-  /^\| `[a-z_0-9]+` \|/,
-  Object.entries(REMEDIES).map(([code, remedy]) => row(`\`${code}\``, causes.get(code) ?? "", remedy)),
+const remedies = Object.entries(REMEDIES).map(([code, remedy]) =>
+  row(`\`${code}\``, causes.get(code) ?? "", remedy),
 );
+writeFileSync("docs/errors.md", [withRows(responses, faults), withRows(refused, remedies)].join(REFUSED));
 
 writeBetween("docs/scaling.md", scalingFigures(readFileSync("docs/performance.md", "utf8")));
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
 
 /** The cell of each row that is written by hand, by its first one. @param column the last one unless given */
-function meaningsIn(file: string, column = -1): ReadonlyMap<string, string> {
-  const lines = readFileSync(file, "utf8").split("\n");
+function cellsByCode(page: string, column = -1): ReadonlyMap<string, string> {
+  const lines = page.split("\n");
   const rows = lines
     .filter((line) => /^\| `\w+` \|/.test(line))
     .map((line) => line.slice(2, -2).split(" | "));
@@ -53,7 +50,7 @@ function writeSections(file: string, sections: string): void {
 }
 
 function configurationTables(): string {
-  const meanings = meaningsIn("docs/configuration.md");
+  const meanings = cellsByCode(readFileSync("docs/configuration.md", "utf8"));
   const sections = Map.groupBy(describeVariables(), ({ section }) => section);
   const tables = [...sections].map(([section, entries]) =>
     [
@@ -69,10 +66,11 @@ function configurationTables(): string {
   return `${tables.join("\n\n")}\n`;
 }
 
-function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {
-  const lines = readFileSync(file, "utf8").split("\n");
-  const first = lines.findIndex((line) => isRow.test(line));
-  const others = lines.filter((line) => !isRow.test(line));
-  others.splice(first, 0, ...rows);
-  writeFileSync(file, others.join("\n"));
+/** The page with these rows in the place of the rows that begin with a code. */
+function withRows(page: string, rows: readonly string[]): string {
+  const isRow = (line: string) => /^\| `[a-z_0-9]+` \|/.test(line);
+  const lines = page.split("\n");
+  const first = lines.findIndex(isRow);
+  const others = lines.filter((line) => !isRow(line));
+  return others.toSpliced(first, 0, ...rows).join("\n");
 }

@@ -25,7 +25,7 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
 
 const DIAGNOSIS = view("Why it was not authentic; null for others, and where it was not looked into.", {
-  code: z.string().describe("A code of docs/refused.md."),
+  code: z.string().describe("A code of docs/errors.md."),
   message: z.string().describe("What was found."),
   remedy: z.string().describe("What to do about it."),
   confirmed: z
@@ -36,7 +36,7 @@ const DIAGNOSIS = view("Why it was not authentic; null for others, and where it 
 const LEFT_OUT = view("Of a row that stands for callbacks without rows of their own; null for all others.", {
   reason: z
     .enum(["rejected_bound", "unknown_address", "buffer_full", "row_refused", "body_bound", "output_bound"])
-    .describe("Which bound left them out: docs/masking.md."),
+    .describe("Which bound left them out: docs/hardening.md."),
   count: z.int(),
   addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
   first: time(),

@@ -17,7 +17,7 @@ export function messageOf(
     ...(kind === "failures" ? { count } : {}),
     since: since.toISOString(),
     message: isResolved ? resolved(source, subject) : (message ?? started(source, subject, count)),
-    see: `docs/alerts.md#alert${name}`,
+    see: `docs/monitoring.md#alert${name}`,
   };
   return { topic: `alert.${name}${isResolved ? ".resolved" : ""}`, payload };
 }

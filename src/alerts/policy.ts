@@ -1,5 +1,5 @@
 /**
- * When an alert starts and when it resolves, as pure functions. docs/alerts.md states the rules; decision 0058 gives the
+ * When an alert starts and when it resolves, as pure functions. docs/monitoring.md states the rules; decision 0058 gives the
  * reasons for their numbers.
  */
 import { HOUR_MS, type SignatureCounts } from "../domain/index.ts";

@@ -1,5 +1,5 @@
 /**
- * What to do about each reason why a callback was not authentic, in one list; `docs/refused.md` says what each code means. Of
+ * What to do about each reason why a callback was not authentic, in one list; `docs/errors.md` says what each code means. Of
  * several findings the first in this order gives a diagnosis its code: the deepest cause.
  */
 export const REMEDIES = {

@@ -10,20 +10,20 @@ const KEYS = [
   { kind: "silence", source: "platform", subject: "payment_notify" },
 ] as const;
 
-/** The anchors of the headings in docs/alerts.md. */
-const docs = readFileSync("docs/alerts.md", "utf8");
-const anchors = [...docs.matchAll(/^### (.+)$/gm)].map(([, title = ""]) =>
+/** The anchors of the headings in docs/monitoring.md. */
+const docs = readFileSync("docs/monitoring.md", "utf8");
+const anchors = [...docs.matchAll(/^#### (.+)$/gm)].map(([, title = ""]) =>
   title.toLowerCase().replace(/[^\w-]/g, ""),
 );
 
 describe.each(KEYS)("the message of an alert: $kind", (key) => {
-  it("the message names its source, its remedy and its section of docs/alerts.md", () => {
+  it("the message names its source, its remedy and its section of docs/monitoring.md", () => {
     const { topic, payload } = messageOf(key, "started", SINCE, 3);
     expect(docs).toContain(`| \`${topic}\` |`);
     expect(payload).toMatchObject({ state: "started", source: key.source, since: SINCE.toISOString() });
     expect(String(payload.message).length).toBeGreaterThan(60);
     const [file, anchor] = String(payload.see).split("#");
-    expect(file).toBe("docs/alerts.md");
+    expect(file).toBe("docs/monitoring.md");
     expect(anchors).toContain(anchor);
   });
 
@@ -36,7 +36,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
   });
 });
 
-describe("the example in docs/alerts.md", () => {
+describe("the example in docs/monitoring.md", () => {
   it("the example is the message of three exhausted failures, shortened", () => {
     const [, block = ""] = /```json\n([\s\S]*?)```/.exec(docs) ?? [];
     const example = JSON.parse(block) as { type: string; data: Record<string, unknown> };

@@ -69,12 +69,12 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   },
 );
 
-it("npm start, the installed command and docs/deploy.md give the same options of Node", () => {
+it("npm start, the installed command and docs/production.md give the same options of Node", () => {
   const options = /--max-semi-space-size=\d+ --v8-pool-size=\d+/;
   const [command = ""] = readFileSync("src/cli/main.js", "utf8").split("\n");
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
   const expected = options.exec(command)?.[0];
   expect(expected).toBeDefined();
   expect(options.exec(scripts.start)?.[0]).toBe(expected);
-  expect(options.exec(readFileSync("docs/deploy.md", "utf8"))?.[0]).toBe(expected);
+  expect(options.exec(readFileSync("docs/production.md", "utf8"))?.[0]).toBe(expected);
 });

@@ -14,9 +14,10 @@ import { startProxy } from "./proxy-process.ts";
 const OPERATOR = "127.0.0.2";
 const program = onThePath("caddy");
 
-/** The block of docs/access.md, for a host, a certificate and a network of this test's. */
+/** The block of docs/admin-api.md, for a host, a certificate and a network of this test's. */
 async function caddyfile(folder: string, httpsPort: number, upstream: string): Promise<string> {
-  const [, block = ""] = /```caddyfile\n([\s\S]*?)```/.exec(await readFile("docs/access.md", "utf8")) ?? [];
+  const [, block = ""] =
+    /```caddyfile\n([\s\S]*?)```/.exec(await readFile("docs/admin-api.md", "utf8")) ?? [];
   const site = block
     .replace(
       "admin.example.com {",
@@ -62,7 +63,7 @@ async function behindCaddy(
   }
 }
 
-describe("the admin listener behind the Caddy of docs/access.md", () => {
+describe("the admin listener behind the Caddy of docs/admin-api.md", () => {
   if (program === undefined) {
     it.skip(notRun("caddy", "an operator behind a real Caddy"), () => {});
     return;

@@ -119,7 +119,7 @@ describe("what deploy/Dockerfile builds", () => {
 /** As a new user has it: a project that `init` wrote, with the packed package installed. */
 describe("a project that oncehook init wrote", () => {
   it(
-    "the project passes its tests, drains on SIGTERM to npm start, and builds by docs/deploy.md",
+    "the project passes its tests, drains on SIGTERM to npm start, and builds by docs/production.md",
     async () => {
       const project = await mkdtemp(join(tmpdir(), "oncehook-project-"));
       try {

@@ -47,7 +47,7 @@ describe("deploy/Dockerfile", () => {
   });
 });
 
-describe("the Dockerfile of a project, in docs/deploy.md", () => {
+describe("the Dockerfile of a project, in docs/production.md", () => {
   it("the project's Dockerfile passes the linter, and starts the receiver like deploy/Dockerfile", () => {
     expect(validate(PROJECT_DOCKERFILE).map(({ message }) => message)).toEqual([]);
     const [packages, own] = stages(PROJECT_DOCKERFILE);

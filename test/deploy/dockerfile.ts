@@ -12,9 +12,9 @@ export interface Stage {
 }
 
 export const DOCKERFILE = readFileSync("deploy/Dockerfile", "utf8");
-/** That of a project, as docs/deploy.md has it. */
+/** That of a project, as docs/production.md has it. */
 export const PROJECT_DOCKERFILE = /```dockerfile\n([\s\S]+?)```/.exec(
-  readFileSync("docs/deploy.md", "utf8"),
+  readFileSync("docs/production.md", "utf8"),
 )?.[1] as string;
 
 /** The stages of a Dockerfile, continued lines joined, comments left out. */

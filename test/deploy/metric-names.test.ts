@@ -47,11 +47,11 @@ describe("the metrics of a real receiver", () => {
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it("the metrics are those of docs/metrics.md, each of them and no other", async () => {
+  it("the metrics are those of docs/monitoring.md, each of them and no other", async () => {
     const { metrics } = await toldNames();
-    const rows = readFileSync("docs/metrics.md", "utf8")
-      .split("\n")
-      .filter((line) => line.startsWith("| `"));
+    const [, section = ""] =
+      /^## Metrics$([\s\S]*?)^## /m.exec(readFileSync("docs/monitoring.md", "utf8")) ?? [];
+    const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const described = rows.flatMap((row) =>
       [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
     );
@@ -60,8 +60,8 @@ describe("the metrics of a real receiver", () => {
 });
 
 describe("an alert rule", () => {
-  const docs = readFileSync("docs/alerts.md", "utf8");
-  const anchors = [...docs.matchAll(/^### (\w+)$/gm)].map(([, title = ""]) => title.toLowerCase());
+  const docs = readFileSync("docs/monitoring.md", "utf8");
+  const anchors = [...docs.matchAll(/^#### (\w+)$/gm)].map(([, title = ""]) => title.toLowerCase());
 
   it.each(alertRules().map((rule) => [rule.name, rule] as const))(
     "a rule has a severity, a summary, a remedy, and its place in the documentation: %s",
@@ -71,9 +71,9 @@ describe("an alert rule", () => {
       expect(field(text, "description").length).toBeGreaterThan(60);
       const [file = "", anchor = ""] = field(text, "runbook_url").split("#");
       expect(existsSync(file)).toBe(true);
-      expect([file, anchor]).toEqual(["docs/alerts.md", name.toLowerCase()]);
+      expect([file, anchor]).toEqual(["docs/monitoring.md", name.toLowerCase()]);
       expect(anchors).toContain(anchor);
-      const said = docs.split(`### ${name}\n\n`)[1] ?? "";
+      const said = docs.split(`#### ${name}\n\n`)[1] ?? "";
       expect(said).toMatch(new RegExp(`^\`${field(text, "severity")}\``));
     },
   );

@@ -25,7 +25,9 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
 };
 
 const readme = readFileSync("README.md", "utf8");
-const errors = readFileSync("docs/errors.md", "utf8");
+const [errors = "", refused = ""] = readFileSync("docs/errors.md", "utf8").split(
+  "\n## Why was my callback refused?\n",
+);
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
 /** The rows of the tables of a page whose last column is `tests`. */
@@ -96,7 +98,7 @@ describe("the documentation", () => {
     expect(described.filter((line) => (line.split(" | ")[3] ?? "").length < 20)).toEqual([]);
   });
 
-  it("describes every action of the audit log in docs/access.md, and no other", () => {
+  it("docs/admin-api.md describes every action of the audit log, and no other", () => {
     const sources = globSync("src/{admin,app}/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const literal = /\b(?:a|dryRunA)ction: "([a-z_]+\.[a-z_]+)"/g;
     const actions = sources.flatMap((text) =>
@@ -104,7 +106,7 @@ describe("the documentation", () => {
     );
     // No operation puts an action together, which this test would not find.
     expect(sources.filter((text) => /\b(?:a|dryRunA)ction: `/.test(text))).toEqual([]);
-    const [table = ""] = readFileSync("docs/access.md", "utf8").split("## Configuration");
+    const [, table = ""] = readFileSync("docs/admin-api.md", "utf8").split("### The audit log\n");
     const rows = table.split("\n").filter((line) => /^\| `[a-z_]+\.[a-z_]+`/.test(line));
     const described = rows.flatMap((row) =>
       [...(row.split(" | ")[0] ?? "").matchAll(/`([a-z_.]+)`/g)].map(([, action]) => String(action)),
@@ -113,8 +115,8 @@ describe("the documentation", () => {
     expect(described.length).toBeGreaterThan(15);
   });
 
-  it("says of each diagnosis in docs/refused.md what it means and what to do, and of no other", () => {
-    const rows = readFileSync("docs/refused.md", "utf8")
+  it("says of each diagnosis in docs/errors.md what it means and what to do, and of no other", () => {
+    const rows = refused
       .split("\n")
       .filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))
       .map((line) => line.slice(2, -2).split(" | "));

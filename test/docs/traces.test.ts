@@ -5,7 +5,7 @@ import type { Handler } from "../../src/handlers/index.ts";
 import { event } from "../support/receiver.ts";
 import { withTraced } from "../support/traced-receiver.ts";
 
-const docs = await readFile("docs/traces.md", "utf8");
+const docs = await readFile("docs/monitoring.md", "utf8");
 
 /** The example as a module of a project that has Oncehook installed. */
 async function exampleHandler(): Promise<Handler> {
@@ -19,7 +19,7 @@ async function exampleHandler(): Promise<Handler> {
   }
 }
 
-describe("docs/traces.md", () => {
+describe("docs/monitoring.md", () => {
   it("names every variable of OpenTelemetry that the configuration reads", async () => {
     const source = await readFile("src/config/tracing.ts", "utf8");
     const read = [...source.matchAll(/"(OTEL_[A-Z_]+)"/g)].map(([, name]) => String(name));
@@ -27,7 +27,7 @@ describe("docs/traces.md", () => {
     expect(read.filter((name) => !docs.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it("the example handler of docs/traces.md makes its span a child of the handler's span", async () => {
+  it("the example handler of docs/monitoring.md makes its span a child of the handler's span", async () => {
     const handler = await exampleHandler();
     await withTraced(
       "sqlite",

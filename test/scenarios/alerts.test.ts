@@ -127,7 +127,7 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
               source: "platform",
               event_type: "failing",
               count: 1,
-              see: "docs/alerts.md#alertfailure_exhausted",
+              see: "docs/monitoring.md#alertfailure_exhausted",
             });
             const path = `/api/v1/failures/platform/${sent.event_id}`;
             expect((await receiver!.admin(path, { method: "DELETE" })).status).toBeLessThan(300);

@@ -84,7 +84,7 @@ export function sensitiveHeaders(configured: readonly string[]): (name: string) 
  * The words are those of Rails (`filter_parameter_logging.rb`: passw, secret, token, _key, crypt, salt, otp, ssn, cvv, cvc),
  * of Sentry (`DEFAULT_DENYLIST` of sentry-sdk's scrubber.py) and of what OWASP's Logging Cheat Sheet excludes (session
  * identification values, access tokens, passwords, encryption keys, payment card holder data), with the parameters of RFC 6749,
- * 7636 and 8628. docs/masking.md lists them.
+ * 7636 and 8628. docs/hardening.md lists them.
  */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set(configured.map(plain));
