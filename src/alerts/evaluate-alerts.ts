@@ -37,7 +37,7 @@ export type ArrivalCounts = ReturnType<typeof createArrivalCounts>;
  * @param types the only event types that are counted, which bounds the number of rows
  */
 export function createArrivalCounts(types: readonly string[]) {
-  const known = new Set(types);
+  const countedTypes = new Set(types);
   const { add, take } = createSourceCounts();
   return {
     /** Counts one callback; without an event id it was not authentic. */
@@ -45,7 +45,8 @@ export function createArrivalCounts(types: readonly string[]) {
       source: string,
       { eventId, eventType }: { readonly [Name in "eventId" | "eventType"]?: string | undefined },
     ): void {
-      if (eventId !== undefined && eventType !== undefined && known.has(eventType)) add(source, eventType);
+      if (eventId !== undefined && eventType !== undefined && countedTypes.has(eventType))
+        add(source, eventType);
     },
     take: (): Arrival[] =>
       take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
@@ -61,8 +62,8 @@ const CLAIM_TOLERANCE = 0.9;
 const KEPT_DAYS = 36;
 
 /**
- * Stores what this process has counted, and evaluates the alerts that no other process has evaluated in this round. A change
- * and its notification are one transaction, so that a process that dies leaves both or none.
+ * Stores this process's counts, and evaluates the alerts that no other process has evaluated in this round. A change and its
+ * notification are one transaction, so that a process that dies leaves both or none.
  */
 export function createAlertPoller(deps: AlertDependencies & { readonly arrivals: ArrivalCounts }): Poller {
   const { store, arrivals, kinds, clock, log } = deps;
@@ -144,12 +145,12 @@ const MAX_FAILURES = 10_000;
 async function failures(evaluation: Evaluation): Promise<void> {
   const { store, alerts, now } = evaluation;
   const { types, isComplete } = await store.exhausted(MAX_FAILURES);
-  const found = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
-  const gone = alerts
+  const failing = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
+  const ended = alerts
     .filter(({ kind, isOpen }) => kind === "failures" && isOpen)
-    .filter((open) => !found.some((one) => one.source === open.source && one.subject === open.subject))
+    .filter((open) => !failing.some((one) => one.source === open.source && one.subject === open.subject))
     .map((open) => ({ ...open, count: 0 }));
-  for (const { source, subject, count } of [...found, ...gone]) {
+  for (const { source, subject, count } of [...failing, ...ended]) {
     const key = { kind: "failures", source, subject } as const;
     const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
     const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
@@ -160,7 +161,7 @@ async function failures(evaluation: Evaluation): Promise<void> {
 /** Each query holds up the event loop on SQLite, and these rows hold bodies. */
 const MAX_ACCEPTED = 1_000;
 
-/** One alert for a source: what keeps the events of one tenant or type from running mostly holds up the others too. */
+/** One alert for a source: a cause that holds up one tenant or type mostly holds up the others too. */
 async function accepted(evaluation: Evaluation): Promise<void> {
   const { store, alerts, now, acceptedLimitMs } = evaluation;
   const { sources, isComplete } = await store.oldestAccepted(MAX_ACCEPTED);
@@ -200,9 +201,9 @@ async function signatures(evaluation: Evaluation): Promise<void> {
     if (started.has(source)) continue;
     const key = { kind: "signatures", source, subject: "" } as const;
     const alert = alertOf(alerts, key);
-    const known = new Map([...(earlier.get(source) ?? []), ...quarters]);
+    const bothDays = new Map([...(earlier.get(source) ?? []), ...quarters]);
     const changedIn = alert === undefined ? {} : { changedIn: policy.quarterOf(alert.notifiedAt) };
-    const history = { last, shift, quarters: known, isOpen: alert?.isOpen === true, ...changedIn };
+    const history = { last, shift, quarters: bothDays, isOpen: alert?.isOpen === true, ...changedIn };
     await apply(evaluation, key, policy.evaluateSignatures(history));
   }
 }
@@ -235,7 +236,7 @@ async function signatureCounts(
   return sources;
 }
 
-/** While the signatures of a source fail, all its types are silent: one alert is enough, if it is still evaluated. */
+/** While the signatures of a source fail, all its types are silent: an evaluated signatures alert is enough. */
 async function silence(evaluation: Evaluation): Promise<void> {
   const { store, alerts, kinds, now, isHandled, silenceFloor, observedSince } = evaluation;
   const arrivals = await store.listArrivals();

@@ -28,7 +28,7 @@ interface AlertTexts {
   readonly resolved: (source: string, type: string) => string;
 }
 
-/** In the place of the type of callbacks that their contract could not read. */
+/** Stands for the type of callbacks that their contract could not read. */
 const UNREAD = "(not read)";
 
 const TEXTS: Readonly<Record<AlertKind, AlertTexts>> = {

@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD
  * When an alert starts and when it resolves, as pure functions. docs/monitoring.md states the rules; decision 0058 gives the
  * reasons for their numbers.
+=======
+ * When an alert starts and when it resolves, as pure functions. See docs/alerts.md for the rules, and decision 0058 for
+ * the reasons for their numbers.
+>>>>>>> ec262cd3 (Domain, system, alerts, retries and outbox read in plain words; turns are a keyed semaphore)
  */
 import { HOUR_MS, type SignatureCounts } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
@@ -10,8 +15,8 @@ export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unc
 export type NotifiedFailures = Pick<StoredAlert, "isOpen" | "notifiedCount" | "notifiedAt">;
 
 /**
- * Exhausted failures of one event type. A growing number is notified again, at most once an hour: an outage with thousands of
- * failures must not send thousands of messages.
+ * Exhausted failures of one event type. A growing number sends another notification, at most once an hour. An outage with
+ * thousands of failures must not send thousands of messages.
  */
 export function evaluateFailures(
   { isOpen, notifiedCount, notifiedAt }: NotifiedFailures,
@@ -72,7 +77,7 @@ export interface SignatureHistory {
   readonly changedIn?: number;
 }
 
-/** Wrong signatures alone start nothing: no other sender can reduce the number of authentic callbacks. */
+/** Wrong signatures by themselves start nothing: no other sender can reduce the number of authentic callbacks. */
 export function evaluateSignatures(history: SignatureHistory): AlertTransition {
   const windows = WINDOWS.map((length) => windowOf(history, length));
   if (history.isOpen) return windows.some(isRestored) ? "resolves" : "unchanged";
@@ -109,7 +114,7 @@ function isFailing({ authentic, refused, usual }: Window): boolean {
   return usual >= MIN_USUAL && refused >= MIN_REFUSED && refused > authentic && 4 * authentic < usual;
 }
 
-/** Half of the usual number is far from the quarter at which the alert starts, so that it does not flap. */
+/** The alert starts at a quarter of the usual number: resolving at half of it prevents flapping. */
 function isRestored({ authentic, refused, usual }: Window): boolean {
   return authentic >= MIN_RETURNED && (authentic > refused || 2 * authentic >= usual);
 }
@@ -123,7 +128,7 @@ type SilenceLimit = NonNullable<ReturnType<typeof silenceLimit>>;
  * Four times the longest gap of the seven days (UTC) up to the last callback, at least an hour.
  * @param days all of one event type
  * @param floor fewer callbacks than these in the seven days have no limit
- * @returns `limitMs`: a silence of this length starts the alert; undefined also for a type of which less than a week is known
+ * @returns `limitMs`: a silence of this length starts the alert. Undefined also where the counts span less than a week.
  */
 export function silenceLimit(days: readonly ArrivalDay[], floor: number) {
   const sorted = days.toSorted((a, b) => a.day - b.day);

@@ -37,7 +37,7 @@ import {
   type Scheme,
 } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
-import { type Encryptor, Turns } from "../system/index.ts";
+import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
 import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 
@@ -105,7 +105,7 @@ export function createServices(dependencies: Dependencies) {
     observer,
     tracer,
     eventLock: new EventLock(),
-    turns: new Turns(),
+    turns: new KeyedSemaphore(),
     handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),

@@ -31,7 +31,7 @@ export interface CallbackLogEntry {
   readonly leftOut?: DroppedCallbacks;
 }
 
-/** What a row says of a request of which nothing is known. */
+/** The row of a request that could not be read. */
 export const UNKNOWN_REQUEST = {
   source: null,
   eventId: null,
@@ -58,7 +58,7 @@ export const DROP_REASONS = {
 
 export type DropReason = keyof typeof DROP_REASONS;
 
-/** What the bounds of the log have left out in a minute, of one reason and one outcome (SPEC 1.8, 7.3). */
+/** Callbacks that the log's bounds left out in a minute, of one reason and one outcome (SPEC 1.8, 7.3). */
 export interface DroppedCallbacks {
   readonly reason: DropReason;
   readonly count: number;
@@ -69,7 +69,7 @@ export interface DroppedCallbacks {
   readonly last: string;
 }
 
-/** What a row takes beside its texts. */
+/** The size of a row without its texts. */
 const ENTRY_BYTES = 200;
 
 /** About how many bytes a row of the log takes in the store. */
@@ -81,12 +81,12 @@ export function logEntryBytes(row: CallbackLogEntry): number {
   return bytes;
 }
 
-/** Whether it belongs to no event, so that any client may have caused it: such rows are bounded in number and bytes. */
+/** Whether it belongs to no event: any client may have caused it, so that such rows are bounded. */
 export function isWithoutEvent({ eventId }: CallbackLogEntry): boolean {
   return eventId === null;
 }
 
-/** Which rows of the callback log are meant; what is left out does not matter. */
+/** Selects rows of the callback log; an absent field matches every row. */
 export interface CallbackFilter {
   /** ISO 8601 as `toISOString` spells it; callbacks that arrived then or later. */
   readonly from?: string;
@@ -100,11 +100,11 @@ export interface CallbackFilter {
   readonly outcomes?: readonly string[];
   /** HTTP statuses from the first to the last one, both included. */
   readonly statuses?: readonly [first: number, last: number];
-  /** A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone. */
+  /** A part of the masked body. The letters A to Z match a to z; every other character matches itself. */
   readonly text?: string;
 }
 
-/** Every way a row of the log can say that its callback ended. */
+/** Every outcome that a row of the log can have. */
 export const OUTCOMES: readonly string[] = [
   "success",
   "already_processed",
@@ -114,7 +114,7 @@ export const OUTCOMES: readonly string[] = [
   ...Object.keys(FAULTS),
 ];
 
-/** The same verdict as the database's on a filter, on a row that is at hand. */
+/** Whether a filter selects a row, as the database decides it. */
 export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): boolean {
   const { from, to, source, eventType, eventId, remoteAddress, outcomes, statuses, text } = filter;
   if (from !== undefined && row.receivedAt < from) return false;
@@ -129,14 +129,14 @@ export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): 
   return text === undefined || lowerAscii(row.requestBody).includes(lowerAscii(text));
 }
 
-/** Both databases fold these letters alone, whatever their locale. */
+/** Both databases fold only these letters, whatever their locale. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /**
- * The outcomes among which every row of this filter is, where none of them is a success or a duplicate; undefined where there
- * may be one. Those rows have an index of their own, since they are few.
+ * The outcomes of all rows that a filter can select, if none is a success or a duplicate; otherwise undefined. A partial
+ * index holds such rows, since they are few.
  */
 export function indexedOutcomes({ outcomes, statuses }: CallbackFilter): readonly string[] | undefined {
   if (statuses === undefined || statuses[0] < 400)

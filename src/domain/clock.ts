@@ -1,11 +1,11 @@
-/** The time of day, handed in so that policies and tests choose it. */
+/** The time of day, as an argument, so that policies and tests choose it. */
 export interface Clock {
   now(): Date;
 }
 
 /**
- * At most so many in a stretch of time, which begins with the first of them. A clock that is set back begins another one.
- * @returns whether one more, or so many more, may be at this time; what may not is not counted
+ * At most so many in a window of time, which begins with the first of them. A clock that is set back begins another one.
+ * @returns whether one more, or `more`, fit in at this time; otherwise they are not counted
  */
 export function createWindowLimit(most: number, windowMs: number): (now: Date, more?: number) => boolean {
   let windowStart = Number.NEGATIVE_INFINITY;
@@ -22,7 +22,7 @@ export function createWindowLimit(most: number, windowMs: number): (now: Date, m
   };
 }
 
-/** Values by key until their windows end, bounded in number: the oldest makes room, so that a flood of keys costs no memory. */
+/** Values by key until their windows end. The oldest makes room for a new one, which bounds the memory. */
 export class WindowMap<Value extends { readonly resetAt: Date }> {
   readonly #values = new Map<string, Value>();
   readonly #most: number;
@@ -34,9 +34,9 @@ export class WindowMap<Value extends { readonly resetAt: Date }> {
   get(key: string, windowMs: number, now: Date): Value | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
-    const left = value.resetAt.getTime() - now.getTime();
+    const remainingMs = value.resetAt.getTime() - now.getTime();
     // One that ends more than a window from now started before the clock was set back.
-    if (left > 0 && left <= windowMs) return value;
+    if (remainingMs > 0 && remainingMs <= windowMs) return value;
     this.#values.delete(key);
     return undefined;
   }

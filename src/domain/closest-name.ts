@@ -2,9 +2,9 @@ const MAX_DISTANCE = 2;
 /** Shorter names are too close to many others: HOME and HOST, PATH and PORT. */
 const MIN_NAME_LENGTH = 6;
 
-export function closestName(name: string, known: readonly string[]): string | undefined {
-  if (known.includes(name)) return undefined;
-  return known.find((candidate) =>
+export function closestName(name: string, candidates: readonly string[]): string | undefined {
+  if (candidates.includes(name)) return undefined;
+  return candidates.find((candidate) =>
     Math.min(name.length, candidate.length) < MIN_NAME_LENGTH
       ? isSwapped(name, candidate)
       : distance(name, candidate) <= MAX_DISTANCE,
@@ -12,17 +12,18 @@ export function closestName(name: string, known: readonly string[]): string | un
 }
 
 /** As `closestName`, among names that are all of one kind: a short one may lack a letter too. */
-export function closestOption(name: string, known: readonly string[]): string | undefined {
-  return closestName(name, known) ?? known.find((candidate) => distance(name, candidate) === 1);
+export function closestOption(name: string, candidates: readonly string[]): string | undefined {
+  return closestName(name, candidates) ?? candidates.find((candidate) => distance(name, candidate) === 1);
 }
 
 function isSwapped(name: string, candidate: string): boolean {
   return [...name].some(
-    (letter, at) => `${name.slice(0, at)}${name[at + 1] ?? ""}${letter}${name.slice(at + 2)}` === candidate,
+    (letter, index) =>
+      `${name.slice(0, index)}${name[index + 1] ?? ""}${letter}${name.slice(index + 2)}` === candidate,
   );
 }
 
-/** Levenshtein's distance; infinite where the lengths alone exceed the limit. */
+/** Levenshtein's distance; infinite where the lengths differ by more than the limit. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MAX_DISTANCE) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -7,7 +7,7 @@ export interface CallbackPath {
   readonly version: Version | "by_header";
 }
 
-/** A source other than the platform, and the path that was chosen for it. */
+/** A source other than `platform`, and the path that was chosen for it. */
 export type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
 
 /** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
@@ -17,13 +17,13 @@ export interface EndpointPaths {
   /** Absent where the platform has no address at which a flow could start. */
   readonly start?: string;
   readonly done: string;
-  /** Where listeners get the captured callbacks; served only with CAPTURE=on. */
+  /** `oncehook listen` gets the captured callbacks here; served only with CAPTURE=on. */
   readonly capture: string;
 }
 
 interface EndpointOptions {
   readonly startsFlows?: boolean;
-  /** Whether the specification's platform is a source. */
+  /** Whether the built-in protocol (`platform`) is a source. */
   readonly servesPlatform?: boolean;
   readonly sources?: readonly SourcePath[];
 }
@@ -59,10 +59,10 @@ export const hasParameters = (path: string | undefined): boolean => path?.includ
 
 /** Whether a request could be for both: a part such as `:shop` stands for any one part. */
 export function pathsOverlap(one: string, other: string): boolean {
-  const [parts, others] = [one.split("/"), other.split("/")];
-  if (parts.length !== others.length) return false;
-  return parts.every((part, at) => {
-    const beside = others[at] ?? "";
-    return part === beside || part.startsWith(":") || beside.startsWith(":");
+  const [parts, otherParts] = [one.split("/"), other.split("/")];
+  if (parts.length !== otherParts.length) return false;
+  return parts.every((part, index) => {
+    const otherPart = otherParts[index] ?? "";
+    return part === otherPart || part.startsWith(":") || otherPart.startsWith(":");
   });
 }

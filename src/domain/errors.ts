@@ -1,10 +1,10 @@
-/** What is read of an error between a handler and the failures list. */
+/** The properties that are read of an error between a handler and the failures list. */
 const PROPERTIES = ["name", "message", "stack", "code", "errcode", "cause", "errors"];
 const MAX_CAUSES = 5;
 
 /**
- * What a handler threw, as it is where everything that is read of it can be read. Otherwise an error in its place: a
- * getter that throws would end the work of whatever reads it, far from the handler.
+ * A thrown value itself if all its properties can be read, otherwise an error in its place. A getter that throws would
+ * end the work of its reader, far from the handler.
  */
 export function readableError(thrown: unknown): unknown {
   let current = thrown;
@@ -19,12 +19,12 @@ export function readableError(thrown: unknown): unknown {
     return thrown;
   } catch {
     const message = errorProperty(thrown, "message");
-    const told = typeof message === "string" ? `: ${message}` : "";
-    return new Error(`the handler threw an error that cannot be read${told}`);
+    const suffix = typeof message === "string" ? `: ${message}` : "";
+    return new Error(`the handler threw an error that cannot be read${suffix}`);
   }
 }
 
-/** A property of whatever was thrown; undefined where it cannot be read. */
+/** A property of a thrown value; undefined where it cannot be read. */
 export function errorProperty(error: unknown, part: string): unknown {
   if (!isObject(error)) return undefined;
   try {
@@ -38,7 +38,7 @@ function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** What an error says, for an operator. One that stands for several addresses that were tried has only a code. */
+/** An error's message, for an operator. An error that stands for several tried addresses has only a code. */
 export function errorReason(error: unknown): string {
   if (error instanceof AggregateError && error.message === "")
     return error.errors.map(errorReason).join("; ");
@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EISDIR: "is a folder",
 };
 
-/** Why a file cannot be read, in words that follow its name; the system's own would name it a second time. */
+/** Why a file cannot be read, in words that follow its name: the system's message would repeat it. */
 export function fileErrorText(error: unknown): string {
   const { code = "" } = error as NodeJS.ErrnoException;
   return WORDS[code] ?? `cannot be read: ${error instanceof Error ? error.message : String(error)}`;

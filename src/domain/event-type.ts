@@ -3,7 +3,7 @@ const TYPE = /^(?! )[^*\p{Cc}\p{Cs}]{1,255}(?<! )$/u;
 /** A `*` after a letter would select other words that begin alike. */
 const PATTERN = /^(?:(?! )[^*\p{Cc}\p{Cs}]{0,253}[^*\p{Cc}\p{Cs}\p{L}\p{N}])?\*$/u;
 
-/** What `isTypePattern` accepts, for messages. */
+/** Describes in messages the texts that `isTypePattern` accepts. */
 export const TYPE_PATTERN_EXPECTED =
   'expected a type as the platform sends it, of up to 255 characters, a pattern such as "invoice.*", or "*"';
 

@@ -2,10 +2,10 @@
 export const VERSIONS = ["v1", "v2"] as const;
 export type Version = (typeof VERSIONS)[number];
 
-/** The source of the specification's own platform. */
+/** The source of the built-in protocol. */
 export const PLATFORM = "platform";
 
-/** The source of the events that OAuth redirects bring; the platform's handlers receive them. */
+/** The source of the events that OAuth redirects bring; the handlers of `platform` receive them. */
 export const OAUTH = "oauth";
 
 type PathParameters = Readonly<Record<string, string>>;
@@ -15,12 +15,12 @@ export function tenantName(params: PathParameters): string {
   return Object.values(params).join("/");
 }
 
-/** The source of a tenant's events, such as `shop/acme.example`: each tenant has records of its own. */
+/** The source of a tenant's events, such as `shop/acme.example`: no two tenants share a record. */
 export function tenantSource(name: string, params: PathParameters): string {
   return `${name}/${tenantName(params)}`;
 }
 
-/** What makes an event one event: the same id from another source is another event. */
+/** Identifies an event: the same id from another source is another event. */
 export interface EventKey {
   /** The source's name, then its tenant and the name of a handler where there are such: `shops/acme#audit`. */
   readonly source: string;
@@ -36,11 +36,11 @@ export interface CallbackEvent<Data = JsonObject> {
   /** Seconds since the Unix epoch. */
   readonly timestamp: number;
   readonly data: Data;
-  /** What the source's contract shows of the request's headers, names in lower case; undefined where it names none. */
+  /** The request's headers that the source's contract names, in lower case; undefined where it names none. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Stands between a source and the name of one of its handlers, in the source of a key; in neither of them. */
+/** In the source of a key, stands between a source and the name of a handler; neither contains it. */
 const NAME_SEPARATOR = "#";
 
 /** The source of the keys of a handler's events: `stripe`, or `stripe#audit` for a handler that has a name. */
@@ -96,7 +96,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A copy of what a parser has made that refuses `__proto__` as a key; of JSON alone, at a fifth of `structuredClone`'s cost. */
+/** A copy, at a fifth of `structuredClone`'s cost. @param object made by a parser that refuses `__proto__` as a key */
 export function copyJson(object: JsonObject): JsonObject {
   const copy: JsonObject = {};
   for (const [key, value] of Object.entries(object)) copy[key] = copyOf(value);
@@ -113,15 +113,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * A text as a segment of a path, still to be percent-encoded. Every parser of addresses takes `.` and `..` away, percent-encoded or
- * not (URL Standard, "double-dot URL path segment"), and platforms may have ids of that kind: so they have a `~` before them, and
- * what would then look like one of them another `~`. Every other text is left as it is.
+ * A text as a segment of a path, still to be percent-encoded. A platform's id may be `.` or `..`, which parsers of
+ * addresses remove, encoded or not (URL Standard, "double-dot URL path segment"). So these get a `~` before them, and so
+ * do texts that already begin with `~` and would read alike. Every other text is left as it is.
  */
 export function toPathSegment(text: string): string {
   return /^~*\.{1,2}$/.test(text) ? `~${text}` : text;
 }
 
-/** The text that `toPathSegment` was given. @param segment no longer percent-encoded */
+/** The reverse of `toPathSegment`. @param segment no longer percent-encoded */
 export function fromPathSegment(segment: string): string {
   return /^~+\.{1,2}$/.test(segment) ? segment.slice(1) : segment;
 }

@@ -5,7 +5,7 @@ export function isExactNumber(text: string): boolean {
   return decimalOf(text) === decimalOf(String(Number(text)));
 }
 
-/** One text for one value: its digits without zeros at either end, and the power of ten they are multiplied by. */
+/** One text for one value: its digits without zeros at either end, and their power of ten. */
 function decimalOf(text: string): string {
   const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
   if (sign === undefined) return text;

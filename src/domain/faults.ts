@@ -1,7 +1,7 @@
 interface Fault {
-  /** The HTTP answer (SPEC 7). */
+  /** Of the response (SPEC 7). */
   readonly status: number;
-  /** What any caller may read. */
+  /** Any caller may read it. */
   readonly message: string;
 }
 
@@ -11,8 +11,8 @@ function faults<Code extends string>(status: number, message: string, ...codes: 
 }
 
 /**
- * Every way a callback can end other than in success, in one list. Endings that name a field carry a message of their own.
- * Each method of authentication has one message for all causes (SPEC 5). `docs/errors.md` says what each of them means.
+ * Every outcome of a callback but success, in one list. An outcome that names a field has a specific message.
+ * Each method of authentication has one message for all causes (SPEC 5). See docs/errors.md for their meanings.
  */
 export const FAULTS = {
   ...faults(403, "address not allowed", "address_not_allowed"),

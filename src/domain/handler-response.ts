@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "./event.ts";
 
-/** What a platform gets in the place of the usual response: Slack shows it as a message, or closes a dialog by it. */
+/** Replaces the usual response to a platform: Slack shows it as a message, or closes a dialog by it. */
 export interface HandlerResponse {
   /** From 200 to 299: the event is recorded. Default 200. */
   readonly status?: number;
@@ -10,7 +10,7 @@ export interface HandlerResponse {
   readonly body?: string | JsonObject | JsonValue[];
 }
 
-/** Where a handler's result holds the response; no platform's data has such a name by chance. */
+/** The field of a handler's result that holds the response; no platform's data has such a name by chance. */
 const PLACE = "oncehook:response";
 const MAX_CHARACTERS = 65_536;
 const MAX_HEADERS = 32;

@@ -30,15 +30,15 @@ const MAX_CAUSES = 100;
 export function createSparingLog(log: Log, clock: Clock): SparingLog {
   const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
   return (level, { fields, message, cause = "" }) => {
-    const own = `${message}\n${cause}\n${errorCode(fields.err)}`;
-    const key = causes.has(own) || causes.size < MAX_CAUSES ? own : "";
-    const known = getOrMake(causes, key, () => ({ mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 }));
-    if (!known.mayWrite(clock.now())) {
-      known.leftOut += 1;
+    const fullKey = `${message}\n${cause}\n${errorCode(fields.err)}`;
+    const key = causes.has(fullKey) || causes.size < MAX_CAUSES ? fullKey : "";
+    const counter = getOrMake(causes, key, () => ({ mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 }));
+    if (!counter.mayWrite(clock.now())) {
+      counter.leftOut += 1;
       return;
     }
-    const { leftOut } = known;
-    known.leftOut = 0;
+    const { leftOut } = counter;
+    counter.leftOut = 0;
     log[level](leftOut === 0 ? fields : { ...fields, left_out_before: leftOut }, message);
   };
 }

@@ -3,26 +3,26 @@ interface Kept<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** What a map has under a key. Where it has nothing, it keeps what `make` returns. */
+/** A map's value under a key; one that is missing is made and kept. */
 export function getOrMake<K, V>(map: Kept<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
+  const kept = map.get(key);
+  if (kept !== undefined) return kept;
   const made = make();
   map.set(key, made);
   return made;
 }
 
-/** Runs at the first call; every call returns what came of it. One that threw is run again. */
+/** Runs at the first call; every call returns its result. One that threw is run again. */
 export function callOnce<T>(run: () => T): () => T {
-  let came: { readonly of: T } | undefined;
+  let first: { readonly result: T } | undefined;
   return () => {
-    came ??= { of: run() };
-    return came.of;
+    first ??= { result: run() };
+    return first.result;
   };
 }
 
 /**
- * Returns what `find` does, and remembers it for the last texts.
+ * Wraps `find`, and remembers its results for the last texts.
  * @param most how many; then it forgets them all @param longest in characters: a longer text is not worth the memory
  */
 export function remembered<T extends string | boolean | object>(
@@ -30,14 +30,14 @@ export function remembered<T extends string | boolean | object>(
   most: number,
   longest = Number.POSITIVE_INFINITY,
 ): (text: string) => T {
-  const known = new Map<string, T>();
+  const results = new Map<string, T>();
   return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const found = find(text);
-    if (text.length > longest) return found;
-    if (known.size >= most) known.clear();
-    known.set(text, found);
-    return found;
+    const earlier = results.get(text);
+    if (earlier !== undefined) return earlier;
+    const result = find(text);
+    if (text.length > longest) return result;
+    if (results.size >= most) results.clear();
+    results.set(text, result);
+    return result;
   };
 }

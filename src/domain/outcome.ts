@@ -1,10 +1,10 @@
 import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
-/** Every legal ending of a callback. `receive/` has the one table that turns it into a response. */
+/** Every legal outcome of a callback. `receive/` has the one table that turns it into a response. */
 export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake | Rejected;
 
-/** What a platform reads of an outcome. */
+/** An outcome as its response shows it to a platform. */
 export type ResponseOutcome = Exclude<Outcome, Rejected>;
 
 /** How an attempt can end: of a callback's event, a retry or a replay. */
@@ -14,14 +14,14 @@ export type AttemptOutcome = Success | AlreadyProcessed | Refused | Failed;
 export interface Success {
   readonly kind: "success";
   readonly result: JsonObject;
-  /** Set where it committed earlier, and the same answer is given once more. */
+  /** Set where it committed earlier, and the same response is given once more. */
   readonly isRepeated?: true;
 }
 
 /** A completed record exists; nothing ran. */
 export interface AlreadyProcessed {
   readonly kind: "already_processed";
-  /** What the first one was answered; null where that is not at hand. */
+  /** The result of the first delivery; null where it was not read. */
   readonly result: JsonObject | null;
   /** False where another body came under the same id. */
   readonly isSameBody: boolean;
@@ -37,7 +37,7 @@ export interface Ignored {
   readonly kind: "ignored";
 }
 
-/** The platform asked something of the address, such as whether it is ours: there was no event. */
+/** The platform asked something of the address, such as whether we own it: there was no event. */
 export interface Handshake {
   readonly kind: "handshake";
 }
@@ -55,7 +55,7 @@ export interface Refused {
   readonly allow?: string;
 }
 
-/** The schema, the handler or the contract said no to an authentic event: it is kept, and can be run again. */
+/** The schema, the handler or the contract said no to an authentic event, which is kept for a replay. */
 export interface Rejected extends Pick<Refused, "code" | "message" | "detail"> {
   readonly kind: "rejected";
   /** Its platform gets the response of an accepted event, and 400 otherwise. */
@@ -67,7 +67,7 @@ export interface Failed {
   readonly kind: "failed";
   readonly code: FaultCode;
   readonly cause: unknown;
-  /** It is kept for retries, and its platform gets the response of an accepted event: sent again, it is another one. */
+  /** Kept for retries. Its platform gets the response of an accepted event: sent again, it would be another one. */
   readonly isKept?: true;
 }
 
@@ -75,7 +75,7 @@ export function success(result: JsonObject): Success {
   return { kind: "success", result };
 }
 
-/** `message` and `detail` only where the ending names a field or a cause of its own. */
+/** `message` and `detail` only where the outcome names a field or a cause. */
 export function refused(
   code: FaultCode,
   details: { message?: string; detail?: string; allow?: string } = {},
@@ -97,14 +97,14 @@ export function isRefused(value: object | string): value is Refused {
   return typeof value === "object" && "kind" in value && value.kind === "refused";
 }
 
-/** What logs, metrics and traces call an ending. */
+/** The name of an outcome in logs, metrics and traces. */
 export type OutcomeName = ReturnType<typeof outcomeName>;
 
 export function outcomeName(outcome: Outcome) {
   return "code" in outcome ? outcome.code : outcome.kind;
 }
 
-/** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
+/** The HTTP status of an outcome: 200, or its fault's (SPEC 7). */
 export function statusOf(outcome: Outcome): number {
   const shown = responseOutcome(outcome);
   return "code" in shown ? FAULTS[shown.code].status : 200;

@@ -9,7 +9,7 @@ const STEP = /\.([^.[\]{}\s]+)|\[(\d{1,6})\]|\["([^"{}]+)"\]/y;
 export function parsePath(text: string): readonly PathKey[] | undefined {
   const keys: PathKey[] = [];
   STEP.lastIndex = 0;
-  for (let at = 0; at < text.length; at = STEP.lastIndex) {
+  while (STEP.lastIndex < text.length) {
     const step = STEP.exec(text);
     if (step === null) return undefined;
     keys.push(step[1] ?? step[3] ?? Number(step[2]));
@@ -17,16 +17,16 @@ export function parsePath(text: string): readonly PathKey[] | undefined {
   return keys;
 }
 
-/** Own properties of objects and elements of arrays alone: a sender's key may be the name of an inherited one. */
+/** A property of an object itself or an element of an array: a sender's key may name an inherited property. */
 export function ownValue(value: JsonValue | undefined, key: PathKey): JsonValue | undefined {
   if (typeof key === "number") return Array.isArray(value) ? value[key] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 export function valueAt(value: JsonValue | undefined, path: readonly PathKey[]): JsonValue | undefined {
-  let found = value;
-  for (const key of path) found = ownValue(found, key);
-  return found;
+  let current = value;
+  for (const key of path) current = ownValue(current, key);
+  return current;
 }
 
 /** A part of an address as it is sent; undefined where its percent-encoding cannot be read. */

@@ -4,7 +4,7 @@ export const FAILURE_STATES = ["accepted", "waiting", "exhausted", "rejected"] a
 
 /**
  * `accepted`: its first attempt is due or under way; `waiting` for a retry; `exhausted`: no retry is left; `rejected`: the
- * schema, the handler or the contract said no to an authentic event, and no retry is automatic.
+ * schema, the handler or the contract said no to an authentic event, which is not retried.
  */
 export type FailureState = (typeof FAILURE_STATES)[number];
 
@@ -56,11 +56,11 @@ export interface RetryPolicy {
   readonly max: number;
   /** Milliseconds before each retry; the last one stands for all further ones. */
   readonly delaysMs: readonly number[];
-  /** By which share chance prolongs a delay at most: many that failed together do not come due together. */
+  /** The share by which chance prolongs a delay at most: many that failed together do not come due together. */
   readonly jitter: number;
 }
 
-/** Spreads retries over time once what they need is there again. */
+/** Spreads retries over time once the service that they need is back. */
 const JITTER = 0.2;
 
 /** SPEC 8: at most 3 asynchronous retries, 60 seconds apart; both configurable. */
@@ -70,7 +70,7 @@ export function fixedRetries(max: number, delaySeconds: number): RetryPolicy {
 
 export interface Backoff {
   readonly firstMs: number;
-  /** By which each delay is longer than the one before; from 1. */
+  /** Each delay is so many times as long as the one before; from 1. */
   readonly factor: number;
   readonly maxMs: number;
 }
@@ -83,8 +83,8 @@ export function growingRetries(max: number, { firstMs, factor, maxMs }: Backoff)
 }
 
 /**
- * As many retries as it takes until `for` has passed. They are counted, and no clock is asked: a receiver that was down for
- * days, or whose clock jumps, gives up none of them for that.
+ * As many retries as it takes until `for` has passed. They are counted, not timed: a receiver that was down for days
+ * still makes all of them.
  */
 export function retriesFor(options: Required<RetryOptions>): RetryPolicy {
   const { factor } = options;
@@ -99,7 +99,7 @@ export function retriesFor(options: Required<RetryOptions>): RetryPolicy {
 const DEFAULTS = { first: "30s", factor: 2, max: "1h" } as const;
 const LEAST_HOURS = 72;
 
-/** As long as the platform itself tries, and three days at the least. @param platformHours 0 where it never tries again */
+/** As long as the platform itself tries, at least three days. @param platformHours 0 where it never tries again */
 export function sourceRetry(platformHours = 0, options: RetryOptions = {}): Required<RetryOptions> {
   return { for: `${Math.max(LEAST_HOURS, platformHours)}h`, ...DEFAULTS, ...options };
 }
@@ -129,7 +129,7 @@ export function nextAttemptAt(
   return new Date(now.getTime() + retryDelayMs(policy, retriesDone, chance));
 }
 
-/** When the last retry comes, if all of them fail and chance prolongs none. @param next when the next one comes */
+/** The time of the last retry if all fail, without jitter. @param next the time of the next one */
 export function givesUpAt({ max, delaysMs }: RetryPolicy, retriesDone: number, next: Date): Date {
   const growing = delaysMs.slice(retriesDone + 1, max);
   const further = Math.max(0, max - Math.max(retriesDone + 1, delaysMs.length));
@@ -149,12 +149,12 @@ export interface AttemptInterruption {
   readonly leasedAt: Date;
 }
 
-/** A bulk replay leaves a failure alone after so many process ends: one in company, and two of its own. */
+/** A bulk replay skips a failure after so many process ends: one beside others, and two by itself. */
 const MAX_ENDS_IN_BULK = 3;
 /** An accepted event runs beside others as long as no more processes have ended during its attempts. */
 const MAX_ENDS_BESIDE = 1;
 
-/** What follows from an attempt that its process did not survive. */
+/** The consequences of an attempt whose process ended. */
 export interface AfterInterruption {
   readonly retriesDone: number;
   /** No automatic retry is left, or the bulk replay does not try this failure again. */
@@ -166,10 +166,10 @@ export interface AfterInterruption {
 }
 
 /**
- * What an attempt costs whose process ended. Alone it counts like any failed one. Beside others it counts too, but never as the
- * last one: the event that ended the process may have been another, and each of them gets an attempt of its own first.
- * The first attempts of accepted events are many at a time, and mostly it was a kill from outside: they run beside each
- * other once more before they are suspect.
+ * The cost of an attempt whose process ended. By itself it counts like any failed one. Beside others it counts too, but
+ * never as the last one. Another event may have ended the process, so that each first gets an attempt by itself. Many first
+ * attempts of accepted events run at a time, and a kill from outside is the likely cause. So they run beside each other
+ * once more before they are suspect.
  */
 export function afterInterruption(
   policy: RetryPolicy,

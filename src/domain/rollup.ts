@@ -1,8 +1,8 @@
 import { getOrMake } from "./made-once.ts";
 
 /**
- * What callbacks came to, counted by time: how many ended how, and how long they took. Each count is kept three times, in
- * periods as long as each span of the overview shows, so that no overview reads more than a few thousand rows.
+ * Counts of callbacks by time, outcome and latency. Each count is kept once for each span of the overview, in its periods.
+ * So no overview reads more than a few thousand rows.
  */
 export const OVERVIEW_RANGES = {
   hour: { stepSeconds: 60, steps: 60, keptSeconds: 2 * 86_400 },
@@ -15,13 +15,13 @@ export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
 
 export type OverviewRange = keyof typeof OVERVIEW_RANGES;
 
-/** In milliseconds; a bucket holds what took no longer than its bound, the last one what took longer than all of them. */
+/** In milliseconds: a bucket holds latencies up to its bound, the last one those above all bounds. */
 const BOUNDS_MS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000,
   60_000,
 ];
 
-/** The bucket of what has no latency of its own. */
+/** The bucket of outcomes without a latency. */
 export const NO_LATENCY = -1;
 
 export interface RollupCount {
@@ -37,14 +37,14 @@ export function latencyBucket(ms: number): number {
   return bucket === -1 ? BOUNDS_MS.length : bucket;
 }
 
-/** When the period that holds this moment began, in seconds since the epoch. */
-export function periodStart(at: Date, stepSeconds: number): number {
-  return Math.floor(at.getTime() / 1_000 / stepSeconds) * stepSeconds;
+/** The start of the period that holds this moment, in seconds since the epoch. */
+export function periodStart(moment: Date, stepSeconds: number): number {
+  return Math.floor(moment.getTime() / 1_000 / stepSeconds) * stepSeconds;
 }
 
 /**
- * How long the quickest `share` of them took at the most, in milliseconds; null where there were none. Within a bucket they
- * are taken to be spread evenly.
+ * The longest latency of the quickest `share`, in milliseconds; null without counts. Within a bucket latencies are taken
+ * to be spread evenly.
  */
 export function latencyQuantile(
   counts: readonly { bucket: number; count: number }[],

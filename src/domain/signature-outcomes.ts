@@ -11,7 +11,7 @@ export interface SignatureCounts {
 const AUTHENTIC =
   /^(?:success|already_processed|accepted|ignored|rejected|result_invalid|body_(?!too_large)|event_|handler_|commit_)/;
 
-/** What an outcome says of the signature; undefined if nothing, as for an overload or the receiver's own endpoint check. */
+/** The state of the signature by an outcome; undefined for one that does not tell, such as an overload. */
 export function signatureOf(outcome: string): keyof SignatureCounts | undefined {
   if (AUTHENTIC.test(outcome)) return "authentic";
   if (outcomeStatus(outcome) !== 401 || outcome === "endpoint_check") return undefined;
@@ -22,7 +22,7 @@ export function signatureOf(outcome: string): keyof SignatureCounts | undefined 
 export interface PeriodCount {
   readonly source: string;
   readonly outcome: string;
-  /** When the period began, in seconds since the epoch. */
+  /** The start of the period, in seconds since the epoch. */
   readonly slot: number;
   readonly count: number;
 }
@@ -39,7 +39,7 @@ const QUARTER_SECONDS = 900;
 const MIN_REFUSED = 10;
 const MIN_USUAL = 30;
 
-/** Periods by source: those of its last hour, in which all callbacks were refused. @param now in seconds since the epoch */
+/** By source, the last hour's periods if all callbacks were refused. @param now in seconds since the epoch */
 export function suspectSources(minutes: readonly PeriodCount[], now: number): Map<string, PeriodCount[]> {
   const start = now - HOUR_SECONDS;
   const recent = Map.groupBy(
@@ -56,8 +56,8 @@ export function suspectSources(minutes: readonly PeriodCount[], now: number): Ma
 }
 
 /**
- * The sources that had no authentic callback for an hour, but refused ones, after a day of nearly only authentic ones. It needs
- * no week to compare with, unlike the alert's other rule. A sender of forgeries can cause it where the platform is silent.
+ * The sources whose callbacks were refused for an hour, after a day in which nearly all were authentic. Unlike the alert's
+ * other rule, it needs no week to compare with. A sender of forgeries can cause it where the platform is silent.
  * @param quarters of the day before, by the quarter-hour
  */
 export function refusedSources(

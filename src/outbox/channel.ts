@@ -11,8 +11,8 @@ export interface Channel {
   /** How long the other side may take; then the signal is aborted. A lease outlives it. */
   readonly timeLimitMs: number;
   /**
-   * Resolves when the other side has taken it. Ends soon after the signal was aborted, with nothing of it going on:
-   * what still ran could be taken by the other side after it was counted as failed.
+   * Resolves when the other side has taken it. Ends soon after the signal was aborted, and stops all its work. Otherwise
+   * the other side could take the notification after the attempt counts as failed.
    * @param traceHeaders for a channel over HTTP, where the attempt is traced
    * @throws PermanentDeliveryError when asking again will not help; the signal's reason; another error when it may
    */
@@ -22,12 +22,12 @@ export interface Channel {
     destination: string,
     traceHeaders?: Readonly<Record<string, string>>,
   ): Promise<void>;
-  /** The same, where it neither takes time nor fails: what comes to the only channel there is needs no lease then. */
+  /** Delivers at once and never fails: where this is the only channel, a delivery needs no lease. */
   deliverNow?(notification: StoredNotification): void;
   close?(): Promise<void>;
 }
 
-/** The other side wants it no more, or never: the delivery is dead and waits for a person. */
+/** The other side refuses it for good: the delivery is dead until an operator replays or discards it. */
 export class PermanentDeliveryError extends Error {
   override readonly name = "PermanentDeliveryError";
 }
@@ -45,7 +45,7 @@ export class DeliveryPostponedError extends Error {
 
 /**
  * The id that goes out with a notification, the same at every attempt: the receiver tells duplicates by it. A digest,
- * since an event id may hold what no header takes.
+ * since an event id may hold characters that no header takes.
  */
 export function messageId({ idempotencyKey }: StoredNotification): string {
   return `ntf_${hash("sha256", idempotencyKey, "base64url").slice(0, 32)}`;

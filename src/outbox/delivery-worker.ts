@@ -12,7 +12,6 @@ import type { Tracer } from "../observability/tracing/index.ts";
 import type { DueNotification, NotificationDeliveries, NotificationLease, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
 
-/** What the outbox works with; made once at the start. */
 export interface OutboxDependencies {
   readonly outbox: Outbox;
   readonly deliveries: NotificationDeliveries;
@@ -31,29 +30,26 @@ export interface OutboxDependencies {
 /** A lease outlives its attempt, so that only a dead process loses one. */
 const LEASE_MARGIN_MS = 10_000;
 
-/** A leased delivery, and what its attempt is limited by and logged with. */
+/** A leased delivery, with the time limit and the log fields of its attempt. */
 interface Attempt {
   readonly delivery: DueNotification;
   readonly owner: string;
-  /** What is leased together has one time limit. */
+  /** Deliveries that are leased together have one time limit. */
   readonly limit: AbortSignal;
   readonly fields: object;
 }
 
-/**
- * Leases the deliveries of one channel and keeps a few attempts going: one that takes long holds up itself and none of the
- * others. Nothing that happens to an attempt is thrown.
- */
+/** Leases the deliveries of one channel and runs a few attempts at a time. It catches all errors of an attempt. */
 export class DeliveryWorker {
   readonly #channel: Channel;
   readonly #stopping: AbortSignal;
   readonly #deps: OutboxDependencies;
   readonly #inFlight = new Set<Promise<void>>();
-  /** One of what processes left that have ended at a time: the one that ends this one too takes none of the others with it. */
+  /** One abandoned delivery runs at a time: if it ends this process too, it interrupts no other abandoned one. */
   #isRunningAbandoned = false;
   readonly #delivered = new Map<string, { readonly ids: number[]; readonly settled: Promise<unknown> }>();
 
-  /** @param stopping aborted when the process can wait no longer for what is under way */
+  /** @param stopping aborted when the process can wait no longer for attempts under way */
   constructor(channel: Channel, stopping: AbortSignal, deps: OutboxDependencies) {
     this.#channel = channel;
     this.#stopping = stopping;
@@ -63,7 +59,7 @@ export class DeliveryWorker {
   /** Takes on what is due. @param fanOut makes deliveries of fresh notifications, before each look */
   async work(fanOut: () => Promise<void>, isStopping: () => boolean): Promise<void> {
     const { deliveries, clock } = this.#deps;
-    // A clock that was set back has put them off.
+    // A clock that was set back has postponed them.
     await deliveries.repairTimes(this.#channel.destinations, this.#leaseMs, clock.now());
     while (!isStopping()) {
       await fanOut();
@@ -77,17 +73,19 @@ export class DeliveryWorker {
     await Promise.all(this.#inFlight);
   }
 
-  /** Takes on what there is room for; resolves with whether there may be more of it. */
+  /** Starts as many due deliveries as there is room for; resolves with whether more may be due. */
   async #startDue(): Promise<boolean> {
     const { destinations, concurrency } = this.#channel;
     const { deliveries } = this.#deps;
     if (this.#inFlight.size === concurrency) return true;
     const wasRunningAbandoned = this.#isRunningAbandoned;
-    const alone = this.#newLease();
-    const left = wasRunningAbandoned ? undefined : await deliveries.leaseExpired(destinations, alone);
-    if (left !== undefined) {
+    const expiredLease = this.#newLease();
+    const abandoned = wasRunningAbandoned
+      ? undefined
+      : await deliveries.leaseExpired(destinations, expiredLease);
+    if (abandoned !== undefined) {
       this.#isRunningAbandoned = true;
-      void this.#start(left, alone.owner, this.#newLimit()).then(() => {
+      void this.#start(abandoned, expiredLease.owner, this.#newLimit()).then(() => {
         this.#isRunningAbandoned = false;
       });
     }
@@ -96,15 +94,17 @@ export class DeliveryWorker {
     const due = room === 0 ? [] : await deliveries.leaseDue(destinations, lease, room);
     const limit = due.length > 0 ? this.#newLimit() : this.#stopping;
     for (const delivery of due) void this.#start(delivery, lease.owner, limit);
-    // Where it has ended meanwhile, the next one of its kind may start.
-    return left !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned);
+    // The next abandoned one may start if that before it has ended meanwhile.
+    return (
+      abandoned !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned)
+    );
   }
 
   get #leaseMs(): number {
     return this.#channel.timeLimitMs + LEASE_MARGIN_MS;
   }
 
-  /** Under an owner of its own: where its answer is lost, all that the owner holds is released. */
+  /** Under a new owner: where the database's response is lost, all that the owner holds is released. */
   #newLease(): NotificationLease {
     const now = this.#deps.clock.now();
     const later = (ms: number) => new Date(now.getTime() + ms);
@@ -131,7 +131,7 @@ export class DeliveryWorker {
     return running;
   }
 
-  /** The attempt that the lease counted is one too many: a process died during the last one, or fewer are allowed now. */
+  /** The lease counted one attempt too many: a process died during the last one, or NOTIFY_ATTEMPTS was lowered. */
   async #giveUp({ delivery, owner, fields }: Attempt): Promise<void> {
     const { deliveries, policy, attempted, log } = this.#deps;
     const before = delivery.error === null ? "" : `; the attempt before: ${delivery.error}`;
@@ -140,7 +140,7 @@ export class DeliveryWorker {
       `NOTIFY_ATTEMPTS was lowered${before}`;
     await deliveries.markDead(delivery.id, owner, error);
     attempted(this.#channel.name, "dead");
-    log.error(fields, "a notification has no attempt left; it waits for a person");
+    log.error(fields, "a notification has no attempt left; replay or discard it");
   }
 
   async #deliver(attempt: Attempt): Promise<void> {
@@ -192,8 +192,8 @@ export class DeliveryWorker {
     await deliveries.markFailed(id, owner, describe(failure), next ?? null, now);
     attempted(this.#channel.name, next === undefined ? "dead" : "failed");
     const next_attempt_at = next?.toISOString() ?? null;
-    const told = { ...fields, err: failure, attempt: attempts, next_attempt_at };
-    if (next === undefined) log.error(told, "a notification could not be delivered and waits for a person");
-    else log.warn(told, "a notification could not be delivered; it is tried again");
+    const logged = { ...fields, err: failure, attempt: attempts, next_attempt_at };
+    if (next === undefined) log.error(logged, "a notification could not be delivered; replay or discard it");
+    else log.warn(logged, "a notification could not be delivered; it is tried again");
   }
 }

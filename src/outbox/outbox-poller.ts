@@ -6,16 +6,13 @@ import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 const FAN_OUT_BATCH = 250;
 /** So few that a callback waits for them for about a millisecond. */
 const PASS_ON_BATCH = 32;
-/**
- * Where there were notifications there will be more. All of a second in one go would take the event loop for a quarter of the
- * next one, and its callbacks would wait.
- */
+/** After a round with notifications more follow. A second's worth at once would hold the event loop for 250 ms. */
 const PASS_ON_PAUSE_MS = 5;
 const STOP_TIMEOUT_MS = 4_000;
 
 /**
- * Delivers what handlers have committed: at least once, with one id at every attempt. The leases let any number of
- * processes share the work, and a process that dies loses none of it.
+ * Delivers the notifications of committed handlers: at least once, with one id at every attempt. The leases let any number
+ * of processes share the work, and a process that dies loses none of it.
  */
 export function createOutboxPoller(deps: OutboxDependencies) {
   const { channels, log } = deps;
@@ -28,7 +25,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
   const ended = () => Promise.all(workers.map((worker) => worker.ended()));
   const failedOn = (channel: Channel | undefined) => (error: unknown) =>
     log.error({ err: error, channel: channel?.name }, "due notifications could not be looked up");
-  // A loop for each, so that a channel whose receiver hangs does not keep the others waiting.
+  // A loop for each channel, so that one whose receiver hangs does not keep the others waiting.
   const loops = workers.map((worker, index) =>
     createPoller((isStopping) => work(worker, isStopping), failedOn(channels[index])),
   );
@@ -47,7 +44,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
       await ended();
     },
     async stop(): Promise<void> {
-      // What is under way may end; what hangs is given up, and is tried again after the next start.
+      // Attempts under way may end; one that hangs is aborted, and tried again after the next start.
       const timer = setTimeout(() => stopping.abort(new Error("the process stops")), STOP_TIMEOUT_MS);
       await Promise.all(loops.map((loop) => loop.stop()));
       await ended();
@@ -57,7 +54,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
   };
 }
 
-/** Makes deliveries of fresh notifications, for the channels to take on. */
+/** Makes deliveries of fresh notifications, for the channels' workers. */
 function createFanOut({ outbox, channels, clock }: OutboxDependencies) {
   const destinations = channels.flatMap((channel) => channel.destinations);
   return async (isStopping: () => boolean): Promise<void> => {
@@ -69,13 +66,13 @@ function createFanOut({ outbox, channels, clock }: OutboxDependencies) {
 }
 
 /**
- * Passes fresh notifications on at once, where the only channel neither takes time nor fails. Undefined for other channels.
- * What it makes resolves with how many there were.
+ * Passes fresh notifications on at once, where the only channel neither takes time nor fails.
+ * @returns a round that resolves with their number; undefined for other channels
  */
 function createPassOn({ outbox, channels, clock, attempted }: OutboxDependencies) {
-  const [only, ...others] = channels;
+  const [only] = channels;
   const [destination, ...further] = only?.destinations ?? [];
-  if (only?.deliverNow === undefined || destination === undefined || others.length + further.length > 0)
+  if (only?.deliverNow === undefined || destination === undefined || channels.length + further.length > 1)
     return undefined;
 
   function takeAll(notifications: readonly StoredNotification[]): void {

@@ -1,22 +1,22 @@
 import { type AttemptOutcome, type EventKey, type Failed, failed, keyText } from "../domain/index.ts";
 import { type Deadline, MESSAGES, StoreError } from "../store/index.ts";
-import { type EndTurn, FairShare, Turns } from "../system/index.ts";
+import { FairShare, KeyedSemaphore, type Release } from "../system/index.ts";
 
 /**
  * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedSemaphore();
 
   /** @returns ends the lock; undefined where another delivery has it */
-  tryTake(key: EventKey): EndTurn | undefined {
-    return this.#turns.takeNow(keyText(key), 1);
+  tryTake(key: EventKey): Release | undefined {
+    return this.#turns.tryAcquire(keyText(key), 1);
   }
 
   /** Waits until the deadline at the latest. @returns ends the lock */
-  async take(key: EventKey, deadline: Deadline): Promise<EndTurn | Failed> {
-    const end = await this.#turns.take(keyText(key), 1, deadline);
+  async take(key: EventKey, deadline: Deadline): Promise<Release | Failed> {
+    const end = await this.#turns.acquire(keyText(key), 1, deadline);
     return end ?? failed("event_in_progress", new Error(MESSAGES.in_progress));
   }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Failed, isRefused, type Outcome, type Refused } from "../domain/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
-import type { EndTurn } from "../system/index.ts";
+import type { Release } from "../system/index.ts";
 import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
@@ -23,7 +23,7 @@ export class DeliveryRun implements PendingLookup {
   readonly #context: AsyncResource;
   readonly #startedAt: Date;
   #eventType: string | undefined;
-  #unlock: EndTurn | undefined;
+  #unlock: Release | undefined;
   #answerTimer: NodeJS.Timeout | undefined;
   #accepting: Promise<void> | undefined;
   /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */

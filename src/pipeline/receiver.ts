@@ -24,7 +24,7 @@ import type {
   SignedRequest,
 } from "../sources/index.ts";
 import type { Deadline, EventOrder, Store } from "../store/index.ts";
-import type { Encryptor, Turns } from "../system/index.ts";
+import type { Encryptor, KeyedSemaphore } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
@@ -153,7 +153,7 @@ export interface Receiver {
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
   /** The turns of handlers with `concurrency` or `orderBy`; others take none. */
-  readonly turns: Turns;
+  readonly turns: KeyedSemaphore;
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** The lock of retries and replays; callbacks do not take it. */

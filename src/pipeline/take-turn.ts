@@ -2,13 +2,13 @@ import { type Failed, failed, type JsonValue, type PathKey, valueAt } from "../d
 import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
 import { type EventOrder, isKeyWaiting } from "../store/index.ts";
-import type { EndTurn } from "../system/index.ts";
+import type { Release } from "../system/index.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 
 /** What a run of a handler with `concurrency` or `orderBy` holds from before its start until its end. */
 export interface Turn {
   readonly order: EventOrder | undefined;
-  readonly end: EndTurn;
+  readonly end: Release;
 }
 
 /**
@@ -24,12 +24,12 @@ export async function takeTurn(
 ): Promise<Turn | Failed> {
   const deadline = input.mayBeAccepted ? performance.now() : input.deadline;
   const order = orderOf(input, handler);
-  const ends: EndTurn[] = [];
+  const ends: Release[] = [];
   const end = () => {
     for (const one of ends.splice(0)) one();
   };
   if (order !== undefined) {
-    const ended = await turns.take(`${order.source} ${order.orderKey}`, 1, deadline);
+    const ended = await turns.acquire(`${order.source} ${order.orderKey}`, 1, deadline);
     if (ended === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
     ends.push(ended);
     if (input.mayBeAccepted && (await isKeyWaiting(store.database, order))) {
@@ -38,7 +38,7 @@ export async function takeTurn(
     }
   }
   if (handler.concurrency !== undefined) {
-    const ended = await turns.take(handler, handler.concurrency, deadline, input.key.source);
+    const ended = await turns.acquire(handler, handler.concurrency, deadline, input.key.source);
     if (ended === undefined) {
       end();
       const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;

@@ -7,7 +7,7 @@ import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 
 /** How many replays of one bulk are at work at a time. */
 const MAX_CONCURRENT_REPLAYS = 8;
-/** A batch begins all at once, and its word to stop comes before the next one: so it is a part of a second. */
+/** The loop sees an operator's pause between two batches, so that a batch is a part of a second. */
 const BATCHES_PER_SECOND = 4;
 /** After a batch that could run nothing: others are at work on all of it, or the database is away. */
 const IDLE_PAUSE_MS = 500;
@@ -47,7 +47,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
   }
 }
 
-/** Renews the lease while a batch runs: its replays may wait for suspects, which run alone, for longer than a lease. */
+/** Renews the lease while a batch runs: its replays may wait longer than a lease for suspects to end. */
 async function whileLeased<T>(
   { id, afterId }: StoredBulkReplay,
   { owner, receiver }: BulkWork,
@@ -89,7 +89,7 @@ async function runBatch(
   const suspect = due.findIndex(({ isSuspect }) => isSuspect);
   if (suspect >= 0) await run(due[suspect] as DueReplay, suspect);
   const count = (end: ReplayState) => ends.filter((one) => one === end).length;
-  // The delivery at work on one ends, or loses its lease: the next batch tries it again, and the others go on.
+  // A leased failure becomes free or its lease expires: the next batch tries it again.
   const later = due.find((_, index) => ends[index] === "later");
   const afterId = later === undefined ? (due.at(-1)?.id ?? bulk.afterId) : later.id - 1;
   const progress = { afterId, succeeded: count("succeeded"), alreadyHandled: count("already") };
@@ -132,8 +132,8 @@ async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): 
 const MAX_CONCURRENT_BULKS = 4;
 
 /**
- * Works on bulk replays, each of them in one process at a time. How far one has come is in the database, so that a restart
- * goes on where it was; a process that dies loses its lease, and another goes on.
+ * Works on bulk replays, each of them in one process at a time. The database holds their progress, so that a restart
+ * continues. When a process dies, its lease expires and another process continues.
  */
 export function createBulkReplayPoller(receiver: Receiver): Poller {
   const { log, store } = receiver;

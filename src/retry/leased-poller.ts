@@ -100,7 +100,7 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
   };
 }
 
-/** The first attempts of accepted events: no sign of trouble, so that more of them run at a time than retries. */
+/** The first attempts of accepted events. Nothing has failed yet, so that more of them run at a time than retries. */
 export function createAcceptedPoller(receiver: Receiver) {
   const loop = createLeasedPoller({ state: "accepted", max: 32 }, receiver);
   receiver.acceptedEvents.onAccepted = loop.wake;
@@ -111,9 +111,9 @@ export function createAcceptedPoller(receiver: Receiver) {
 const MAX_CONCURRENT_RETRIES = 8;
 
 /**
- * The asynchronous retries of SPEC 1.10 and 8. The schedule lives in the database, so a restart forgets nothing,
- * and the leases let any number of processes share the work. A failure whose attempt its process did not survive is suspect,
- * and runs alone (decision 0041).
+ * The asynchronous retries of SPEC 1.10 and 8. The schedule is in the database, so that a restart forgets nothing. The
+ * leases let any number of processes share the work. A failure is suspect if a process ended during its attempt: no
+ * other failure runs beside it (decision 0041).
  */
 export function createRetryPoller(receiver: Receiver) {
   const { runLock, log, clock } = receiver;
@@ -126,19 +126,19 @@ export function createRetryPoller(receiver: Receiver) {
   async function runSuspects(): Promise<number> {
     for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
       if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(clock.now()))) return ran;
-      const found = await runLock.exclusive(async () => {
+      const isRun = await runLock.exclusive(async () => {
         const lease = newLease(receiver);
         const failure = await failureLeases.leaseSuspect(lease);
         if (failure !== undefined)
           await runLeased({ failure, lease, kind: "retry" }, stopping.signal, receiver);
         return failure !== undefined;
       });
-      if (!found) return ran;
+      if (!isRun) return ran;
     }
     return MAX_CONCURRENT_RETRIES;
   }
 
-  // Apart from the others: a suspect waits until no other runs, and these may be slow.
+  // A poller for suspects: one waits until no other failure runs, and these may be slow.
   const suspects = createPoller(runSuspects, (error: unknown) =>
     log.error({ err: error }, "suspects could not be looked up"),
   );
@@ -159,7 +159,7 @@ export function createRetryPoller(receiver: Receiver) {
   };
 }
 
-/** Runs what was leased, and logs how it ended. */
+/** Runs a leased failure and logs its outcome. */
 async function runLeased(
   { failure, lease, kind }: LeasedRun,
   stopping: AbortSignal,

@@ -10,7 +10,7 @@ export type ReplayResult =
   | AttemptOutcome;
 
 /**
- * Runs a failure now, on an operator's word, whatever its schedule says.
+ * Runs a failure now for an operator, whatever its schedule says.
  * @param bulkReplayId set where it is part of a bulk replay
  */
 export async function replay(
@@ -19,14 +19,14 @@ export async function replay(
   bulkReplayId?: number,
 ): Promise<ReplayResult> {
   const { failures, failureLeases } = receiver.store;
-  let found = await failures.get(key);
-  if (found?.leasedUntil != null) {
+  let stored = await failures.get(key);
+  if (stored?.leasedUntil != null) {
     // Perhaps by a process that has ended.
     await recoverInterrupted(receiver);
-    found = await failures.get(key);
+    stored = await failures.get(key);
   }
-  if (found === undefined) return "absent";
-  const isAlone = found.crashes > 0;
+  if (stored === undefined) return "absent";
+  const isAlone = stored.crashes > 0;
   const run = async (): Promise<ReplayResult> => {
     const kind = bulkReplayId === undefined ? "replay" : "bulk";
     const lease = { ...newLease(receiver), kind, isAlone, bulkReplayId } as const;
@@ -37,7 +37,7 @@ export async function replay(
   return isAlone ? receiver.runLock.exclusive(run) : receiver.runLock.shared(run);
 }
 
-/** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
+/** Removes a failure for an operator, unless it is being run: its effect could still happen. */
 export async function discard(key: EventKey, receiver: Receiver): Promise<"discarded" | "absent" | "leased"> {
   const { failures, failureLeases } = receiver.store;
   await recoverInterrupted(receiver);

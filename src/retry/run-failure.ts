@@ -85,7 +85,7 @@ export async function runStored(
   return inSpan(span, run);
 }
 
-/** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
+/** Whether the attempt may succeed a moment later: the database was away, or another delivery ran the event. */
 export function isTransient(outcome: AttemptOutcome): boolean {
   if (outcome.kind !== "failed" || !isInconclusive(outcome)) return false;
   return ["store_unavailable", "event_in_progress", "handler_busy"].includes(outcome.code);
@@ -116,18 +116,18 @@ async function storeOutcome(
   receiver: Receiver,
 ): Promise<void> {
   const { failures, failureLeases } = receiver.store;
-  // A COMMIT whose answer was lost: mostly it has happened. Where it has not, the retry counts, or one that the database
-  // cannot bear would be run for ever.
+  // A COMMIT whose response was lost has mostly happened. Otherwise the retry counts: an event that breaks the
+  // connection each time must not run for ever.
   const isUnknown = outcome.kind === "failed" && outcome.code === "commit_unknown";
-  const found = isUnknown ? await lookUpRecord(failure, receiver) : undefined;
-  if (outcome.kind === "success" || outcome.kind === "already_processed" || found === "recorded") {
+  const lookUp = isUnknown ? await lookUpRecord(failure, receiver) : undefined;
+  if (outcome.kind === "success" || outcome.kind === "already_processed" || lookUp === "recorded") {
     // A success removed it with its commit; another delivery wrote a duplicate's record.
     await failures.remove(failure);
     return;
   }
   const now = receiver.clock.now();
   const policy = retryPolicyOf(failure, receiver);
-  if (isInconclusive(outcome) || found === "unknown") {
+  if (isInconclusive(outcome) || lookUp === "unknown") {
     // It does not count as a retry, but waits like one: at once, it would keep the others from running.
     const later = new Date(now.getTime() + retryDelayMs(policy, failure.retriesDone, receiver.chance()));
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
@@ -141,7 +141,7 @@ async function storeOutcome(
   await failureLeases.reschedule(failure, owner, { ...again, isRejected, bulkReplayId });
 }
 
-/** A lease from now on, under an owner of its own. */
+/** A lease from now on, under a new owner. */
 export function newLease({ clock, settings }: Receiver) {
   const { leaseMs } = settings.retry;
   const now = clock.now();
@@ -149,7 +149,7 @@ export function newLease({ clock, settings }: Receiver) {
   return { owner: randomUUID(), now, until, leaseEndsAt: performance.now() + leaseMs };
 }
 
-/** Ends the attempts that ended processes left, and says how their events run next: those that are suspect alone. */
+/** Ends the attempts whose processes have ended, and logs how their events run next. */
 export async function recoverInterrupted(receiver: Receiver): Promise<void> {
   const { store, clock, log, settings, registry, sourcesByName, chance } = receiver;
   const policies = [...sourcesByName.values()].flatMap(({ name, retry }) => [

@@ -1,9 +1,9 @@
 const MAX_CHANGES = 32;
 
 /**
- * A map of what lives as long as a request. A `Map` makes a new table every so many changes, and V8's former tables keep the
- * later ones alive, with what stands in them, until the next collection of the whole heap. This one starts over in
- * their place, mostly when it is empty.
+ * A map for values that live as long as a request. A `Map` makes a new table every so many changes. V8's former tables keep
+ * the later ones and their values alive until the next collection of the whole heap. This map starts over in their place,
+ * mostly when it is empty.
  */
 export class BriefMap<K, V> {
   #map = new Map<K, V>();

@@ -20,33 +20,32 @@ export class DecryptionError extends Error {
   override readonly name: string = "DecryptionError";
 }
 
-/** None of the configured keys sealed it: the right one would open it, so waiting for it is worth while. */
+/** No configured key encrypted it. The right one would decrypt it, so that a retry may succeed later. */
 export class EncryptionKeyMissing extends DecryptionError {
   override readonly name = "EncryptionKeyMissing";
 }
 
 /**
- * Encrypts what must not lie open in the database. AES-256-GCM (NIST SP 800-38D) with a random nonce. Layout: version, 4 bytes of key id, 12 bytes of nonce,
- * ciphertext, 16 bytes of tag. The keys themselves are never used: HKDF (RFC 5869) derives one of each for this
- * purpose.
- * @param key 32 bytes, with which everything is encrypted from now on
- * @param previous keys that what was encrypted before may still need
+ * Encrypts secrets and bodies in the database: AES-256-GCM (NIST SP 800-38D) with a random nonce. Layout: version, 4 bytes
+ * of key id, 12 bytes of nonce, ciphertext, 16 bytes of tag. HKDF (RFC 5869) derives the used key from each given one.
+ * @param key 32 bytes, which encrypts from now on
+ * @param previous keys that only decrypt
  */
 export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[] = []) {
   const current = derive(key);
   const keys = [current, ...previous.map(derive)];
   return {
-    /** `context` (a table and a key, say) must be the same to open it: a sealed value cannot be moved elsewhere. */
+    /** @param context such as a table and a key; `decrypt` needs the same, so that no value can be moved */
     encrypt(plain: Uint8Array, context: string): Uint8Array {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, current.secret, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(VERSION), current.id, nonce, body, cipher.getAuthTag()]);
     },
-    /** Whether it was sealed with the key that seals now, and not with an earlier one. */
+    /** Whether the current key encrypted it, not a previous one. */
     // biome-ignore lint/plugin: a key's id stands in clear in what it encrypted.
     isCurrent: (encrypted: Uint8Array): boolean => current.id.equals(encrypted.subarray(1, 1 + KEY_ID_BYTES)),
-    /** @throws DecryptionError when the context or the bytes are others than they were; EncryptionKeyMissing when the key is */
+    /** @throws DecryptionError where the context or the bytes differ; EncryptionKeyMissing without its key */
     decrypt(encrypted: Uint8Array, context: string): Uint8Array {
       const bytes = Buffer.from(encrypted);
       if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION) {
@@ -72,7 +71,7 @@ export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[]
   };
 }
 
-/** Tells keys apart; as it stands in everything a key has encrypted, it gives nothing more away. */
+/** Tells keys apart. It is no secret: every encrypted value contains its key's id. */
 export function encryptionKeyId(key: Uint8Array): string {
   return derive(key).id.toString("hex");
 }
@@ -80,7 +79,7 @@ export function encryptionKeyId(key: Uint8Array): string {
 function derive(key: Uint8Array) {
   const bytes = Buffer.from(hkdfSync("sha256", key, new Uint8Array(), "oncehook/seal/v1", 32));
   return {
-    /** Made once: Node takes four times as long to seal with the bytes themselves. */
+    /** Made once: Node takes four times as long to encrypt with the bytes themselves. */
     secret: createSecretKey(bytes),
     id: createHash("sha256").update(bytes).digest().subarray(0, KEY_ID_BYTES),
   };

@@ -1,7 +1,7 @@
 import { BriefMap } from "./brief-map.ts";
 import { LinkedList } from "./linked-list.ts";
 
-/** Values that wait: in order of arrival within each name, while the names take turns. */
+/** A round-robin queue: in order of arrival within each name, one value of each name after the other. */
 export class FairQueue<T> {
   readonly #lists = new BriefMap<string, LinkedList<T>>();
 
@@ -10,7 +10,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** @returns takes it out again; may be called later and more than once */
+  /** @returns removes it again; may be called later and more than once */
   add(name: string, value: T): () => void {
     const list = this.#lists.get(name) ?? new LinkedList<T>();
     this.#lists.set(name, list);

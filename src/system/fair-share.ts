@@ -1,8 +1,8 @@
 import { BriefMap } from "./brief-map.ts";
 
 /**
- * Places that several names share: sources with their tenants. While some are free, any name may take them. When all are
- * taken, a name may still take as many as an equal share has: so no name waits for another one that gives none back.
+ * A limit that several names share: sources with their tenants. While places are free, any name may take them. When all
+ * are taken, a name may still take an equal share, so that no name waits for another.
  */
 export class FairShare {
   readonly #max: number;
@@ -31,9 +31,9 @@ export class FairShare {
   }
 
   release(name: string, count = 1): void {
-    const left = (this.#taken.get(name) ?? 0) - count;
+    const remaining = (this.#taken.get(name) ?? 0) - count;
     this.#active -= count;
-    if (left > 0) this.#taken.set(name, left);
+    if (remaining > 0) this.#taken.set(name, remaining);
     else this.#taken.delete(name);
   }
 }

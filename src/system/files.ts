@@ -7,8 +7,8 @@ const WRITABLE = 0o002;
 const STICKY = 0o1000;
 
 /**
- * What lets every user of the machine change these files: themselves, their folder, or one above it. Group rights are not
- * judged, since Kubernetes gives them on purpose (`fsGroup`). Always empty on Windows, where mode bits say nothing.
+ * The paths by which every user of the machine could change these files: themselves, their folder, or one above it. Group
+ * rights pass, since Kubernetes gives them on purpose (`fsGroup`). Always empty on Windows, where mode bits say nothing.
  * @param files of one folder; those that do not exist are passed over
  */
 export function writableByOthers(files: readonly string[]): string[] {
@@ -25,7 +25,7 @@ export function writableByOthers(files: readonly string[]): string[] {
   return writable;
 }
 
-/** Where links lead; the path itself where it does not exist, or cannot be looked at. */
+/** A path with its links resolved; unchanged where it does not exist, or cannot be read. */
 export function realOf(path: string): string {
   try {
     return realpathSync(path);
@@ -34,7 +34,7 @@ export function realOf(path: string): string {
   }
 }
 
-/** False for what does not exist, or cannot be looked at, as under Node's permission model. */
+/** False for a path that does not exist, or cannot be read, as under Node's permission model. */
 function hasMode(path: string, test: (mode: number) => boolean): boolean {
   try {
     return test(statSync(path).mode);
@@ -43,12 +43,12 @@ function hasMode(path: string, test: (mode: number) => boolean): boolean {
   }
 }
 
-/** What a file holds is on the disk afterwards. */
+/** Writes a file's content through to the disk. */
 export async function syncFile(path: string): Promise<void> {
   await sync(path, "r+");
 }
 
-/** A new file is found again after a power failure only when its folder is on the disk too; Windows needs no such word. */
+/** A new file survives a power failure only if its folder is on the disk too; Windows needs no such sync. */
 export async function syncParentFolder(path: string): Promise<void> {
   if (process.platform !== "win32") await sync(dirname(path), "r");
 }
@@ -63,8 +63,8 @@ async function sync(path: string, mode: string): Promise<void> {
 }
 
 /**
- * Makes a folder, and those above it, for the owner alone. Not `mkdirSync` with `recursive`, which turns for
- * ever where a folder that exists takes no other (`/proc`).
+ * Makes a folder, and those above it, readable only by the owner. Not `mkdirSync` with `recursive`, which loops for ever
+ * where an existing folder takes no other (`/proc`).
  * @throws the system's error
  */
 export function makePrivateFolder(folder: string): void {

@@ -5,11 +5,11 @@ export interface SendRequestOptions {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** From the look-up of the name to the last byte of the answer. */
+  /** From the look-up of the name to the last byte of the response. */
   readonly timeLimitMs: number;
-  /** What is longer of the answer's body is not read. */
+  /** The rest of a longer body is not read. */
   readonly maxBytes: number;
-  /** PEM: believe this certificate and no other, whatever its name. For a listener of this very process. */
+  /** PEM: trust this certificate and no other, whatever its name. For a listener of this process. */
   readonly certificate?: Buffer | undefined;
   /** Ends the request before its time. */
   readonly signal?: AbortSignal;
@@ -18,7 +18,7 @@ export interface SendRequestOptions {
 export type ReceivedResponse = Awaited<ReturnType<typeof sendRequest>>;
 
 /**
- * One request and its answer, over a connection of its own, no redirect followed.
+ * One request and its response, over a new connection, no redirect followed.
  * @throws the system's error, with its `code`; a DOMException named TimeoutError past the time limit; the signal's reason
  */
 export async function sendRequest(url: URL, sending: SendRequestOptions) {
@@ -37,19 +37,19 @@ export async function sendRequest(url: URL, sending: SendRequestOptions) {
     const text = read.subarray(0, maxBytes).toString("utf8");
     return { status: response.statusCode ?? 0, headers: response.headers, body: text, remoteAddress };
   } catch (error) {
-    // Node words the end of the time as whatever broke by it.
+    // Node reports the end of the time as the error that it caused.
     throw signal.aborted ? signal.reason : error;
   }
 }
 
-/** Said outright: what a variable of the environment (NODE_TLS_REJECT_UNAUTHORIZED) switches off would be believed otherwise. */
+/** Explicit, since NODE_TLS_REJECT_UNAUTHORIZED in the environment would switch the check off. */
 function tlsOptions(certificate: Buffer | undefined) {
   if (certificate === undefined) return { rejectUnauthorized: true };
   const checkServerIdentity = () => undefined;
   return { rejectUnauthorized: true, ca: certificate, allowPartialTrustChain: true, checkServerIdentity };
 }
 
-/** Sends a request; resolves at the head of its answer. @throws the system's error, with its `code` */
+/** Sends a request; resolves at the head of its response. @throws the system's error, with its `code` */
 export function openRequest(url: URL, options: RequestOptions, body: string | Uint8Array) {
   const answered = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -57,14 +57,14 @@ export function openRequest(url: URL, options: RequestOptions, body: string | Ui
   return answered.promise;
 }
 
-/** All of a body, or as much as shows that it is longer than this. */
+/** A body, or as much of it as shows that it is longer than `maxBytes`. */
 async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    // To leave is to destroy: the rest is not received.
+    // `break` destroys the stream: the rest is not received.
     if (bytes > maxBytes) break;
   }
   return Buffer.concat(chunks);
@@ -73,7 +73,7 @@ async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Pr
 const MAX_BYTES = 1_048_576;
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** `fetch` that follows no redirect and reads no answer without end; for what a platform's server answers. */
+/** `fetch` that follows no redirect and reads at most 1 MiB; for a platform's servers. */
 export async function boundedFetch(url: string, init: object = {}): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: "manual" });
   const { status, headers } = response;

@@ -1,4 +1,4 @@
-/** The place of a value in a list; `remove` takes it out again. */
+/** A node of a list; `remove` takes it out again. */
 export interface ListEntry<T> {
   readonly value: T;
   previous: ListEntry<T> | undefined;
@@ -7,9 +7,9 @@ export interface ListEntry<T> {
 }
 
 /**
- * Values in order of arrival, each of which can leave at any time. For what lives as long as a request: a `Set` makes
- * a new table every so many changes, and V8's former tables keep what stood in them alive until the next collection
- * of the whole heap, which is far longer than a request takes.
+ * Values in order of arrival, each of which can leave at any time. For values that live as long as a request: a `Set`
+ * makes a new table every so many changes. V8's former tables keep their values alive until the next collection of the
+ * whole heap, far longer than a request.
  */
 export class LinkedList<T> {
   #first: ListEntry<T> | undefined;
@@ -36,7 +36,7 @@ export class LinkedList<T> {
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
     entry.isListed = false;
-    // An old entry that points at a younger one would keep that one from being collected early.
+    // An old entry that points at a younger one would delay its collection.
     entry.previous = undefined;
     entry.next = undefined;
   }
@@ -58,7 +58,7 @@ interface Timed<T> {
 
 export type DeadlineEntry<T> = ListEntry<Timed<T>>;
 
-/** Passes on what has not left in time. One timer for all, so that none costs one: the order of arrival is that of the ends. */
+/** Passes on values that have not left in time. One timer serves all: they end in the order of their arrival. */
 export class DeadlineList<T> {
   readonly #ms: number;
   readonly #late: (value: T) => void;
@@ -66,7 +66,7 @@ export class DeadlineList<T> {
   readonly #waiting = new LinkedList<Timed<T>>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param keepsProcess whether the process goes on for what waits here alone */
+  /** @param keepsProcess whether waiting values keep the process from ending */
   constructor(ms: number, late: (value: T) => void, keepsProcess: boolean) {
     this.#ms = ms;
     this.#late = late;

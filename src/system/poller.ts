@@ -46,7 +46,7 @@ export function createPoller<T>(
       isWoken = true;
       if (!isAtWork && !stopped) wakeNow();
     },
-    /** The same, with the first round at once: a stop waits for it. */
+    /** Starts with the first round at once; a stop waits for it. */
     startAtOnce: run,
     /** Begins no further round and waits for the one under way. */
     async stop(): Promise<void> {

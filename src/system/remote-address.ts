@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 import { remembered } from "../domain/index.ts";
 
-/** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or the brackets alone. */
+/** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or only the brackets. */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
 
 /** A platform calls from a handful of addresses, and other clients' must not pile up here. */
@@ -16,7 +16,7 @@ export const normalAddress = remembered((written) => {
 }, MAX_REMEMBERED);
 
 /**
- * What limits count: an IPv4 address, or the /64 of an IPv6 one, since a single host commonly has all of it.
+ * The key of limits by address: an IPv4 address, or the /64 of an IPv6 one, which one host commonly has.
  * @param address as `normalAddress` returns it
  */
 export function rateKey(address: string): string {

@@ -9,13 +9,13 @@ export interface EmailOptions {
   readonly from: string;
   readonly to: readonly string[];
   readonly addresses: AllowedAddresses;
-  /** Certificates, in PEM, that may vouch for the server; the usual ones where it is not set. */
+  /** Certificates, in PEM, that may sign the server's; the system's by default. */
   readonly ca?: readonly string[];
 }
 
 /**
- * RFC 5321 §4.5.3.2: a server may be silent for five minutes before most answers, and for ten while it takes the mail.
- * Who goes earlier counts as failed what may have been taken, and sends it once more.
+ * RFC 5321 §4.5.3.2: a server may take five minutes for most responses, and ten while it takes the mail. A client that
+ * disconnects earlier would send a mail twice that the server has taken.
  */
 const GREETING_LIMIT_MS = 5 * 60_000;
 const SILENCE_LIMIT_MS = 10 * 60_000;
@@ -24,8 +24,8 @@ const CONNECT_LIMIT_MS = 30_000;
 const PREFIX = "email:";
 
 /**
- * A mail over TLS, in an envelope for each recipient: where a server takes the mail for some of them, the others are
- * tried again alone. Its Message-ID is the notification's, so that a mail that came twice is one conversation.
+ * A mail over TLS, in an envelope for each recipient: a retry goes only to those whose mail failed. Its Message-ID is
+ * the notification's, so that a mail that came twice is one conversation.
  */
 export function emailChannel(options: EmailOptions): Channel {
   const { url, from, to, addresses } = options;
@@ -61,7 +61,7 @@ async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: 
   const host = hostname.replace(/^\[|\]$/g, "");
   const target = { host, port: Number(port || (secure ? 465 : 587)) };
   const sockets: Socket[] = [];
-  // Loaded by those who send mail, and not at every start.
+  // Loaded with the first mail, not at every start.
   const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     ...target,
@@ -91,7 +91,7 @@ async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: 
   try {
     await transport.sendMail({ ...mail, signal });
   } finally {
-    // The mailer ends a connection politely, which would let a server take the mail that was given up.
+    // The mailer closes a connection with QUIT, which would let a server take an abandoned mail.
     if (signal.aborted) for (const socket of sockets) socket.destroy();
   }
 }
@@ -109,7 +109,7 @@ function mailOf(notification: StoredNotification, host: string) {
 
 const OF_THE_MAIL: ReadonlySet<unknown> = new Set(["EENVELOPE", "EMESSAGE"]);
 
-/** RFC 5321 §4.2.1: a 5yz answer to the mail itself is permanent; a failed login or missing TLS is ours to mend. */
+/** RFC 5321 §4.2.1: a 5yz response to the mail itself is permanent. A failed login or missing TLS can be mended. */
 function isFinal(error: unknown): boolean {
   const { responseCode, code } = error as { responseCode?: unknown; code?: unknown };
   return typeof responseCode === "number" && responseCode >= 500 && OF_THE_MAIL.has(code);

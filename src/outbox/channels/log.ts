@@ -5,8 +5,8 @@ import { type Channel, messageId } from "../channel.ts";
 export const LOG_DESTINATION = "log";
 
 /**
- * Where no channel is configured, a notification stands in the log, and no delivery waits for it.
- * @param mask hides secrets and card numbers: a payload is what a handler took from an event
+ * Writes notifications to the log where no other channel is configured.
+ * @param mask hides secrets and card numbers, which a handler may have copied from an event
  */
 export function logChannel(log: Log, mask: (payload: JsonValue) => JsonValue): Channel {
   function deliverNow(notification: StoredNotification): void {

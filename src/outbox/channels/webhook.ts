@@ -8,7 +8,7 @@ export interface WebhookOptions {
   /** `whsec_` and base64, as Standard Webhooks writes it. */
   readonly secret: string;
   readonly addresses: AllowedAddresses;
-  /** Certificates, in PEM, that may vouch for the receiver; the usual ones where it is not set. */
+  /** Certificates, in PEM, that may sign the receiver's; the system's by default. */
   readonly ca?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
       const { topic, payload, createdAt } = notification;
       const body = JSON.stringify({ type: topic, timestamp: createdAt, data: payload });
       const now = new Date();
-      // Only for those who have a webhook: to load it would double the time that a start takes for all others.
+      // Loaded with the first delivery: at the start it would double the time until the process serves.
       const undici = await import("undici");
       agent ??= new undici.Agent({
         connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca: [...ca] }) },
@@ -56,13 +56,13 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
           "webhook-signature": signer.sign(id, now, body),
         },
       });
-      // The status has said it all: the body may drip, break off or be without end, and changes nothing of it. A short one
-      // is read, so that its connection can be used again.
+      // The status decides: a body that drips, breaks off or never ends changes nothing. A short one is read, so that its
+      // connection can be used again.
       const read = { limit: MAX_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) };
       response.body.dump(read).catch(() => {});
       assertDelivered(response.statusCode, response.headers["retry-after"]);
     },
-    // Every attempt has ended by then; the rest of an answer is not waited for.
+    // Every attempt has ended by then; nothing waits for the rest of a response.
     close: async () => agent?.destroy(),
   };
 }
@@ -71,10 +71,10 @@ function assertDelivered(status: number, retryAfter: string | string[] | undefin
   if (status >= 200 && status < 300) return;
   if (status === GONE)
     throw new PermanentDeliveryError("the receiver answered 410: it wants no more notifications");
-  const said = `the receiver answered ${status}, expected 2xx${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
+  const message = `the receiver answered ${status}, expected 2xx${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
   // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
   if (typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter)) {
-    throw new DeliveryPostponedError(said, Number(retryAfter));
+    throw new DeliveryPostponedError(message, Number(retryAfter));
   }
-  throw new Error(said);
+  throw new Error(message);
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Turns } from "../../../system/index.ts";
+import { KeyedSemaphore } from "../../../system/index.ts";
 import type { Deadline } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 
@@ -11,10 +11,10 @@ export type RunInSlot = <T>(source: string, deadline: Deadline, run: () => Promi
  * more for the events of other sources and tenants, which take turns.
  */
 export function createTransactionSlots({ options: { max } }: pg.Pool): RunInSlot {
-  const turns = new Turns();
+  const turns = new KeyedSemaphore();
   return async (source, deadline, run) => {
-    const endOfSource = await turns.take(source, Math.max(1, max - 2), deadline);
-    const end = await turns.take(turns, Math.max(1, max - 1), deadline, source);
+    const endOfSource = await turns.acquire(source, Math.max(1, max - 2), deadline);
+    const end = await turns.acquire(turns, Math.max(1, max - 1), deadline, source);
     try {
       if (endOfSource !== undefined && end !== undefined) return await run();
       throw new StoreError("unavailable", "handlers held the connections until the deadline", undefined);

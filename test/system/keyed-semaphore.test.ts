@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../src/system/index.ts";
+import { KeyedSemaphore } from "../../src/system/index.ts";
 
 const LATER = () => performance.now() + 60_000;
 
-describe("turns", () => {
+describe("a keyed semaphore", () => {
   it("a queue runs as many at a time as its bound allows, and the others in order of arrival", async () => {
-    const turns = new Turns();
+    const semaphore = new KeyedSemaphore();
     const order: number[] = [];
-    const first = await turns.take("line", 2, LATER());
-    const second = await turns.take("line", 2, LATER());
+    const first = await semaphore.acquire("line", 2, LATER());
+    const second = await semaphore.acquire("line", 2, LATER());
     const waiting = [3, 4].map(async (number) => {
-      const end = await turns.take("line", 2, LATER());
+      const end = await semaphore.acquire("line", 2, LATER());
       order.push(number);
       return end;
     });
@@ -25,17 +25,17 @@ describe("turns", () => {
   });
 
   it("a waiter that is late leaves the queue and delays no other", async () => {
-    const turns = new Turns();
-    const end = await turns.take("line", 1, LATER());
-    expect(await turns.take("line", 1, performance.now() + 10)).toBeUndefined();
-    const next = turns.take("line", 1, LATER());
+    const semaphore = new KeyedSemaphore();
+    const end = await semaphore.acquire("line", 1, LATER());
+    expect(await semaphore.acquire("line", 1, performance.now() + 10)).toBeUndefined();
+    const next = semaphore.acquire("line", 1, LATER());
     end?.();
     expect(await next).toBeTypeOf("function");
   });
 
   it("two queues do not wait for each other", async () => {
-    const turns = new Turns();
-    await turns.take("one", 1, LATER());
-    expect(await turns.take("other", 1, LATER())).toBeTypeOf("function");
+    const semaphore = new KeyedSemaphore();
+    await semaphore.acquire("one", 1, LATER());
+    expect(await semaphore.acquire("other", 1, LATER())).toBeTypeOf("function");
   });
 });

@@ -1,0 +1,68 @@
+import { getOrMake } from "../domain/index.ts";
+import { BriefMap } from "./brief-map.ts";
+import { FairQueue } from "./fair-queue.ts";
+
+interface Waiter {
+  readonly timer: NodeJS.Timeout;
+  readonly take: () => void;
+}
+
+interface Queue {
+  held: number;
+  /** Most queues have no waiter. */
+  waiting: FairQueue<Waiter> | undefined;
+}
+
+/** Gives a permit back; called once. */
+export type Release = () => void;
+
+/** A semaphore for each name within this process, such as for the runs of a handler or the events of a key. */
+export class KeyedSemaphore {
+  readonly #queues = new BriefMap<unknown, Queue>();
+
+  /**
+   * Waits in order of arrival, round-robin between the sources and tenants of a queue.
+   * @param deadline on the scale of `performance.now()`
+   * @param name identifies the queue: a text, or an object by its identity
+   * @returns undefined where the deadline came before a permit
+   */
+  acquire(name: unknown, max: number, deadline: number, source = ""): Promise<Release | undefined> {
+    const queue = this.#queueOf(name);
+    const release = this.tryAcquire(name, max);
+    if (release !== undefined) return Promise.resolve(release);
+    queue.waiting ??= new FairQueue();
+    const { waiting } = queue;
+    return new Promise((resolve) => {
+      const late = () => {
+        leave();
+        resolve(undefined);
+      };
+      const timer = setTimeout(late, Math.max(0, deadline - performance.now()));
+      const leave = waiting.add(source, { timer, take: () => resolve(() => this.#release(name, queue)) });
+    });
+  }
+
+  /** @returns undefined where all permits are held */
+  tryAcquire(name: unknown, max: number): Release | undefined {
+    const queue = this.#queueOf(name);
+    if (queue.held >= max) return undefined;
+    queue.held += 1;
+    return () => this.#release(name, queue);
+  }
+
+  #queueOf(name: unknown): Queue {
+    return getOrMake(this.#queues, name, () => ({ held: 0, waiting: undefined }));
+  }
+
+  /** Hands the permit to the next waiter directly, so that a newcomer does not overtake it. */
+  #release(name: unknown, queue: Queue): void {
+    const next = queue.waiting?.removeFirst();
+    if (next === undefined) {
+      queue.held -= 1;
+      if (queue.held === 0) this.#queues.delete(name);
+      return;
+    }
+    clearTimeout(next.timer);
+    next.take();
+  }
+}
