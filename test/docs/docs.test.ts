@@ -30,31 +30,32 @@ const [errors = "", refused = ""] = readFileSync("docs/errors.md", "utf8").split
 );
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
-/** The rows of the tables of a page whose last column is `tests`. */
-function testRows(page: string): string[] {
-  return page.split("\n\n").flatMap((part) => {
-    const rows = part.split("\n").filter((line) => line.startsWith("| "));
-    return rows[0]?.endsWith(" | tests |") ? rows.slice(2) : [];
-  });
+/** The list below the heading: each claim with the tests that stand below it. */
+function claimsBelow(heading: string, page: string): { claim: string; tests: string[] }[] {
+  const [, section = ""] = page.split(`${heading}\n`);
+  const [list = ""] = section.split("\n\n").filter((part) => part.startsWith("- **"));
+  return list
+    .split(/^- /m)
+    .slice(1)
+    .map((entry) => {
+      const [claim = "", ...tests] = entry.split("\n  - ").map((text) => text.replaceAll(/\s+/g, " ").trim());
+      return { claim, tests };
+    });
 }
 
 const TEST_FILES = globSync(["test/**/*.test.ts", "interop/*.test.ts"]);
 
-/** The tests of a row, such as "`file`: one title; another", that are in no file of that name. */
-function missingTests(row: string): string[] {
-  const [, ...cells] = (row.split(" | ").at(-1) ?? "").replace(/ \|$/, "").split(/(?:^|; )`([\w/-]+)`: /);
-  return cells.flatMap((titles, index) => {
-    if (index % 2 === 0) return [];
-    const file = cells[index - 1];
-    const ends = [`/${file}.test.ts`, `/${file}.full.test.ts`];
-    const paths = TEST_FILES.filter((path) => ends.some((end) => `/${path}`.endsWith(end)));
-    const source = paths.map((path) => readFileSync(path, "utf8")).join("\n");
-    return titles
-      .split(";")
-      .map((title) => title.trim())
-      .filter((title) => title === "" || !source.includes(title))
-      .map((title) => `${file}: ${title}`);
-  });
+/** Of "`file`: one title; another", the titles that are in no file of that name. */
+function missingTests(tests: string): string[] {
+  const [, file, titles = ""] = /^`([\w/-]+)`: (.+)$/.exec(tests) ?? [];
+  if (file === undefined) return [tests];
+  const ends = [`/${file}.test.ts`, `/${file}.full.test.ts`];
+  const paths = TEST_FILES.filter((path) => ends.some((end) => `/${path}`.endsWith(end)));
+  const source = paths.map((path) => readFileSync(path, "utf8")).join("\n");
+  return titles
+    .split("; ")
+    .filter((title) => !source.includes(title))
+    .map((title) => `${file}: ${title}`);
 }
 
 describe("the documentation", () => {
@@ -126,16 +127,15 @@ describe("the documentation", () => {
   });
 
   it.each([
-    ["docs/oauth.md", 20],
-    ["docs/platforms.md", 5],
-    ["docs/reliability.md", 5],
-    ["docs/sources.md", 0],
-    ["docs/threats.md", 100],
-  ])("names in %s only tests that exist", (file, atLeast) => {
-    const rows = testRows(readFileSync(file, "utf8"));
-    expect(rows.length).toBeGreaterThanOrEqual(atLeast);
-    expect(rows.filter((row) => !row.includes("`: "))).toEqual([]);
-    expect(rows.flatMap(missingTests)).toEqual([]);
+    ["docs/oauth.md", "## Security checklist", 20],
+    ["docs/platforms.md", "## Tests", 5],
+    ["docs/reliability.md", "### Tests by promise", 5],
+    ["docs/threats.md", "# Threats", 100],
+  ])("each claim of %s below %s names tests, and only tests that exist", (file, heading, atLeast) => {
+    const claims = claimsBelow(heading, readFileSync(file, "utf8"));
+    expect(claims.length).toBeGreaterThanOrEqual(atLeast);
+    expect(claims.filter(({ tests }) => tests.length === 0)).toEqual([]);
+    expect(claims.flatMap(({ tests }) => tests.flatMap(missingTests))).toEqual([]);
   });
 
   it("says of each invariant in docs/reliability.md what to do, and of no other", () => {
