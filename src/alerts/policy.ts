@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD
- * When an alert starts and when it resolves, as pure functions. docs/monitoring.md states the rules; decision 0058 gives the
- * reasons for their numbers.
-=======
- * When an alert starts and when it resolves, as pure functions. See docs/alerts.md for the rules, and decision 0058 for
- * the reasons for their numbers.
->>>>>>> ec262cd3 (Domain, system, alerts, retries and outbox read in plain words; turns are a keyed semaphore)
+ * When an alert starts and when it resolves, as pure functions. See docs/monitoring.md for the rules, and decision 0058
+ * for the reasons for their numbers.
  */
 import { HOUR_MS, type SignatureCounts } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
