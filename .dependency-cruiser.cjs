@@ -85,7 +85,7 @@ const inward = Object.entries(FOLDERS).map(([folder, allowed]) => ({
   to: { path: "^src/", pathNot: `^src/(${[folder, ...allowed].join("|")})/` },
 }));
 
-/** Inside sources/: the same rule, for its folders and for the two files that all of them may use. */
+/** Inside sources/: the same rule, for its folders and for the files at its root that all of them may use. */
 const SOURCES = {
   formats: [],
   schemes: ["formats"],
@@ -119,7 +119,7 @@ const inwardInStore = Object.entries(STORE).map(([folder, allowed]) => ({
   },
 }));
 
-const GROUND = "(request|token-match|source-definition)\\.ts$";
+const GROUND = "(request|token-match|source-definition|option-error)\\.ts$";
 
 const inwardInSources = Object.entries(SOURCES).map(([folder, allowed]) => ({
   name: `sources/${folder}-looks-inward`,

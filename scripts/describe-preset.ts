@@ -2,7 +2,7 @@ import { idOf } from "../src/sources/contract/event-contract.ts";
 import type { Handshake } from "../src/sources/contract/handshakes.ts";
 import { type EventIdentity, identityOf } from "../src/sources/contract/identity.ts";
 import type { TextPlace } from "../src/sources/contract/locate.ts";
-import type { PresetData } from "../src/sources/presets/describe.ts";
+import type { PresetData } from "../src/sources/presets/preset.ts";
 import type { HmacData, MacAlgorithm } from "../src/sources/schemes/hmac-data.ts";
 import type { SignatureAlgorithm } from "../src/sources/schemes/public-keys.ts";
 import type { PlatformFacts } from "../src/sources/source-definition.ts";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { PresetData } from "../src/sources/presets/describe.ts";
+import type { PresetData } from "../src/sources/presets/preset.ts";
 
 const FOLDER = "src/sources/platforms/";
 const FUNCTIONS = `${FOLDER}functions.ts`;
@@ -91,9 +91,7 @@ export const LEARNING = ${wordLines(learning)};
 /** A preset needs more where an option other than its secret, or its key in the place of one, must be given. */
 function isSecretEnough(data: PresetData | undefined): data is PresetData {
   if (data === undefined) return false;
-  const needed = Object.entries(data.own ?? {}).filter(
-    ([name, need]) => need !== "optional" && name !== "secret",
-  );
+  const needed = Object.entries(data.own).filter(([name, need]) => need !== "optional" && name !== "secret");
   return needed.every(([name]) => data.takesPublicKey && name === "publicKey");
 }
 

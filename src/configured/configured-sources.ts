@@ -13,6 +13,7 @@ import {
 import type { AnswerMode, Source } from "../pipeline/index.ts";
 import {
   createPlatformContract,
+  OptionError,
   type Scheme,
   type SecretClaim,
   type SourceDefinition,
@@ -39,20 +40,18 @@ export async function configuredSources({ sources }: Config): Promise<Configured
     try {
       return { name, definition: PRESETS[name]({ secret: secrets }) };
     } catch (cause) {
-      throw new ConfigError([presetProblem(name, errorReason(cause))]);
+      throw new ConfigError([presetProblem(name, cause)]);
     }
   });
   return [...named, ...presets];
 }
 
-/** The messages of presets and schemes that name a secret, by its number where there are several. */
-const OF_SECRET = /^[\w-]+: `?(?:secret|publicKey)`?(?: (\d) of \d)?: (.+)$/s;
-
 /** A preset of SOURCES has its secrets from variables: the one at fault is named. */
-function presetProblem(name: string, reason: string): string {
-  const [, number = "1", fault] = OF_SECRET.exec(reason) ?? [];
-  if (fault === undefined) return `SOURCES: ${name} cannot be used: ${reason}`;
-  return `${secretVariables(name)[Number(number) - 1]}: ${fault}`;
+function presetProblem(name: string, cause: unknown): string {
+  const isOfSecret =
+    cause instanceof OptionError && (cause.option === "secret" || cause.option === "publicKey");
+  if (!isOfSecret) return `SOURCES: ${name} cannot be used: ${errorReason(cause)}`;
+  return `${secretVariables(name)[cause.place?.index ?? 0]}: ${cause.problem}`;
 }
 
 /** Where the callbacks of a source arrive; to register, unless its `url` is. @param baseUrl with the base path, without a slash at the end */

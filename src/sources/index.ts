@@ -6,6 +6,7 @@ export type { NamedSecret } from "./diagnose/candidates.ts";
 export { createPlatformDiagnosis, isDiagnosable } from "./diagnose/diagnose.ts";
 export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
 export { parseEvent, parseObject, sha256Hex } from "./formats/parse-body.ts";
+export { OptionError } from "./option-error.ts";
 export {
   functionOf,
   LEARNING_PRESETS,

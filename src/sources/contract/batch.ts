@@ -8,6 +8,7 @@ import {
   valueAt,
 } from "../../domain/index.ts";
 import { malformedBody } from "../formats/form.ts";
+import { wrongOption } from "../option-error.ts";
 import { type CallbackReading, ItemReading } from "./reading.ts";
 
 export interface BatchData {
@@ -74,7 +75,7 @@ export function compileBatch({
 function compilePath(at: string): ItemPath {
   const [outer = "", ...inner] = at.endsWith("[]") ? at.slice(0, -2).split("[]") : at.split("[]");
   const paths = [outer.startsWith("body") ? outer.slice("body".length) : ".", ...inner].map(parsePath);
-  if (paths.includes(undefined)) throw new TypeError(`got "${at}", expected a place such as body.events`);
+  if (paths.includes(undefined)) throw wrongOption(undefined, at, "a place such as body.events");
   return { at, paths: paths as (readonly PathKey[])[] };
 }
 

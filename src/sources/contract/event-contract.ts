@@ -10,6 +10,7 @@ import {
 } from "../../domain/index.ts";
 import { type BodyData, createBodyDecoder } from "../formats/body-formats.ts";
 import { sha256Hex } from "../formats/parse-body.ts";
+import { naming } from "../option-error.ts";
 import type { SignedRequest, SignedText } from "../request.ts";
 import { type BatchData, type BatchItems, compileBatch } from "./batch.ts";
 import type { Contract, EventContent, ReadCallback } from "./contract.ts";
@@ -17,14 +18,7 @@ import { compileEventTime, type EventTimeData } from "./event-time.ts";
 import type { HandshakeEnvironment } from "./handshake-replies.ts";
 import { compileHandshake, type Handshake, matchHandshake } from "./handshakes.ts";
 import { compileBytes, compileKey, type EventIdentity, type IdentityData, identityOf } from "./identity.ts";
-import {
-  compileLocation,
-  compileText,
-  inOption,
-  readKept,
-  type TextLocation,
-  type TextPlace,
-} from "./locate.ts";
+import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 
@@ -66,9 +60,9 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const readKey = compileKey(identity, id);
   const readEvent = compileEvent(data, { identity, readKey, clock: environment.clock });
   const rules = { decode, origin: environment.origin, hashBytes: compileBytes(data) };
-  const readItems = batch && inOption("batch.at", () => compileBatch(batch));
+  const readItems = batch && naming({ option: "batch.at" }, () => compileBatch(batch));
   const compiled = handshakes.map((handshake, index) =>
-    inOption(`handshakes[${index}]`, () => compileHandshake(handshake, data, environment)),
+    naming({ option: `handshakes[${index}]` }, () => compileHandshake(handshake, data, environment)),
   );
   const signed = compiled.filter(({ isSigned }) => isSigned);
   const unsigned = compiled.filter(({ isSigned }) => !isSigned);
@@ -131,7 +125,7 @@ function headersRead(data: ContractData): string[] {
 
 /** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
 export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
-  return inOption("id", () => compileText(id, (place) => signs.includes(place)));
+  return naming({ option: "id" }, () => compileText(id, (place) => signs.includes(place)));
 }
 
 /** @param at what stands before the names of an item's places in a message */
@@ -144,10 +138,10 @@ interface EventRules {
 }
 
 function compileEvent(data: ContractData, { identity, readKey, clock }: EventRules): ReadEvent {
-  const type = inOption("type", () => compileText(data.type));
-  const eventTime = inOption("eventTime.at", () => compileEventTime(data.eventTime, clock));
+  const type = naming({ option: "type" }, () => compileText(data.type));
+  const eventTime = naming({ option: "eventTime.at" }, () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = inOption("data", () =>
+  const payloads = naming({ option: "data" }, () =>
     [data.data ?? fallback].flat().map((text) => compileLocation(text)),
   );
   // Handlers find the platform's id there where it is not the key.

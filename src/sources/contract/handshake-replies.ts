@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { type JsonObject, type Refused, refused } from "../../domain/index.ts";
+import { optionError } from "../option-error.ts";
 import type { HandshakeResponse, PlatformResponse } from "./contract.ts";
 import { compileText, type TextLocation, type TextPlace } from "./locate.ts";
 import type { Readable } from "./reading.ts";
@@ -28,7 +29,8 @@ export type ReplyValue =
   | {
       /** The place of what HMAC-SHA256 is computed over. */
       readonly hmac: string;
-      readonly secret: string;
+      /** Default: the source's current secret. */
+      readonly secret?: string;
       readonly encoding: "hex" | "base64";
       readonly prefix?: string;
     }
@@ -37,6 +39,8 @@ export type ReplyValue =
 
 export interface HandshakeEnvironment {
   readonly origin: () => string;
+  /** The source's current one; left out where it has none, or where each tenant has its own. */
+  readonly secret?: string | undefined;
   /**
    * Keeps a secret that the platform chose, durably, before the response. Any client can send one: it returns false
    * where a secret is known already and the operator has not asked for another.
@@ -77,7 +81,7 @@ export function compileReply(reply: HandshakeReply, environment: HandshakeEnviro
       return withText(compileText(`header.${name}`), HEADER_TEXT, (text) => withHeader(name, text));
     }
     case "json":
-      return compileJson(reply.fields);
+      return compileJson(reply.fields, environment);
     case "learn":
       return compileLearn(reply, environment);
     case "visit":
@@ -121,8 +125,10 @@ function withHeader(name: string, text: string): PlatformResponse {
   return fixedResponse({ headers: { [name.toLowerCase()]: text } });
 }
 
-function compileJson(fields: Readonly<Record<string, ReplyValue>>): Reply {
-  const compiled = Object.entries(fields).map(([name, value]) => [name, compileValue(value)] as const);
+function compileJson(fields: Readonly<Record<string, ReplyValue>>, environment: HandshakeEnvironment): Reply {
+  const compiled = Object.entries(fields).map(
+    ([name, value]) => [name, compileValue(value, environment)] as const,
+  );
   return (reading) => {
     const body: JsonObject = {};
     for (const [name, read] of compiled) {
@@ -134,13 +140,16 @@ function compileJson(fields: Readonly<Record<string, ReplyValue>>): Reply {
   };
 }
 
-function compileValue(value: ReplyValue): (reading: Readable) => string | Refused {
+function compileValue(
+  value: ReplyValue,
+  environment: HandshakeEnvironment,
+): (reading: Readable) => string | Refused {
   if (typeof value === "string") {
     const location = compileText(value);
     return (reading) => boundedText(location, CONTROL_FREE, reading);
   }
   if ("sha256" in value) {
-    const reads = value.sha256.map(compileValue);
+    const reads = value.sha256.map((part) => compileValue(part, environment));
     return (reading) => {
       const hash = createHash("sha256");
       for (const read of reads) {
@@ -151,8 +160,8 @@ function compileValue(value: ReplyValue): (reading: Readable) => string | Refuse
       return hash.digest("hex");
     };
   }
-  const { secret, encoding, prefix = "" } = value;
-  if (secret === "") throw new TypeError("got an empty `secret`, expected what the platform shows");
+  const { secret = environment.secret ?? "", encoding, prefix = "" } = value;
+  if (secret === "") throw optionError(undefined, "an empty `secret`", "what the platform shows");
   const location = compileText(value.hmac);
   const allowed = { test: (text: string) => RANDOM_CODE.test(text) && !SIGNED_PREFIX.test(text) };
   return (reading) => {

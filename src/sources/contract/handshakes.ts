@@ -1,5 +1,6 @@
 import { type Refused, refused } from "../../domain/index.ts";
 import { type BodyData, type BodyFormat, createBodyDecoder } from "../formats/body-formats.ts";
+import { optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import { tokenMatcher } from "../token-match.ts";
 import type { HandshakeResponse } from "./contract.ts";
@@ -96,14 +97,16 @@ function bodyOf({ body }: Handshake, { body: usual, decrypt }: BodyData): BodyDa
 function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply }: Handshake): void {
   const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
   if (isAnyPost)
-    throw new TypeError(
-      "got a POST without a condition, expected `when` or `isEmpty`, so that no event is taken for it",
+    throw optionError(
+      undefined,
+      "a POST without a condition",
+      "`when` or `isEmpty`, so that no event is taken for it",
     );
   if (reply.kind === "visit" && !isSigned) {
-    throw new TypeError("got an unsigned visit of an address, expected `isSigned: true`");
+    throw optionError(undefined, "an unsigned visit of an address", "`isSigned: true`");
   }
   if (verifyToken?.values.includes("") || verifyToken?.values.length === 0) {
-    throw new TypeError("got an empty `verifyToken`, expected the text that you enter at the platform");
+    throw optionError(undefined, "an empty `verifyToken`", "the text that you enter at the platform");
   }
 }
 

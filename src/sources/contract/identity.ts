@@ -1,14 +1,8 @@
 import { type JsonValue, type PathKey, parsePath, type Refused, refused } from "../../domain/index.ts";
 import { sha256Hex } from "../formats/parse-body.ts";
+import { naming, optionError, wrongOption } from "../option-error.ts";
 import type { EventTimeData } from "./event-time.ts";
-import {
-  compileLocation,
-  compileText,
-  inOption,
-  readKept,
-  type TextLocation,
-  type TextPlace,
-} from "./locate.ts";
+import { compileLocation, compileText, readKept, type TextLocation, type TextPlace } from "./locate.ts";
 import type { HashBytes, Readable } from "./reading.ts";
 
 /**
@@ -59,11 +53,13 @@ export function identityOf({ identity, id: places }: IdentityData, isIdSigned: b
   const hasId = [places].flat().some((place) => place !== "sha256");
   const usual = !hasId ? "bytes" : isIdSigned ? "signed-id" : "id";
   if (identity === undefined) return usual;
-  const got = `\`identity\`: got "${identity}"`;
   if (usual === "signed-id")
-    throw new TypeError(`${got}, but the id is signed, and is the key of its event: leave it out`);
+    throw optionError(
+      "identity",
+      `"${identity}", but the id is signed, and is the key of its event: leave it out`,
+    );
   if (!hasId && identity === "id")
-    throw new TypeError(`${got}, but the sender has no id, expected "bytes" or "delivery"`);
+    throw optionError("identity", `"${identity}", but the sender has no id`, '"bytes" or "delivery"');
   return identity;
 }
 
@@ -84,8 +80,9 @@ export function compileKey(
 /** Makes the hash of `sha256` and `identity: "bytes"`. @throws TypeError for an invalid place */
 export function compileBytes(data: IdentityData & { readonly eventTime?: EventTimeData }): HashBytes {
   const { bytesScope, attemptFields = [], eventTime } = data;
-  const scope = bytesScope === undefined ? undefined : inOption("bytesScope", () => compileText(bytesScope));
-  const counts = inOption("attemptFields", () => attemptFields.map(compileField));
+  const scope =
+    bytesScope === undefined ? undefined : naming({ option: "bytesScope" }, () => compileText(bytesScope));
+  const counts = naming({ option: "attemptFields" }, () => attemptFields.map(compileField));
   const isInBody = eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at);
   const ownTime = isInBody ? compileLocation(eventTime.at) : undefined;
   return (reading) => {
@@ -101,7 +98,7 @@ export function compileBytes(data: IdentityData & { readonly eventTime?: EventTi
 
 function compileField(place: string): readonly PathKey[] {
   const path = /^(?:body|item)\./.test(place) ? parsePath(place.slice("body".length)) : undefined;
-  if (path === undefined) throw new TypeError(`got "${place}", expected a place such as body.retries`);
+  if (path === undefined) throw wrongOption(undefined, place, "a place such as body.retries");
   return path;
 }
 

@@ -1,4 +1,5 @@
 import { type JsonValue, ownValue, parsePath, valueAt } from "../../domain/index.ts";
+import { optionError, wrongOption } from "../option-error.ts";
 import { idFault } from "./event-id.ts";
 import type { Readable } from "./reading.ts";
 
@@ -67,9 +68,7 @@ export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlon
       return { name: `the query parameter ${name}`, isSigned: signed, read: (from) => from.query(name) };
     }
   }
-  throw new TypeError(
-    `got "${text}", expected a place such as body.id, item.id, header.X-Id, query.id or sha256`,
-  );
+  throw wrongOption(undefined, text, "a place such as body.id, item.id, header.X-Id, query.id or sha256");
 }
 
 /** Such as `call_1.call_ended`, for events that come once for the object at a place; undefined for those that may repeat. */
@@ -79,16 +78,6 @@ export function onceOf(place: string, events: readonly string[]): (from: Readabl
     const [id, event] = [object.read(from), ownValue(from.body, "event")];
     return typeof id === "string" && events.some((one) => one === event) ? `${id}.${event}` : undefined;
   };
-}
-
-/** A place does not know the option that it stands in. @throws TypeError that names the option */
-export function inOption<Compiled>(option: string, compile: () => Compiled): Compiled {
-  try {
-    return compile();
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    throw new TypeError(`\`${option}\`: ${cause.message}`, { cause });
-  }
 }
 
 function splitRoot(text: string): { root: string; rest: string } {
@@ -118,7 +107,7 @@ export function compileText(
 ): TextLocation {
   const list = (typeof places === "object" ? places : [places]).map((place) => compileOne(place, signed));
   const [only] = list;
-  if (only === undefined) throw new TypeError("got an empty list, expected at least one place");
+  if (only === undefined) throw optionError(undefined, "an empty list", "at least one place");
   if (list.length === 1) return only;
   return {
     name: list.map(({ name }) => name).join(" or "),
@@ -151,7 +140,7 @@ function constant(text: string): TextLocation {
 function compileTemplate(template: string, signed: IsSignedPlace): TextLocation {
   const texts = template.split(/[{}]/);
   if (texts.map((text, index) => (index % 2 === 0 ? text : `{${text}}`)).join("") !== template) {
-    throw new TypeError(`got "${template}", expected a template such as {body.type}.{body.action}`);
+    throw wrongOption(undefined, template, "a template such as {body.type}.{body.action}");
   }
   const parts = texts.map((text, index) => (index % 2 === 0 ? constant(text) : compileOne(text, signed)));
   const locations = parts.filter((_, index) => index % 2 === 1);

@@ -11,6 +11,7 @@ import {
   type Refused,
   refused,
 } from "../../domain/index.ts";
+import { wrongOption } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import { isForm, malformedBody, parseForm, parseQuery } from "./form.ts";
 import { parseMultipart } from "./multipart.ts";
@@ -166,8 +167,7 @@ function parseJws(text: string, maxNesting = MAX_BODY_NESTING): Decoded | undefi
 
 function innerPath(at: string): readonly PathKey[] {
   const path = at.startsWith("body.") ? parsePath(at.slice("body".length)) : undefined;
-  if (path === undefined)
-    throw new TypeError(`\`decode\`: got "${at}", expected a place in the body, such as body.message.data`);
+  if (path === undefined) throw wrongOption("decode", at, "a place in the body, such as body.message.data");
   return path;
 }
 

@@ -1,7 +1,7 @@
+import { optionError, wrongOption } from "../option-error.ts";
 import { namesAt } from "../presets/credential-places.ts";
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
-import { assertOptions, contractOf, type OwnContract } from "../presets/own-source.ts";
-import { defineSource } from "../presets/preset.ts";
+import { type OwnContract, ownSource } from "../presets/own-source.ts";
+import { requiredTexts, type SecretOption } from "../presets/secrets.ts";
 import { createCustomScheme, type VerifyCallback } from "../schemes/custom.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
 import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
@@ -23,35 +23,29 @@ export interface CustomSourceOptions extends SourceSettings, OwnContract {
   readonly reads?: readonly string[];
 }
 
-const OWN = ["verify", "secret", "reads"];
+const KIND = { preset: "custom", title: "Custom", schemeOptions: ["verify", "secret", "reads"] };
 const READ = /^(?:header|query|body)\.[^\s{}]+$/;
 
-/** A source that a function of yours verifies. @throws TypeError that names the option that is wrong */
+/** A source that a function of yours verifies. @throws OptionError that names the option that is wrong */
 export function custom(options: CustomSourceOptions): SourceDefinition {
-  assertOptions("custom", options, OWN);
-  const { verify, secret, reads } = options;
-  if (typeof verify !== "function")
-    throw new TypeError(
-      `custom: \`verify\`: got ${typeof verify}, expected a function (body, headers, url) => true or false`,
-    );
-  const wrong = [reads ?? []].flat().find((place) => typeof place !== "string" || !READ.test(place));
-  if (wrong !== undefined)
-    throw new TypeError(
-      `custom: \`reads\`: got ${JSON.stringify(wrong)}, expected places such as header.X-Acme-Proof, query.token or body.proof`,
-    );
-  const credential = reads === undefined ? { areUnknown: true as const } : namesAt(reads);
-  return defineSource({
-    preset: "custom",
-    facts: { title: "Custom", docs: "docs/sources.md", proof: "own" },
-    settings: options,
-    // `verify` gets the path's parameters, and asks for itself.
-    secrets: Object.hasOwn(options, "secret")
-      ? requiredTexts("custom", secret).map((text) => assertSecret(text, "custom: `secret`"))
-      : [],
-    credential,
-    scheme: ({ origin }) => createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
-    contract: contractOf(options, OWN),
-    // The function gets the address, and says whether it fits.
-    signsPath: true,
+  return ownSource(KIND, options, () => {
+    const { verify, secret, reads } = options;
+    if (typeof verify !== "function")
+      throw optionError("verify", typeof verify, "a function (body, headers, url) => true or false");
+    const wrong = [reads ?? []].flat().find((place) => typeof place !== "string" || !READ.test(place));
+    if (wrong !== undefined)
+      throw wrongOption("reads", wrong, "places such as header.X-Acme-Proof, query.token or body.proof");
+    const credential = reads === undefined ? { areUnknown: true as const } : namesAt(reads);
+    return {
+      // `verify` gets the path's parameters, and asks for itself.
+      secrets: Object.hasOwn(options, "secret")
+        ? requiredTexts(secret).map((text) => assertSecret(text))
+        : [],
+      credential,
+      scheme: ({ origin }) =>
+        createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
+      // The function gets the address, and says whether it fits.
+      signsPath: true,
+    };
   });
 }

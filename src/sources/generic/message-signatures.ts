@@ -1,12 +1,7 @@
-import {
-  assertOneOf,
-  assertOptions,
-  assertText,
-  contractOf,
-  type OwnContract,
-} from "../presets/own-source.ts";
-import { defineSource } from "../presets/preset.ts";
-import { type SecretParts, tenantParts } from "../presets/secret-parts.ts";
+import { optionError, wrongOption } from "../option-error.ts";
+import { assertOneOf, assertText } from "../presets/options.ts";
+import { type OwnContract, ownSource } from "../presets/own-source.ts";
+import { type SecretParts, tenantParts } from "../presets/secrets.ts";
 import {
   createMessageSignatureScheme,
   isComponent,
@@ -38,7 +33,11 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
 const PATHS = ["@path", "@target-uri", "@request-target"];
 /** The components that hold the whole query (RFC 9421 §2.2). */
 const QUERIES = ["@query", "@target-uri", "@request-target"];
-const OWN = ["keys", "toleranceSeconds", "required", "tag"];
+const KIND = {
+  preset: "message-signatures",
+  title: "HTTP Message Signatures",
+  schemeOptions: ["keys", "toleranceSeconds", "required", "tag"],
+};
 const ALGORITHMS = [
   "ed25519",
   "ecdsa-p256-sha256",
@@ -47,35 +46,31 @@ const ALGORITHMS = [
   "rsa-v1_5-sha256",
 ] satisfies MessageSignatureKey["algorithm"][];
 
-/** HTTP Message Signatures (RFC 9421) with a digest of the body (RFC 9530). @throws TypeError that names what is wrong */
+/** HTTP Message Signatures (RFC 9421) with a digest of the body (RFC 9530). @throws OptionError that names the wrong option */
 export function messageSignatures(options: MessageSignatureSourceOptions): SourceDefinition {
-  assertOptions("messageSignatures", options, OWN);
-  const { keys, toleranceSeconds = 300, required, tag } = options;
-  if (typeof keys !== "function") assertKeys(keys);
-  if (required !== undefined) assertComponents(required);
-  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
-    throw new TypeError(
-      `messageSignatures: \`toleranceSeconds\`: got ${toleranceSeconds}, expected seconds, such as 300`,
-    );
-  const make = (known: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
-    assertKeys(known);
-    return createMessageSignatureScheme({
-      ...{ keys: known, toleranceSeconds, clock, origin },
-      ...(required !== undefined && { required }),
-      ...(tag !== undefined && { tag }),
-    });
-  };
-  return defineSource({
-    preset: "message-signatures",
-    facts: { title: "HTTP Message Signatures", docs: "docs/sources.md", proof: "own" },
-    settings: options,
-    ...keyParts(options, make),
-    credential: { headers: ["Signature"] },
-    contract: { ...contractOf(options, OWN), signs: signedPlaces(required) },
+  return ownSource(KIND, options, (contract) => {
+    const { keys, toleranceSeconds = 300, required, tag } = options;
+    if (typeof keys !== "function") assertKeys(keys);
+    if (required !== undefined) assertComponents(required);
+    if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0)
+      throw optionError("toleranceSeconds", String(toleranceSeconds), "seconds, such as 300");
+    const make = (verifiers: readonly MessageSignatureKey[], { clock, origin }: SourceEnvironment) => {
+      assertKeys(verifiers);
+      return createMessageSignatureScheme({
+        ...{ keys: verifiers, toleranceSeconds, clock, origin },
+        ...(required !== undefined && { required }),
+        ...(tag !== undefined && { tag }),
+      });
+    };
+    return {
+      ...keyParts(options, make),
+      credential: { headers: ["Signature"] },
+      contract: { ...contract, signs: signedPlaces(required) },
+    };
   });
 }
 
-/** What a sender covers beyond `required` is not counted: a signature without it verifies too. */
+/** Components that a sender covers beyond `required` are not counted: a signature without them verifies too. */
 function signedPlaces(required: readonly string[] = []): string[] {
   const headers = required.filter((name) => !name.startsWith("@")).map((name) => `header.${name}`);
   return required.some((name) => QUERIES.includes(name)) ? ["query", ...headers] : headers;
@@ -88,7 +83,7 @@ function keyParts(
   const { keys, required = ["@path"] } = options;
   const signsPath = required.some((name) => PATHS.includes(name));
   const use = { settings: options, option: "keys", signsPath, materialOf };
-  if (typeof keys === "function") return tenantParts("messageSignatures", keys, use, make);
+  if (typeof keys === "function") return tenantParts(keys, use, make);
   const shared = keys.flatMap(({ algorithm, key }) =>
     algorithm === "hmac-sha256" && typeof key === "string" ? [key] : [],
   );
@@ -112,19 +107,17 @@ function assertComponents(required: unknown): asserts required is readonly strin
   const names: unknown[] = Array.isArray(required) ? required : [required];
   const wrong = names.findIndex((name) => typeof name !== "string" || !isComponent(name));
   if (wrong === -1 && Array.isArray(required)) return;
-  throw new TypeError(
-    `messageSignatures: \`required\`: got ${JSON.stringify(names[Math.max(wrong, 0)])}, expected a list of components, such as @method or x-event-id in lower case`,
-  );
+  const expected = "a list of components, such as @method or x-event-id in lower case";
+  throw wrongOption("required", names[Math.max(wrong, 0)], expected);
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {
   if (!Array.isArray(keys) || keys.length === 0)
-    throw new TypeError("messageSignatures: `keys`: got none, expected [{ id, algorithm, key }]");
+    throw wrongOption("keys", undefined, "[{ id, algorithm, key }]");
   for (const [place, one] of keys.entries()) {
     const { id, algorithm, key } = (one ?? {}) as Partial<MessageSignatureKey>;
-    assertText("messageSignatures", `keys[${place}].id`, id, "the keyid of the sender's signatures");
-    assertOneOf("messageSignatures", `keys[${place}].algorithm`, algorithm, ALGORITHMS);
-    if (!(key instanceof Uint8Array))
-      assertText("messageSignatures", `keys[${place}].key`, key, "a key in PEM");
+    assertText(`keys[${place}].id`, id, "the keyid of the sender's signatures");
+    assertOneOf(`keys[${place}].algorithm`, algorithm, ALGORITHMS);
+    if (!(key instanceof Uint8Array)) assertText(`keys[${place}].key`, key, "a key in PEM");
   }
 }

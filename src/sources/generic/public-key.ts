@@ -1,13 +1,8 @@
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
-import {
-  assertOneOf,
-  assertOptions,
-  assertText,
-  contractOf,
-  type OwnContract,
-} from "../presets/own-source.ts";
-import { defineSource, isJson } from "../presets/preset.ts";
-import { type SecretParts, secretParts } from "../presets/secret-parts.ts";
+import { OptionError, wrongOption } from "../option-error.ts";
+import { isJson } from "../presets/hmac-preset.ts";
+import { assertOneOf, assertText } from "../presets/options.ts";
+import { type OwnContract, ownSource } from "../presets/own-source.ts";
+import { requiredTexts, type SecretOption, type SecretParts, secretParts } from "../presets/secrets.ts";
 import {
   compilePublicKeyData,
   createPublicKeyScheme,
@@ -31,29 +26,26 @@ export interface PublicKeySourceOptions extends SourceSettings, OwnContract, Pub
 }
 
 const SCHEME = ["algorithm", "key", "keyId", "signature", "signed", "timestamp"] as const;
-const OWN = ["publicKey", ...SCHEME];
+const KIND = { preset: "public-key", title: "Public key", schemeOptions: ["publicKey", ...SCHEME] };
 const ENCODINGS = ["hex", "base64", "base64url"];
 
-/** Ed25519, ECDSA or RSA over a template of body, headers and address. @throws TypeError that names what is wrong */
+/** Ed25519, ECDSA or RSA over a template of body, headers and address. @throws OptionError that names the wrong option */
 export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
-  assertOptions("publicKey", options, OWN);
-  const { algorithm, signature, signed } = options;
-  assertOneOf("publicKey", "algorithm", algorithm, SIGNATURE_ALGORITHMS);
-  assertText("publicKey", "signature.header", signature?.header, "X-Acme-Signature");
-  assertOneOf("publicKey", "signature.encoding", signature.encoding, ENCODINGS);
-  assertText("publicKey", "signed", signed, "{timestamp}.{body}");
-  const contract = contractOf(options, OWN);
-  const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
-  const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
-    createPublicKeyScheme(data, { keys, clock, origin });
-  return defineSource({
-    preset: "public-key",
-    facts: { title: "Public key", docs: "docs/sources.md", proof: "own" },
-    settings: options,
-    ...keyParts(options, make),
-    secrets: [],
-    credential: { headers: [signature.header] },
-    contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
+  return ownSource(KIND, options, (contract) => {
+    const { algorithm, signature, signed } = options;
+    assertOneOf("algorithm", algorithm, SIGNATURE_ALGORITHMS);
+    assertText("signature.header", signature?.header, "X-Acme-Signature");
+    assertOneOf("signature.encoding", signature.encoding, ENCODINGS);
+    assertText("signed", signed, "{timestamp}.{body}");
+    const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
+    const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
+      createPublicKeyScheme(data, { keys, clock, origin });
+    return {
+      ...keyParts(options, make),
+      secrets: [],
+      credential: { headers: [signature.header] },
+      contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
+    };
   });
 }
 
@@ -65,18 +57,19 @@ function keyParts(
   const signsPath = coversPath(signed);
   if (keyId === undefined) {
     if (typeof given === "object" && !Array.isArray(given))
-      throw new TypeError("publicKey: `keyId`: got none, expected the header that names one of the keys");
+      throw wrongOption("keyId", undefined, "the header that names one of the keys");
     const use = { settings: options, option: "publicKey", signsPath };
     // Keys of tenants come later, and the data is looked at now.
-    compilePublicKeyData(options, { clock: { now: () => new Date() } });
-    return secretParts("publicKey", given as SecretOption | TenantSecrets, use, make);
+    compilePublicKeyData(options, () => "");
+    return secretParts(given as SecretOption | TenantSecrets, use, make);
   }
   if (typeof given !== "object" || Array.isArray(given))
-    throw new TypeError(
-      "publicKey: `publicKey`: expected keys by their ids, such as { key-1: pem }, with `keyId`",
-    );
+    throw new OptionError({
+      option: "publicKey",
+      expected: "keys by their ids, such as { key-1: pem }, with `keyId`",
+    });
   const keys = Object.entries(given).map(([id, key]) => {
-    const [text = ""] = requiredTexts("publicKey", key, `publicKey.${id}`);
+    const [text = ""] = requiredTexts(key, `publicKey.${id}`);
     return { id, key: text };
   });
   return { secrets: [], signsPath, scheme: (environment) => make(keys, environment) };

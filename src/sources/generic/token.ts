@@ -1,6 +1,7 @@
-import { assertOptions, assertText, contractOf, type OwnContract } from "../presets/own-source.ts";
-import { defineSource, type PresetOptions } from "../presets/preset.ts";
-import { secretParts } from "../presets/secret-parts.ts";
+import { optionError } from "../option-error.ts";
+import { assertText } from "../presets/options.ts";
+import { type OwnContract, ownSource } from "../presets/own-source.ts";
+import { type PresetOptions, secretParts } from "../presets/secrets.ts";
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 
@@ -14,33 +15,30 @@ export interface TokenSourceOptions extends PresetOptions, OwnContract {
   readonly user?: string;
 }
 
-const OWN = ["secret", "header", "prefix", "user"];
+const KIND = { preset: "token", title: "Token", schemeOptions: ["secret", "header", "prefix", "user"] };
 
-/** A token in a header, or basic authentication. @throws TypeError that names the option that is wrong */
+/** A token in a header, or basic authentication. @throws OptionError that names the option that is wrong */
 export function token(options: TokenSourceOptions): SourceDefinition {
-  assertOptions("token", options, OWN);
-  const { header, prefix, user } = options;
-  if (user === undefined)
-    assertText("token", "header", header, "X-Acme-Token, or `user` for basic authentication");
-  else {
-    assertText("token", "user", user, "acme");
-    if (header !== undefined || prefix !== undefined)
-      throw new TypeError("token: `user`: got `header` or `prefix` as well, expected one way or the other");
-  }
-  return defineSource({
-    preset: "token",
-    facts: { title: "Token", docs: "docs/sources.md", proof: "own" },
-    settings: options,
-    ...secretParts("token", options.secret, { settings: options, mismatch: "token_mismatch" }, (secrets) =>
-      user === undefined
-        ? createTokenScheme({
-            tokens: secrets,
-            header: String(header),
-            ...(prefix !== undefined && { prefix }),
-          })
-        : createBasicScheme(secrets.map((password) => ({ user, password }))),
-    ),
-    credential: { headers: [header ?? "Authorization"] },
-    contract: contractOf(options, OWN),
+  return ownSource(KIND, options, () => {
+    const { header, prefix, user } = options;
+    if (user === undefined) assertText("header", header, "X-Acme-Token, or `user` for basic authentication");
+    else {
+      assertText("user", user, "acme");
+      if (header !== undefined || prefix !== undefined)
+        throw optionError("user", "`header` or `prefix` as well", "one way or the other");
+    }
+    const use = { settings: options, mismatch: "token_mismatch" } as const;
+    return {
+      ...secretParts(options.secret, use, (secrets) =>
+        user === undefined
+          ? createTokenScheme({
+              tokens: secrets,
+              header: String(header),
+              ...(prefix !== undefined && { prefix }),
+            })
+          : createBasicScheme(secrets.map((password) => ({ user, password }))),
+      ),
+      credential: { headers: [header ?? "Authorization"] },
+    };
   });
 }

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Airtable: `X-Airtable-Content-MAC: hmac-sha256=…`, HMAC-SHA256 over the body; the key is `macSecretBase64`, decoded.

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Airwallex: `x-signature`, HMAC-SHA256 over `x-timestamp` (milliseconds) and the body; each address has a secret of its

@@ -1,4 +1,5 @@
-import { hmacPreset, type LearningOptions } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { LearningOptions } from "../presets/secrets.ts";
 
 /**
  * Asana: `X-Hook-Signature`, HMAC-SHA256 over the body; the key is what Asana sends as `X-Hook-Secret` when a webhook

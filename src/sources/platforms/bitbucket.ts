@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed. The

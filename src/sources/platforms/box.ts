@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Box: `BOX-SIGNATURE-PRIMARY` and `BOX-SIGNATURE-SECONDARY`, HMAC-SHA256 in base64 over body and

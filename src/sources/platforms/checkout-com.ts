@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Checkout.com: `Cko-Signature`, HMAC-SHA256 over the body; the key is the signature key of the workflow's webhook

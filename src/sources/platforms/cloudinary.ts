@@ -1,10 +1,19 @@
-import { assertOneOf } from "../presets/own-source.ts";
-import { hmacPreset, type PresetOptions } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import { assertOneOf } from "../presets/options.ts";
+import type { PresetOptions } from "../presets/secrets.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
 
 export interface CloudinaryOptions extends PresetOptions {
   /** The signature algorithm of the account. Default: `sha1`. */
   readonly algorithm?: "sha1" | "sha256";
 }
+
+const SCHEME: HmacData = {
+  algorithm: "plain-sha1",
+  signature: { header: "X-Cld-Signature", encoding: "hex" },
+  signed: "{body}{timestamp}{secret}",
+  timestamp: { header: "X-Cld-Timestamp", unit: "seconds", toleranceSeconds: 7_200, direction: "past" },
+};
 
 /**
  * Cloudinary's notifications: `X-Cld-Signature`, SHA-1 in hex over the body, `X-Cld-Timestamp` and the API secret, or
@@ -22,19 +31,10 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
     identity: { why: "no id; the body has its time and `request_id`" },
   },
   own: { algorithm: "optional" },
-  scheme({ algorithm = "sha1" }) {
-    assertOneOf("cloudinary", "algorithm", algorithm, ["sha1", "sha256"]);
-    return {
-      algorithm: `plain-${algorithm}`,
-      signature: { header: "X-Cld-Signature", encoding: "hex" },
-      signed: "{body}{timestamp}{secret}",
-      timestamp: {
-        header: "X-Cld-Timestamp",
-        unit: "seconds",
-        toleranceSeconds: 7_200,
-        direction: "past",
-      },
-    };
+  scheme: SCHEME,
+  made({ algorithm = "sha1" }) {
+    assertOneOf("algorithm", algorithm, ["sha1", "sha256"]);
+    return { scheme: { ...SCHEME, algorithm: `plain-${algorithm}` } };
   },
   contract: {
     id: "sha256",

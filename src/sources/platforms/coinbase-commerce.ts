@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Coinbase Commerce: `X-CC-Webhook-Signature`, HMAC-SHA256 over the body in hex. The event stands in `event`; the body's

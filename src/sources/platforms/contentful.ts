@@ -1,5 +1,5 @@
 import { escape as escapeQuery } from "node:querystring";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 import type { SignedRequest } from "../request.ts";
 
 const NAMES = "x-contentful-signed-headers";

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Customer.io's reporting webhooks: `X-CIO-Signature`, HMAC-SHA256 over `v0:timestamp:body`. It tries for seven days.

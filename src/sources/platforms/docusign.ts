@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /** Connect has up to 100 keys, and sends a header for each. A request may hold 16 signatures. */
 const HEADERS = Array.from({ length: 16 }, (_, index) => `X-DocuSign-Signature-${index + 1}`);

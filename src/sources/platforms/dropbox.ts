@@ -1,6 +1,6 @@
 import { echoOf } from "../contract/handshakes.ts";
 import { propertyName } from "../contract/reading.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Dropbox: `X-Dropbox-Signature`, HMAC-SHA256 over the body; the key is the app secret. A callback says which accounts

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * FastSpring: `X-FS-Signature`, HMAC-SHA256 in base64 over the body; a webhook without a secret is not signed. A callback

@@ -1,5 +1,5 @@
 import type { Handshake } from "../contract/handshakes.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 const CHALLENGE: Omit<Handshake, "isSigned"> = {
   when: { "header.X-Front-Challenge": true },

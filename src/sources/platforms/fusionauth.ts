@@ -1,7 +1,7 @@
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
 import { platformJwt, publicPemKeys, sharedSecretKeys } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
-import { assertOneOf } from "../presets/own-source.ts";
+import { assertOneOf } from "../presets/options.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import { requiredTexts, type SecretOption } from "../presets/secrets.ts";
 import { credentialHeader } from "../schemes/token.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
@@ -20,7 +20,7 @@ const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
  * FusionAuth with signed webhooks: `X-FusionAuth-Signature-JWT`, a JWT by the webhook's key, whose `request_body_sha256`
  * is the hash of the body in base64. An HMAC key is `secret` (HS256), any other one `publicKey`. Other algorithms than
  * these four are refused. Source: FusionAuth, "Signing webhooks".
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const fusionauth = optionsPreset<FusionAuthOptions>({
   preset: "fusionauth",
@@ -39,11 +39,11 @@ export const fusionauth = optionsPreset<FusionAuthOptions>({
   make(options) {
     const { publicKey, algorithm = "RS256" } = options;
     const isShared = publicKey === undefined;
-    const secrets = isShared ? requiredTexts("fusionauth", options.secret) : [];
-    assertOneOf("fusionauth", "algorithm", algorithm, ALGORITHMS);
+    const secrets = isShared ? requiredTexts(options.secret) : [];
+    assertOneOf("algorithm", algorithm, ALGORITHMS);
     const keys = isShared
       ? sharedSecretKeys(secrets)
-      : publicPemKeys("fusionauth", publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
+      : publicPemKeys(publicKey, algorithm, `\`algorithm: "${algorithm}"\``);
     return {
       secrets,
       credential: { headers: ["X-FusionAuth-Signature-JWT"] },

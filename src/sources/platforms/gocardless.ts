@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of

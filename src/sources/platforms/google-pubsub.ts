@@ -1,9 +1,10 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
-import { createAddressedScheme, requireHttps, requireText } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
-import { wrongOption } from "../presets/own-source.ts";
+import { wrongOption } from "../option-error.ts";
+import { createAddressedScheme } from "../presets/jwt-preset.ts";
+import { requireHttps, requireText } from "../presets/options.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import { requiredTexts, type SecretOption } from "../presets/secrets.ts";
 import { jwksKeys } from "../schemes/jwks-keys.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
@@ -38,7 +39,7 @@ const CONTRACT: ContractData = {
  * token for a known audience. A message whose data is JSON in base64 is decoded. Any of 102, 200, 201, 202 and 204
  * acknowledges. Source: google-auth-library `verifySignedJwtWithCertsAsync`;
  * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const googlePubSub = optionsPreset<GooglePubSubOptions>({
   preset: "google-pubsub",
@@ -60,13 +61,12 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
   own: { serviceAccount: "required", audience: "optional", type: "optional", keysUrl: "optional" },
   make(options) {
     const { audience, type = CONTRACT.type } = options;
-    const accounts = requiredTexts("google-pubsub", options.serviceAccount, "serviceAccount");
+    const accounts = requiredTexts(options.serviceAccount, "serviceAccount");
     const wrong = accounts.find((account) => !EMAIL.test(account));
     const expected = "an email such as push@project.iam.gserviceaccount.com";
-    if (wrong !== undefined) throw wrongOption("google-pubsub", "serviceAccount", wrong, expected);
-    if (audience !== undefined)
-      requireText("google-pubsub", "audience", audience, "https://hooks.example.com");
-    const keysUrl = requireHttps("google-pubsub", "keysUrl", options.keysUrl ?? KEYS_URL);
+    if (wrong !== undefined) throw wrongOption("serviceAccount", wrong, expected);
+    if (audience !== undefined) requireText("audience", audience, "https://hooks.example.com");
+    const keysUrl = requireHttps("keysUrl", options.keysUrl ?? KEYS_URL);
     return {
       secrets: [],
       credential: { headers: ["Authorization"] },

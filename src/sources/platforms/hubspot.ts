@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * HubSpot, signature v3: `X-HubSpot-Signature-v3`, HMAC-SHA256 in base64 over method, address, body and the timestamp in

@@ -1,13 +1,12 @@
 /** `oncehook/sources`: the presets of platforms, for `sources` in oncehook.config.ts. */
 
-import type { Preset } from "../presets/describe.ts";
-import type { SecretOption } from "../presets/given-secrets.ts";
+import type { Preset } from "../presets/preset.ts";
+import type { SecretOption } from "../presets/secrets.ts";
 import * as functions from "./functions.ts";
 import { functionOf, PRESET_NAMES, type PresetName } from "./names.ts";
 
-export type { SecretOption } from "../presets/given-secrets.ts";
-export type { FixedSecretOptions, LearningOptions, PresetOptions } from "../presets/preset.ts";
 export type { PublicKeyOptions } from "../presets/public-key-preset.ts";
+export type { FixedSecretOptions, LearningOptions, PresetOptions, SecretOption } from "../presets/secrets.ts";
 export type { StandardOptions } from "../presets/standard.ts";
 export type { BasicOptions, VerifyOptions } from "../presets/token-preset.ts";
 export type { SourceDefinition } from "../source-definition.ts";

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. A new address is

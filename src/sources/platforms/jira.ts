@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Jira Cloud's webhooks with a secret (admin webhooks): `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; those of

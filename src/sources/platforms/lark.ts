@@ -4,8 +4,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
 import type { Decoded } from "../formats/body-formats.ts";
 import { decryptCbc, decryptJson, encryptCbc, encryptedBytes, undecryptable } from "../formats/decryption.ts";
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import { requiredTexts, type SecretOption } from "../presets/secrets.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
@@ -41,7 +41,7 @@ const SCHEME: HmacData = {
  * encrypted and not signed, and must be answered within a second. Without an Encrypt Key, the body's Verification Token
  * authenticates it. Source: @larksuiteoapi/node-sdk `RequestHandle`, `AESCipher`, `generateChallenge`, which hashes the
  * parsed body again; the page hashes the raw one, as is done here.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const lark = optionsPreset<LarkOptions>({
   preset: "lark",
@@ -53,7 +53,7 @@ export const lark = optionsPreset<LarkOptions>({
     const tokens =
       options.verificationToken === undefined
         ? undefined
-        : requiredTexts("lark", options.verificationToken, "verificationToken");
+        : requiredTexts(options.verificationToken, "verificationToken");
     if (options.secret === undefined && tokens !== undefined) {
       return {
         secrets: tokens,
@@ -62,7 +62,7 @@ export const lark = optionsPreset<LarkOptions>({
         contract: contractOf({}, [challenge({ isSigned: true })]),
       };
     }
-    const secrets = requiredTexts("lark", options.secret);
+    const secrets = requiredTexts(options.secret);
     const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
     const [currentKey = Buffer.of()] = keys;
     const encryption: Encryption = {

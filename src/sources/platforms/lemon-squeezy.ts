@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Lemon Squeezy: `X-Signature`, HMAC-SHA256 over the body. An event has no id; the body's hash takes its place, so

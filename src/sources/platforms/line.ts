@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * LINE: `x-line-signature`, HMAC-SHA256 in base64 over the body; the key is the channel secret. A callback has several

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Linear: `Linear-Signature`, HMAC-SHA256 over the body. The delivery's id is not signed. Only a response with 200 counts; it tries again after a minute, an hour and six hours.

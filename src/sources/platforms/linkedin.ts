@@ -1,4 +1,5 @@
-import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /**
  * LinkedIn: `X-LI-Signature`, HMAC-SHA256 over `hmacsha256=` and the body; the key is the app's client secret. A new
@@ -18,8 +19,7 @@ export const linkedin = hmacPreset<FixedSecretOptions>({
     disables: "three failed checks of the address in a row",
   },
   scheme: { signature: { header: "X-LI-Signature", encoding: "hex" }, signed: "hmacsha256={body}" },
-  answersWithSecret: true,
-  contract: (_options, [secret = ""]) => ({
+  contract: {
     id: ["{body.leadGenFormResponse}.{body.leadAction}.{body.occurredAt}", "sha256"],
     type: "body.type",
     eventTime: { at: "body.occurredAt", unit: "milliseconds" },
@@ -32,10 +32,10 @@ export const linkedin = hmacPreset<FixedSecretOptions>({
           kind: "json",
           fields: {
             challengeCode: "query.challengeCode",
-            challengeResponse: { hmac: "query.challengeCode", secret, encoding: "hex" },
+            challengeResponse: { hmac: "query.challengeCode", encoding: "hex" },
           },
         },
       },
     ],
-  }),
+  },
 });

@@ -1,7 +1,8 @@
-import { requiredTexts } from "../presets/given-secrets.ts";
-import { platformJwt, requireText, sharedSecretKeys } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
-import type { FixedSecretOptions } from "../presets/preset.ts";
+import { platformJwt, sharedSecretKeys } from "../presets/jwt-preset.ts";
+import { requireText } from "../presets/options.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
+import { requiredTexts } from "../presets/secrets.ts";
 import { credentialHeader } from "../schemes/token.ts";
 
 export interface LivekitOptions extends FixedSecretOptions {
@@ -14,7 +15,7 @@ export interface LivekitOptions extends FixedSecretOptions {
  * claim is the hash of the body in base64. A token lasts five minutes, and retries have the same one. Source:
  * livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol `webhook/url_notifier.go`;
  * docs.livekit.io/server/webhooks.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const livekit = optionsPreset<LivekitOptions>({
   preset: "livekit",
@@ -33,11 +34,9 @@ export const livekit = optionsPreset<LivekitOptions>({
   },
   own: { secret: "required", apiKey: "required" },
   make(options) {
-    const secrets = requiredTexts("livekit", options.secret);
-    const issuer = [options.apiKey]
-      .flat()
-      .map((key) => requireText("livekit", "apiKey", key, "APIcR6NxGcRnNjh"));
-    if (issuer.length === 0) requireText("livekit", "apiKey", undefined, "APIcR6NxGcRnNjh");
+    const secrets = requiredTexts(options.secret);
+    const issuer = [options.apiKey].flat().map((key) => requireText("apiKey", key, "APIcR6NxGcRnNjh"));
+    if (issuer.length === 0) requireText("apiKey", undefined, "APIcR6NxGcRnNjh");
     const keys = sharedSecretKeys(secrets);
     return {
       secrets,

@@ -29,7 +29,7 @@ const SCHEME: BodyHmac = {
  * fields are among its own; its type is `inbound`. For a subaccount the primary account's key verifies too. 200 alone is success; 406 ends the
  * retries, and takes the place of every 400. Source: mailgun-php `src/Api/Webhook.php`, whose vector is the proof;
  * Mailgun, "Securing webhooks", "Automatic retries" and "Receiving messages via HTTP" (25 MB).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const mailgun = secretPreset({
   preset: "mailgun",

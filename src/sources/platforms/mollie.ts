@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Mollie's next-generation webhooks: `X-Mollie-Signature`, HMAC-SHA256 over the body, with or without `sha256=` before

@@ -1,7 +1,8 @@
-import { createAddressedScheme, requireText, sharedSecretKeys } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
-import type { PresetOptions } from "../presets/preset.ts";
-import { secretParts } from "../presets/secret-parts.ts";
+import { createAddressedScheme, sharedSecretKeys } from "../presets/jwt-preset.ts";
+import { requireText } from "../presets/options.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import type { PresetOptions } from "../presets/secrets.ts";
+import { secretParts } from "../presets/secrets.ts";
 import { credentialHeader } from "../schemes/token.ts";
 
 export interface MondayOptions extends PresetOptions {
@@ -15,7 +16,7 @@ export interface MondayOptions extends PresetOptions {
  * that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
  * developer.monday.com/apps/docs/integration-authorization, developer.monday.com/api-reference/docs/webhooks (retries
  * each minute for 30 minutes).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const monday = optionsPreset<MondayOptions>({
   preset: "monday",
@@ -44,8 +45,7 @@ export const monday = optionsPreset<MondayOptions>({
   own: { secret: "required", audience: "optional" },
   make(options) {
     const { audience } = options;
-    if (audience !== undefined)
-      requireText("monday", "audience", audience, "https://hooks.example.com/hooks/monday");
+    if (audience !== undefined) requireText("audience", audience, "https://hooks.example.com/hooks/monday");
     const token = {
       algorithm: "HS256",
       header: credentialHeader("Authorization", ""),
@@ -53,7 +53,7 @@ export const monday = optionsPreset<MondayOptions>({
     } as const;
     const use = { settings: options, mismatch: "jwt_signature", signsPath: audience === undefined } as const;
     return {
-      ...secretParts("monday", options.secret, use, (secrets, environment) =>
+      ...secretParts(options.secret, use, (secrets, environment) =>
         createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
       ),
       credential: { headers: ["Authorization"] },

@@ -1,4 +1,5 @@
-import { hmacPreset, type LearningOptions } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { LearningOptions } from "../presets/secrets.ts";
 
 /**
  * Notion: `X-Notion-Signature: sha256=…`, HMAC-SHA256 over the body; the key is the verification token. Notion sends that

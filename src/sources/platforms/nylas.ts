@@ -1,5 +1,5 @@
 import { echoOf } from "../contract/handshakes.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Nylas v3: `x-nylas-signature`, HMAC-SHA256 over the body as it was sent, compressed where the webhook asks for gzip. A

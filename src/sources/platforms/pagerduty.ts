@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * PagerDuty's webhooks of version 3: `X-PagerDuty-Signature: v1=…`, HMAC-SHA256 over the body; one `v1` for each secret

@@ -1,6 +1,6 @@
 import { isJsonObject, ownValue } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /** They may come again with the id of one object, and a time: a failed transfer that is tried again. */
 const REPEATED = ["invoice.update", "transfer.failed"];

@@ -1,9 +1,9 @@
 import { isJsonObject, parseJson } from "../../domain/index.ts";
-import { requiredTexts } from "../presets/given-secrets.ts";
-import { platformJwt, requireHttps, requireText } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
-import { assertOneOf } from "../presets/own-source.ts";
-import type { FixedSecretOptions } from "../presets/preset.ts";
+import { platformJwt } from "../presets/jwt-preset.ts";
+import { assertOneOf, requireHttps, requireText } from "../presets/options.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
+import { requiredTexts } from "../presets/secrets.ts";
 import { keysById } from "../schemes/jwks-keys.ts";
 import { requestKeys } from "../schemes/key-request.ts";
 import { assertSecret } from "../schemes/secret-keys.ts";
@@ -30,7 +30,7 @@ const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
  * id nor time: each delivery is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its sandbox.
  * Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks (10 s, retries for 24 h, none
  * where more than 90 % of a day's webhooks were rejected).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const plaid = optionsPreset<PlaidOptions>({
   preset: "plaid",
@@ -61,12 +61,10 @@ export const plaid = optionsPreset<PlaidOptions>({
   open: "a webhook names none, so act only on an `item_id` that you have stored",
   make(options) {
     const { environment = "production", maxAgeSeconds } = options;
-    const secrets = requiredTexts("plaid", options.secret).map((secret) =>
-      assertSecret(secret, "plaid: `secret`"),
-    );
-    const clientId = requireText("plaid", "clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
-    assertOneOf("plaid", "environment", environment, Object.keys(ADDRESSES));
-    const url = requireHttps("plaid", "apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
+    const secrets = requiredTexts(options.secret).map((secret) => assertSecret(secret));
+    const clientId = requireText("clientId", options.clientId, "61e0ab1c2f3d4e0013c5a6b7");
+    assertOneOf("environment", environment, Object.keys(ADDRESSES));
+    const url = requireHttps("apiUrl", options.apiUrl ?? ADDRESSES[environment]) + PATH;
     return {
       secrets,
       credential: { headers: ["Plaid-Verification"] },

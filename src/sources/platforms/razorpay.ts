@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Razorpay: `X-Razorpay-Signature`, HMAC-SHA256 over the body. The event's id stands in a header that is not signed and

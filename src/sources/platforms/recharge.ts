@@ -1,5 +1,5 @@
 import { propertyName } from "../contract/reading.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { onceOf } from "../contract/locate.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /** They come once for a call; others, such as a repeated analysis, may come several times. */

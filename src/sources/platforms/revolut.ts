@@ -1,5 +1,5 @@
 import { onceOf } from "../contract/locate.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /** Of the Merchant API: an order that has reached one of them does so once. A payment may be declined several times. */
 const ONCE = ["ORDER_AUTHORISED", "ORDER_COMPLETED", "ORDER_CANCELLED"];

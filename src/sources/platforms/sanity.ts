@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Sanity: `sanity-webhook-signature: t=…,v1=…`, HMAC-SHA256 over `t.body` in base64url, `t` in milliseconds. The body is

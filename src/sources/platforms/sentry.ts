@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Sentry's integrations: `Sentry-Hook-Signature`, HMAC-SHA256 over the body; the key is the client secret. `Request-ID`,

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Shopify: `X-Shopify-Hmac-Sha256`, HMAC-SHA256 in base64 over the body; the key is the client secret of the app. The

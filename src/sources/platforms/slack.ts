@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /** Slack shows a body as a message, or takes it for an answer to a dialog. */
 const EMPTY = { body: "" } as const;

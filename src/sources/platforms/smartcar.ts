@@ -1,12 +1,13 @@
 import type { Handshake } from "../contract/handshakes.ts";
-import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /** Asked before the signature, which is not documented for it. A challenge is no JSON, so that no event is signed. */
-function verification(secret: string, when: Record<string, string>, challenge: string): Handshake {
+function verification(when: Record<string, string>, challenge: string): Handshake {
   return {
     isSigned: false,
     when,
-    reply: { kind: "json", fields: { challenge: { hmac: challenge, secret, encoding: "hex" } } },
+    reply: { kind: "json", fields: { challenge: { hmac: challenge, encoding: "hex" } } },
   };
 }
 
@@ -25,13 +26,12 @@ export const smartcar = hmacPreset<FixedSecretOptions>({
     deadlineSeconds: 15,
   },
   scheme: { signature: { header: "SC-Signature", encoding: "hex" }, signed: "{body}" },
-  answersWithSecret: true,
-  contract: (_options, [secret = ""]) => ({
+  contract: {
     id: ["body.eventId", "sha256"],
     type: ["body.eventType", "body.eventName"],
     handshakes: [
-      verification(secret, { "body.eventType": "VERIFY" }, "body.data.challenge"),
-      verification(secret, { "body.eventName": "verify" }, "body.payload.challenge"),
+      verification({ "body.eventType": "VERIFY" }, "body.data.challenge"),
+      verification({ "body.eventName": "verify" }, "body.payload.challenge"),
     ],
-  }),
+  },
 });

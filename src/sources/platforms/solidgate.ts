@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Solidgate: `signature`, HMAC-SHA512 over the public key, the body and the public key again; the digest is in hex, and

@@ -1,5 +1,8 @@
-import { requireText } from "../presets/jwt-preset.ts";
-import { hmacPreset, type PresetOptions } from "../presets/preset.ts";
+import { optionError } from "../option-error.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import { requireText } from "../presets/options.ts";
+import type { PresetOptions } from "../presets/secrets.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
 
 export interface TikTokShopOptions extends PresetOptions {
   /** As the Partner Center shows it beside the app secret. */
@@ -8,6 +11,10 @@ export interface TikTokShopOptions extends PresetOptions {
 
 const EMPTY = { body: "" } as const;
 const APP_KEY = /^[\w-]+$/;
+
+function schemeOf(appKey: string): HmacData {
+  return { signature: { header: "Authorization", encoding: "hex" }, signed: `${appKey}{body}` };
+}
 
 /**
  * TikTok Shop: `Authorization` holds a signature alone, HMAC-SHA256 in hex over the app key and the body; the secret is the
@@ -24,15 +31,12 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>({
     deadlineSeconds: 3,
     retryHours: 15.5,
   },
-  example: { appKey: "app_key" },
-  scheme({ appKey }) {
-    const key = requireText("tiktok-shop", "appKey", appKey, "6d1k8a9f2h3j4");
+  scheme: schemeOf("app_key"),
+  made({ appKey }) {
+    const key = requireText("appKey", appKey, "6d1k8a9f2h3j4");
     // A brace would be a placeholder.
-    if (!APP_KEY.test(key))
-      throw new TypeError(
-        "tiktok-shop: `appKey`: got a text with other characters, expected letters and digits",
-      );
-    return { signature: { header: "Authorization", encoding: "hex" }, signed: `${key}{body}` };
+    if (!APP_KEY.test(key)) throw optionError("appKey", "a text with other characters", "letters and digits");
+    return { scheme: schemeOf(key) };
   },
   contract: {
     id: "body.tts_notification_id",

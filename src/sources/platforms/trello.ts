@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Trello: `X-Trello-Webhook`, HMAC-SHA1 in base64 over the body and the callback URL; the key is the app's secret. The

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../domain/index.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Twitch EventSub: `Twitch-Eventsub-Message-Signature: sha256=…`, HMAC-SHA256 over id, timestamp and body without a

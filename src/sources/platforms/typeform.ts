@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Typeform: `Typeform-Signature: sha256=…`, HMAC-SHA256 in base64 over the body. Without a secret in the webhook's

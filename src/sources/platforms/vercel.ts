@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Vercel: `x-vercel-signature`, HMAC-SHA1 over the body; the key is the webhook's secret, or the integration's client

@@ -1,5 +1,5 @@
 import { sha256Hex } from "../formats/parse-body.ts";
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Walmart Marketplace: `WM_SEC.SIGNATURE`, HMAC-SHA256 in base64 over method, path with its query, `WM_SEC.TIMESTAMP` and

@@ -1,8 +1,8 @@
 import { isRefused } from "../../domain/index.ts";
 import { parseObject } from "../formats/parse-body.ts";
-import { requiredTexts, type SecretOption } from "../presets/given-secrets.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
+import { optionsPreset } from "../presets/preset.ts";
 import { type PublicKeyOptions, publicKeyParts } from "../presets/public-key-preset.ts";
+import { requiredTexts, type SecretOption } from "../presets/secrets.ts";
 import type { SignedRequest } from "../request.ts";
 import type { PublicKeyData } from "../schemes/public-key.ts";
 import { refuse, type Scheme } from "../schemes/scheme.ts";
@@ -28,7 +28,7 @@ const SCHEME: PublicKeyData = {
  * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
  * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
  * transferwise/digital-signatures-examples `verify-webhook-signature`.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const wise = optionsPreset<WiseOptions>({
   preset: "wise",
@@ -60,9 +60,9 @@ export const wise = optionsPreset<WiseOptions>({
   },
   own: { publicKey: "required", subscriptionId: "optional" },
   make(options) {
-    const parts = publicKeyParts("wise", SCHEME, options);
+    const parts = publicKeyParts(SCHEME, options);
     if (!Object.hasOwn(options, "subscriptionId")) return { ...parts, open: "set `subscriptionId` to yours" };
-    const ids = requiredTexts("wise", options.subscriptionId, "subscriptionId");
+    const ids = requiredTexts(options.subscriptionId, "subscriptionId");
     return { ...parts, scheme: (environment) => ofSubscriptions(ids, parts.scheme(environment)) };
   },
 });

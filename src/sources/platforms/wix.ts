@@ -1,6 +1,6 @@
-import type { SecretOption } from "../presets/given-secrets.ts";
 import { platformJwt, publicPemKeys } from "../presets/jwt-preset.ts";
-import { optionsPreset } from "../presets/options-preset.ts";
+import { optionsPreset } from "../presets/preset.ts";
+import type { SecretOption } from "../presets/secrets.ts";
 import { tokenInBody } from "../schemes/token-place.ts";
 import type { SourceSettings } from "../source-definition.ts";
 
@@ -15,7 +15,7 @@ export interface WixOptions extends SourceSettings {
  * an id; a webhook of the older form has the token's hash, so that a try with another token is another event.
  * Source: @wix/sdk `build/auth/AppStrategy.js` (`decodeJWT`) and `build/event-handlers-modules.js` (`parseJWT`); Wix,
  * "Verify requests received from Wix", whose sample token lives for 300,000 seconds.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const wix = optionsPreset<WixOptions>({
   preset: "wix",
@@ -40,7 +40,7 @@ export const wix = optionsPreset<WixOptions>({
   },
   own: { publicKey: "required" },
   make(options) {
-    const keys = publicPemKeys("wix", options.publicKey, "RS256");
+    const keys = publicPemKeys(options.publicKey, "RS256");
     return {
       secrets: [],
       credential: {},

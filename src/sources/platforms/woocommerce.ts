@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * WooCommerce: `X-WC-Webhook-Signature`, HMAC-SHA256 in base64 over the body. `X-WC-Webhook-Delivery-ID` is no id: two

@@ -1,5 +1,6 @@
 import { propertyName } from "../contract/reading.ts";
-import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 const EVENTS = /^[a-z_]+_events?$/;
 
@@ -23,8 +24,7 @@ export const x = hmacPreset<FixedSecretOptions>({
     signature: { header: "x-twitter-webhooks-signature", encoding: "base64", prefix: "sha256=" },
     signed: "{body}",
   },
-  answersWithSecret: true,
-  contract: (_options, [secret = ""]) => ({
+  contract: {
     id: "sha256",
     // `tweet_create_events`, which holds what happened; other properties say to whom.
     type: propertyName((name) => EVENTS.test(name)),
@@ -36,10 +36,10 @@ export const x = hmacPreset<FixedSecretOptions>({
         reply: {
           kind: "json",
           fields: {
-            response_token: { hmac: "query.crc_token", secret, encoding: "base64", prefix: "sha256=" },
+            response_token: { hmac: "query.crc_token", encoding: "base64", prefix: "sha256=" },
           },
         },
       },
     ],
-  }),
+  },
 });

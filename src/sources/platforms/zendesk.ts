@@ -1,4 +1,4 @@
-import { hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Zendesk: `X-Zendesk-Webhook-Signature`, HMAC-SHA256 in base64 over timestamp and body. The body of a trigger is the

@@ -1,4 +1,5 @@
-import { type FixedSecretOptions, hmacPreset } from "../presets/preset.ts";
+import { hmacPreset } from "../presets/hmac-preset.ts";
+import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /**
  * Zoom: `x-zm-signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`; the key is the app's secret token. No event has
@@ -22,8 +23,7 @@ export const zoom = hmacPreset<FixedSecretOptions>({
     signed: "v0:{timestamp}:{body}",
     timestamp: { header: "x-zm-request-timestamp", unit: "seconds", toleranceSeconds: null },
   },
-  answersWithSecret: true,
-  contract: (_options, [secret = ""]) => ({
+  contract: {
     id: "sha256",
     type: "body.event",
     eventTime: { at: "body.event_ts", unit: "milliseconds" },
@@ -35,10 +35,10 @@ export const zoom = hmacPreset<FixedSecretOptions>({
           kind: "json",
           fields: {
             plainToken: "body.payload.plainToken",
-            encryptedToken: { hmac: "body.payload.plainToken", secret, encoding: "hex" },
+            encryptedToken: { hmac: "body.payload.plainToken", encoding: "hex" },
           },
         },
       },
     ],
-  }),
+  },
 });

@@ -1,11 +1,11 @@
 import { errorReason } from "../../domain/index.ts";
+import { OptionError } from "../option-error.ts";
 import { createJwtScheme, type JwtOptions } from "../schemes/jwt.ts";
 import { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from "../schemes/jwt-keys.ts";
 import type { Scheme } from "../schemes/scheme.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import type { SourceEnvironment } from "../source-definition.ts";
-import { requiredTexts, type SecretOption } from "./given-secrets.ts";
-import { wrongOption } from "./own-source.ts";
+import { requiredTexts, type SecretOption } from "./secrets.ts";
 
 /** Of a platform's tokens, unless its preset says otherwise; they bear the times of another clock. */
 const USUAL = { issuer: null, audience: null, clockToleranceSeconds: 10, bodyClaim: null } as const;
@@ -15,7 +15,7 @@ export function platformJwt(options: Omit<JwtOptions, keyof typeof USUAL> & Part
   return createJwtScheme({ ...USUAL, ...options });
 }
 
-/** HS256: the current secret first. @throws TypeError for one that cannot be used */
+/** HS256: the current secret first. @throws OptionError for one that cannot be used */
 export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
   return secretKeys(keysOf(secrets));
 }
@@ -23,19 +23,14 @@ export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
 /**
  * Public keys in PEM: the current one first.
  * @param setting the option that chose the algorithm, for the message; left out where the platform has one algorithm
- * @throws TypeError for what holds none, or one of another algorithm
+ * @throws OptionError for what holds none, or one of another algorithm
  */
-export function publicPemKeys(
-  preset: string,
-  given: SecretOption,
-  algorithm: JwtAlgorithm,
-  setting?: string,
-): JwtKeys {
-  const texts = requiredTexts(preset, given, "publicKey");
+export function publicPemKeys(given: SecretOption, algorithm: JwtAlgorithm, setting?: string): JwtKeys {
+  const texts = requiredTexts(given, "publicKey");
   try {
     return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm, setting)));
   } catch (cause) {
-    throw new TypeError(`${preset}: \`publicKey\`: ${errorReason(cause)}`);
+    throw new OptionError({ option: "publicKey", problem: errorReason(cause) }, { cause });
   }
 }
 
@@ -58,16 +53,4 @@ export function createAddressedScheme(
       return platformJwt({ ...options, clock, audience: audience ?? addresses }).verify(request);
     },
   };
-}
-
-/** @throws TypeError for what is no address over TLS */
-export function requireHttps(preset: string, option: string, url: string): string {
-  if (URL.parse(url)?.protocol === "https:") return url;
-  throw wrongOption(preset, option, url, "an address with https:");
-}
-
-/** @throws TypeError for what is no text, or an empty one */
-export function requireText(preset: string, option: string, value: unknown, example: string): string {
-  if (typeof value === "string" && value !== "" && value.trim() === value) return value;
-  throw wrongOption(preset, option, value, `a text such as ${example}`);
 }

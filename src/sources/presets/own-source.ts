@@ -1,8 +1,11 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import type { SourceSettings } from "../source-definition.ts";
-import { assertKnown, SETTING_NAMES } from "./source-settings.ts";
+import { naming, wrongOption } from "../option-error.ts";
+import type { SourceDefinition, SourceSettings } from "../source-definition.ts";
+import { defineSource, type SourceParts } from "./define-source.ts";
+import { assertKnown } from "./options.ts";
+import { SETTING_NAMES } from "./source-settings.ts";
 
-/** What a sender's callbacks mean, for sources of your own. */
+/** The meaning of a sender's callbacks, for sources of your own. */
 export type OwnContract = Omit<ContractData, "unhandled" | "invalid" | "identity" | "signs">;
 
 /** Every option of a contract; the compiler keeps it complete. */
@@ -29,42 +32,44 @@ const CONTRACT = {
   renewsTimestamp: true,
 } satisfies Record<keyof OwnContract, true>;
 
-/** Plain JavaScript has no compiler to say it. @throws TypeError for an option that is unknown, or an event without a place */
-export function assertOptions(preset: string, options: object, own: readonly string[]): void {
-  assertKnown(preset, options, [...own, ...Object.keys(CONTRACT), ...SETTING_NAMES]);
-  const { id, type } = options as { id?: unknown; type?: unknown };
-  assertPlace(preset, "id", id, "body.id, header.X-Id or sha256");
-  assertPlace(preset, "type", type, "body.type, header.X-Event or =order.placed");
+/** A kind of source that no platform's preset describes. */
+interface OwnKind {
+  readonly preset: string;
+  readonly title: string;
+  /** The names of the options that say how it signs. */
+  readonly schemeOptions: readonly string[];
 }
 
-function assertPlace(preset: string, option: string, given: unknown, examples: string): void {
-  const places = [given].flat();
+/** @throws OptionError that names the option that is wrong */
+export function ownSource<Options extends OwnContract & SourceSettings>(
+  { preset, title, schemeOptions }: OwnKind,
+  options: Options,
+  make: (
+    contract: ContractData,
+  ) => Omit<SourceParts, "preset" | "facts" | "settings" | "contract"> &
+    Partial<Pick<SourceParts, "contract">>,
+): SourceDefinition {
+  return naming({ preset }, () => {
+    assertKnown(options, [...schemeOptions, ...Object.keys(CONTRACT), ...SETTING_NAMES]);
+    const { id, type } = options as { id?: unknown; type?: unknown };
+    assertPlace("id", id, "body.id, header.X-Id or sha256");
+    assertPlace("type", type, "body.type, header.X-Event or =order.placed");
+    const contract = contractOf(options, schemeOptions);
+    const facts = { title, docs: "docs/sources.md", proof: "own" } as const;
+    return defineSource({ preset, facts, settings: options, contract, ...make(contract) });
+  });
+}
+
+function assertPlace(option: string, value: unknown, examples: string): void {
+  const places = [value].flat();
   const isPlace = (one: unknown) => (typeof one === "string" && one !== "") || typeof one === "function";
   if (places.length > 0 && places.every(isPlace)) return;
-  throw wrongOption(preset, option, given, `where it stands, such as ${examples}`);
+  throw wrongOption(option, value, `where it stands, such as ${examples}`);
 }
 
-/** @param given shown as it is: never a secret */
-export function wrongOption(preset: string, option: string, given: unknown, expected: string): TypeError {
-  const got = given === undefined ? "none" : JSON.stringify(given);
-  return new TypeError(`${preset}: \`${option}\`: got ${got}, expected ${expected}`);
-}
-
-/** @throws TypeError where it is missing or empty */
-export function assertText(preset: string, option: string, given: unknown, example: string): void {
-  if (typeof given === "string" && given !== "") return;
-  throw wrongOption(preset, option, given, `a text such as ${example}`);
-}
-
-/** @throws TypeError that lists what there is */
-export function assertOneOf(preset: string, option: string, given: unknown, known: readonly string[]): void {
-  if (known.some((one) => one === given)) return;
-  throw wrongOption(preset, option, given, known.join(", "));
-}
-
-/** The contract alone, without a source's settings and without what its scheme takes. */
-export function contractOf(options: OwnContract & SourceSettings, own: readonly string[]): ContractData {
+/** The options of the contract, without a source's settings and without those of its scheme. */
+function contractOf(options: OwnContract & SourceSettings, schemeOptions: readonly string[]): ContractData {
   const { path: _path, unhandled: _unhandled, ...rest } = options;
-  const contract = Object.entries(rest).filter(([name]) => !own.includes(name));
+  const contract = Object.entries(rest).filter(([name]) => !schemeOptions.includes(name));
   return Object.fromEntries(contract) as unknown as ContractData;
 }

@@ -1,11 +1,9 @@
-import { createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
+import { compilePublicKeyData, createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceSettings } from "../source-definition.ts";
-import type { PresetData } from "./describe.ts";
-import type { SecretOption } from "./given-secrets.ts";
-import { optionsPreset } from "./options-preset.ts";
-import { secretParts } from "./secret-parts.ts";
+import { optionsPreset, type PresetData } from "./preset.ts";
+import { type SecretOption, secretParts } from "./secrets.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /**
@@ -20,11 +18,13 @@ export interface PublicKeyPreset extends Omit<PresetData, "signs" | "own"> {
   readonly scheme: PublicKeyData;
 }
 
-/** The scheme of the keys, or of those of its tenants. @throws TypeError where none is set */
-export function publicKeyParts(preset: string, scheme: PublicKeyData, options: PublicKeyOptions) {
+/** The scheme of the keys, or of those of its tenants. @throws OptionError where none is set */
+export function publicKeyParts(scheme: PublicKeyData, options: PublicKeyOptions) {
+  // Keys of tenants come later, and the data is looked at now.
+  compilePublicKeyData(scheme, () => "");
   const use = { settings: options, option: "publicKey", signsPath: coversPath(scheme.signed) };
   return {
-    ...secretParts(preset, options.publicKey, use, (keys, { clock, origin }) =>
+    ...secretParts(options.publicKey, use, (keys, { clock, origin }) =>
       createPublicKeyScheme(scheme, { keys, clock, origin }),
     ),
     secrets: [],
@@ -34,14 +34,14 @@ export function publicKeyParts(preset: string, scheme: PublicKeyData, options: P
 
 /**
  * A preset whose platform signs with a private key. Logs may show its public key.
- * @returns a function of the key and the source's settings @throws TypeError that names the option that is wrong
+ * @returns a function of the key and the source's settings @throws OptionError that names the option that is wrong
  */
 export function publicKeyPreset(data: PublicKeyPreset) {
-  const { preset, scheme } = data;
+  const { scheme } = data;
   return optionsPreset<PublicKeyOptions>({
     ...data,
     signs: scheme,
     own: { publicKey: "required" },
-    make: (options) => publicKeyParts(preset, scheme, options),
+    make: (options) => publicKeyParts(scheme, options),
   });
 }

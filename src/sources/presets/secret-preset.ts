@@ -6,13 +6,11 @@ import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment } from "../source-definition.ts";
-import type { OwnOptions, Preset, PresetData } from "./describe.ts";
-import { optionsPreset } from "./options-preset.ts";
-import type { PresetOptions } from "./preset.ts";
-import { secretParts } from "./secret-parts.ts";
+import { type OwnOptions, type Preset, type PresetData, presetOf } from "./preset.ts";
+import { type PresetOptions, secretParts } from "./secrets.ts";
 
 /** What a preset is made of whose scheme follows from its secrets, and is not data. */
-export interface SecretPreset<Options> extends PresetData {
+export interface SecretPreset<Options> extends Omit<PresetData, "own"> {
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample;
   readonly credential: CredentialPlaces;
@@ -21,7 +19,7 @@ export interface SecretPreset<Options> extends PresetData {
   /** Whether the signature covers the path. Default: false. */
   readonly signsPath?: (options: Options) => boolean;
   readonly own?: OwnOptions<Options, "secret">;
-  /** @throws TypeError for a secret or an option that cannot be used */
+  /** @throws OptionError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
   /** The headers with which the platform would sign a request. */
   readonly headers?: (request: HmacRequest & { secret: string }, options: Options) => Record<string, string>;
@@ -29,18 +27,18 @@ export interface SecretPreset<Options> extends PresetData {
   readonly signBody?: (body: JsonObject, secret: string, now: Date) => JsonObject;
 }
 
-/** @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong */
+/** @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong */
 export function secretPreset<Options extends PresetOptions = PresetOptions>(
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { preset, sample, credential, mismatch } = data;
-  return optionsPreset<Options>({
+  const { sample, credential, mismatch } = data;
+  return presetOf<Options>({
     ...data,
-    own: { secret: "required", ...data.own } as unknown as OwnOptions<Options>,
+    own: { secret: "required", ...data.own },
     make(options) {
       const signsPath = data.signsPath?.(options);
       const use = { settings: options, mismatch, signsPath };
-      const parts = secretParts(preset, options.secret, use, (secrets, environment) =>
+      const parts = secretParts(options.secret, use, (secrets, environment) =>
         data.scheme(secrets, environment, options),
       );
       const [current] = parts.secrets;

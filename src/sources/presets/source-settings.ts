@@ -1,5 +1,4 @@
 import {
-  closestOption,
   durationMs,
   hasParameters,
   isTypePattern,
@@ -7,8 +6,8 @@ import {
   TYPE_PATTERN_EXPECTED,
 } from "../../domain/index.ts";
 import { identityFault } from "../contract/identity.ts";
+import { OptionError, optionError } from "../option-error.ts";
 import type { SourceSettings } from "../source-definition.ts";
-import type { PresetData } from "./describe.ts";
 
 /** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
 const BODY_BYTES = [1_024, 67_108_864] as const;
@@ -71,46 +70,21 @@ function typesFault(types: unknown): string | undefined {
   return `got ${JSON.stringify(types[wrong])} at ${wrong}, ${TYPE_PATTERN_EXPECTED}`;
 }
 
-/**
- * Plain JavaScript has no compiler to say it, and TypeScript that Node runs neither.
- * @throws TypeError for what is no object of options, and for an option that is unknown
- */
-export function assertOptionNames(
-  preset: string,
-  options: object,
-  own: NonNullable<PresetData["own"]>,
-): void {
-  assertKnown(preset, options, [...Object.keys(own), ...SETTING_NAMES]);
-}
-
-/** @throws TypeError for what is no object, and for an option that is unknown */
-export function assertKnown(preset: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== "object" || options === null) {
-    const got = options === undefined ? "none" : `a ${typeof options}`;
-    throw new TypeError(`${preset}: options: got ${got}, expected an object such as { ${known[0]}: … }`);
-  }
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const meant = closestOption(unknown, known);
-  const hint = meant === undefined ? `there are ${known.join(", ")}` : `did you mean ${meant}?`;
-  throw new TypeError(`${preset}: \`${unknown}\`: no such option; ${hint}`);
-}
-
-/** The settings among a preset's options. @throws TypeError for one of another kind */
-export function settingsOf(preset: string, options: SourceSettings): SourceSettings {
-  const given = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
+/** The settings among a preset's options. @throws OptionError for one of another kind */
+export function settingsOf(options: SourceSettings): SourceSettings {
+  const settings = Object.entries(SETTING_FAULTS).flatMap(([name, faultOf]) => {
     const value = options[name as keyof SourceSettings];
     if (value === undefined) return [];
-    const fault = faultOf(value, options);
-    if (fault !== undefined) throw new TypeError(`${preset}: \`${name}\`: ${fault}`);
+    const problem = faultOf(value, options);
+    if (problem !== undefined) throw new OptionError({ option: name, problem });
     return [[name, value] as const];
   });
-  return Object.fromEntries(given);
+  return Object.fromEntries(settings);
 }
 
-/** @throws TypeError for settings under which no listed id is the key of its event */
-export function assertReconcilable(preset: string, { path, identity = "id" }: SourceSettings): void {
+/** @throws OptionError for settings under which no listed id is the key of its event */
+export function assertReconcilable({ path, identity = "id" }: SourceSettings): void {
   const wrong = hasParameters(path) ? "a path that has parameters" : `identity "${identity}"`;
   if (hasParameters(path) || identity !== "id")
-    throw new TypeError(`${preset}: \`reconcile\`: got it with ${wrong}; the platform's list has ids only`);
+    throw optionError("reconcile", `it with ${wrong}; the platform's list has ids only`);
 }

@@ -2,7 +2,8 @@ import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { PlatformFacts } from "../source-definition.ts";
-import { hmacPreset, type PresetOptions } from "./preset.ts";
+import { hmacPreset } from "./hmac-preset.ts";
+import type { PresetOptions } from "./secrets.ts";
 
 /** What a platform that signs as Standard Webhooks has of its own. */
 export interface StandardPreset {
@@ -56,16 +57,18 @@ export interface StandardOptions extends PresetOptions {
 
 /** A preset of senders without one of their own, whose contract is what the specification recommends. */
 export function standardSenders({ preset, facts, headers }: Omit<StandardPreset, "contract" | "key">) {
+  const contract: ContractData = {
+    ...standardId(headers),
+    type: "body.type",
+    eventTime: { at: "body.timestamp", unit: "iso" },
+  };
   return hmacPreset<StandardOptions>({
     preset,
     own: { type: "optional" },
     facts: { renewsTimestamp: true, ...facts },
     scheme: standardScheme(headers),
-    contract: ({ type = "body.type" }) => ({
-      ...standardId(headers),
-      type,
-      eventTime: { at: "body.timestamp", unit: "iso" },
-    }),
+    contract,
+    made: ({ type = contract.type }) => ({ contract: { ...contract, type } }),
   });
 }
 

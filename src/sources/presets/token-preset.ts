@@ -1,14 +1,16 @@
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
 import type { ContractData } from "../contract/event-contract.ts";
+import { naming } from "../option-error.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
-import type { Preset } from "./describe.ts";
-import { assertOneOf, assertText } from "./own-source.ts";
-import { hmacPreset, type PresetOptions } from "./preset.ts";
+import { hmacPreset } from "./hmac-preset.ts";
+import { assertKnown, assertOneOf, assertText } from "./options.ts";
+import type { Preset } from "./preset.ts";
 import { type SecretPreset, secretPreset } from "./secret-preset.ts";
-import { assertOptionNames } from "./source-settings.ts";
+import type { PresetOptions } from "./secrets.ts";
+import { SETTING_NAMES } from "./source-settings.ts";
 
 /** What a preset is made of whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
 type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
@@ -31,7 +33,7 @@ function unsignedPreset<Options extends PresetOptions>(
 /**
  * A platform that sends a text in a header, which holds nothing else: `Authorization` too has no `Bearer`, unless the
  * secret begins with it.
- * @returns a function of the secret and the source's settings @throws TypeError that names the option that is wrong
+ * @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong
  */
 export function tokenPreset({ header, ...data }: UnsignedPreset & { readonly header: string }) {
   return unsignedPreset<PresetOptions>(data, {
@@ -48,14 +50,14 @@ export interface BasicOptions extends PresetOptions {
   readonly user?: string;
 }
 
-/** A platform that sends basic authentication (RFC 7617). @throws TypeError that names the option that is wrong */
+/** A platform that sends basic authentication (RFC 7617). @throws OptionError that names the option that is wrong */
 export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
   return unsignedPreset<BasicOptions>(data, {
     shown: "basic authentication",
     credential: { headers: ["Authorization"] },
     own: { user: "optional" },
     scheme(passwords, _environment, { user = "oncehook" }) {
-      assertText(data.preset, "user", user, "oncehook");
+      assertText("user", user, "oncehook");
       return createBasicScheme(passwords.map((password) => ({ user, password })));
     },
     headers({ secret: password }, { user = "oncehook" }) {
@@ -71,7 +73,7 @@ export interface BodyTokenPreset extends UnsignedPreset {
   readonly read: (body: JsonObject) => readonly (JsonValue | undefined)[];
 }
 
-/** A platform that sends a text inside its JSON. @throws TypeError that names the option that is wrong */
+/** A platform that sends a text inside its JSON. @throws OptionError that names the option that is wrong */
 export function bodyTokenPreset({ name, read, ...data }: BodyTokenPreset): Preset<PresetOptions> {
   return unsignedPreset<PresetOptions>(data, {
     shown: `the secret \`${name}\` in the body`,
@@ -94,23 +96,25 @@ interface Ways extends Pick<SecretPreset<PresetOptions>, "preset" | "facts"> {
   readonly signature: { readonly scheme: HmacData; readonly contract?: ContractData };
 }
 
-/** @throws TypeError that names the option that is wrong */
+/** @throws OptionError that names the option that is wrong */
 export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyOptions> {
   const { token, signature, ...common } = data;
   const ways = {
     token: tokenPreset({ ...common, ...token }),
     signature: hmacPreset({ ...common, ...signature }),
   };
-  function create(given: VerifyOptions): SourceDefinition {
-    assertOptionNames(data.preset, given, { secret: "required", verify: "optional" });
-    const { verify = usual, ...options } = given;
-    assertOneOf(data.preset, "verify", verify, Object.keys(ways));
-    return ways[verify](options);
-  }
-  create.describe = () => {
+  const own = { secret: "required", verify: "optional" } as const;
+  const create = (all: VerifyOptions): SourceDefinition =>
+    naming({ preset: data.preset }, () => {
+      assertKnown(all, [...Object.keys(own), ...SETTING_NAMES]);
+      const { verify = usual, ...options } = all;
+      assertOneOf("verify", verify, Object.keys(ways));
+      return ways[verify](options);
+    });
+  function describe() {
     const other = ways[usual === "token" ? "signature" : "token"].describe();
     const description = ways[usual].describe();
-    return { ...description, signs: [description.signs, other.signs].flat() };
-  };
-  return create;
+    return { ...description, own, signs: [description.signs, other.signs].flat() };
+  }
+  return Object.assign(create, { describe });
 }

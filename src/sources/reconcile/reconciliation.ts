@@ -1,4 +1,5 @@
 import { durationMs } from "../../domain/index.ts";
+import { optionError, wrongOption } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 
 /** The times of events that are listed: `from` inclusive, `to` exclusive. */
@@ -62,25 +63,20 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** @throws TypeError that names the option that is wrong */
-export function readReconcileOptions(preset: string, options: ReconcileOptions, defaultUrl: string) {
+export function readReconcileOptions(options: ReconcileOptions, defaultUrl: string) {
   const { apiKey, every, apiUrl = defaultUrl } = options;
   if (typeof apiKey !== "string" || !PRINTABLE.test(apiKey)) {
     const got = apiKey ? "a text with white space or other than ASCII" : "none";
-    throw new TypeError(
-      `${preset}: \`reconcile.apiKey\`: got ${got}, expected the platform's API key; is its variable set?`,
-    );
+    const expected = "the platform's API key; is its variable set?";
+    throw optionError("reconcile.apiKey", got, expected);
   }
   const everyMs = every === undefined ? undefined : durationMs(every);
-  if (everyMs !== undefined && !(everyMs >= 60_000)) {
-    const got = JSON.stringify(every);
-    throw new TypeError(`${preset}: \`reconcile.every\`: got ${got}, expected such as "15m", "1h" or "1d"`);
-  }
+  if (everyMs !== undefined && !(everyMs >= 60_000))
+    throw wrongOption("reconcile.every", every, 'such as "15m", "1h" or "1d"');
   const url = URL.parse(apiUrl);
   const fault = faultOfUrl(url);
   if (url === null || fault !== undefined)
-    throw new TypeError(
-      `${preset}: \`reconcile.apiUrl\`: got ${fault}, expected an https address such as ${defaultUrl}`,
-    );
+    throw optionError("reconcile.apiUrl", String(fault), `an https address such as ${defaultUrl}`);
   return { apiKey, everyMs, apiUrl: url.href.replace(/\/$/, "") };
 }
 

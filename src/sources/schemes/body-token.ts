@@ -1,5 +1,6 @@
 import { isRefused, type JsonObject, type JsonValue, refused } from "../../domain/index.ts";
 import { parseObject } from "../formats/parse-body.ts";
+import { optionError } from "../option-error.ts";
 import { tokenMatcher } from "../token-match.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
 import { assertSecret } from "./secret-keys.ts";
@@ -19,8 +20,8 @@ export interface BodyTokenOptions {
  * @throws TypeError for a token that is empty or has white space around it
  */
 export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions): Scheme {
-  if (tokens.length === 0) throw new TypeError("token: got none, expected at least one");
-  const indexOf = tokenMatcher(tokens.map((token) => assertSecret(token, "token")));
+  if (tokens.length === 0) throw optionError("secret", "none", "at least one");
+  const indexOf = tokenMatcher(tokens.map((token) => assertSecret(token)));
   const missing = missingCredential("token_missing", `\`${name}\`: missing from the body`);
   return {
     challenge: `Token realm="callbacks", in="body", name="${name}"`,

@@ -1,4 +1,5 @@
 import { isRefused, type Refused } from "../../domain/index.ts";
+import { optionError } from "../option-error.ts";
 import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, SignaturePlace } from "./hmac-data.ts";
 import { digestBytes } from "./keyed-digest.ts";
@@ -23,11 +24,9 @@ export function compileClaims(data: HmacData): ReadClaims {
   const names = typeof header === "string" ? [header] : header;
   const read = fields === undefined ? createSingle(data) : createFields(data);
   const [only, ...more] = names;
-  if (only === undefined) throw new TypeError("signature.header: got none, expected at least one");
+  if (only === undefined) throw optionError("signature.header", "none", "at least one");
   if (fields !== undefined && data.signature.mayRepeat === true)
-    throw new TypeError(
-      "signature.mayRepeat: got it beside fields, which hold several signatures themselves",
-    );
+    throw optionError("signature.mayRepeat", "it beside fields, which hold several signatures themselves");
   const missing = `${quoted(names)}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
   const readHeader = createHeaderReader(read, data.signature.mayRepeat);
   if (more.length === 0) {
@@ -106,7 +105,7 @@ function createFields(data: HmacData): ReadValue {
   const { decode, expected } = createDecoder(data);
   const { separator, assignment, value: wanted, timestamp: clock } = data.signature.fields ?? {};
   if (separator === undefined || assignment === undefined || separator === "")
-    throw new TypeError("signature.fields.separator: got an empty text");
+    throw optionError("signature.fields.separator", "an empty text");
   const label = wanted === "" ? "its signatures" : `\`${wanted}\``;
   return (value, name) => {
     const malformedHeader = (detail: string) => malformed(`\`${name}\`: ${detail}`);

@@ -1,12 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Clock, isRefused } from "../../domain/index.ts";
+import { OptionError, optionError } from "../option-error.ts";
 import { compileClaims } from "./claimed-signatures.ts";
 import type { HmacData } from "./hmac-data.ts";
 import { createDigester, isPlain } from "./keyed-digest.ts";
 import { quoted, refuse, type Scheme } from "./scheme.ts";
 import { indexedKeysOf } from "./secret-keys.ts";
-import { compileContent, type SignedContent } from "./signed-content.ts";
-import { compileTimestamp, type SentTimestamp, type TimestampCheck } from "./timestamp.ts";
+import { compileContent } from "./signed-content.ts";
+import { compileTimestamp, type SentTimestamp } from "./timestamp.ts";
 
 export interface HmacOptions {
   /** The current secret first, then those that are being rotated out. Bytes are the key, whatever the format. */
@@ -28,10 +29,7 @@ export function signHmac(secret: string, body: Uint8Array): string {
  */
 export function createHmacScheme(data: HmacData, { secrets, clock, origin }: HmacOptions): Scheme {
   const { algorithm = "sha256", signed } = data;
-  const readClaims = compileClaims(data);
-  const content = compileContent(signed, { origin, parts: data.parts });
-  const time = compileTimestamp(data, clock);
-  assertConsistent(data, content, time);
+  const { readClaims, content, time } = compileHmacData(data, origin);
   const digesters = indexedKeysOf(secrets, data.key).map(({ key, index }) => ({
     digest: createDigester(algorithm, key),
     index,
@@ -55,7 +53,7 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
       if (match === undefined) return refuse("signature_mismatch", mismatch);
       if (time?.staleness !== undefined) {
         const read = sent ?? time.read(request.headers, claims.timestamp);
-        const stale = "text" in read ? time.staleness(read) : read;
+        const stale = "text" in read ? time.staleness(read, clock.now()) : read;
         if (stale !== undefined) return stale;
       }
       const verified = [{ method: "hmac", index: match.index }] as const;
@@ -72,16 +70,20 @@ export function createHmacScheme(data: HmacData, { secrets, clock, origin }: Hma
 const isAmong = (digests: readonly Buffer[], right: Buffer): boolean =>
   digests.map((one) => timingSafeEqual(one, right)).includes(true);
 
-function assertConsistent(data: HmacData, content: SignedContent, time: TimestampCheck | undefined): void {
+/** The parts that follow from the data, and from no secret. @throws OptionError for data that contradicts itself */
+export function compileHmacData(data: HmacData, origin: HmacOptions["origin"]) {
   const { algorithm = "sha256", signed } = data;
+  const readClaims = compileClaims(data);
+  const content = compileContent(signed, { origin, parts: data.parts });
+  const time = compileTimestamp(data);
   if (content.hasTimestamp && time === undefined)
-    throw new TypeError(
-      `signed: got {timestamp} in ${JSON.stringify(signed)}, expected \`timestamp\` beside it`,
-    );
+    throw optionError("signed", `{timestamp} in ${JSON.stringify(signed)}`, "`timestamp` beside it");
   if (content.holdsKey !== isPlain(algorithm))
-    throw new TypeError(
-      `signed: {secret} must stand in what a plain hash signs, and in nothing else; got ${algorithm}`,
-    );
+    throw new OptionError({
+      option: "signed",
+      problem: `{secret} must stand in what a plain hash signs, and in nothing else; got ${algorithm}`,
+    });
+  return { readClaims, content, time };
 }
 
 function challengeOf({ algorithm = "sha256", signature }: HmacData): string {

@@ -6,6 +6,7 @@ import {
   parseDictionary,
   serializeInnerList,
 } from "../formats/structured-fields.ts";
+import { optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
 import { type Credential, malformed, missingCredential, refuse, type Scheme } from "./scheme.ts";
@@ -60,7 +61,7 @@ const CLOCK_SKEW_SECONDS = 5;
  */
 export function createMessageSignatureScheme(options: MessageSignatureOptions): Scheme {
   const verifiers = options.keys.map(verifierOf);
-  if (verifiers.length === 0) throw new TypeError("keys: got none, expected at least one");
+  if (verifiers.length === 0) throw optionError("keys", "none", "at least one");
   return {
     challenge: 'Signature realm="callbacks", spec="rfc9421"',
     isCostly: true,
@@ -96,7 +97,7 @@ function verifierOf({ id, algorithm, key }: MessageSignatureKey): Verifier {
   }
   const own = ALGORITHMS[algorithm];
   const text = typeof key === "string" ? key : Buffer.from(key).toString("base64");
-  const publicKey = namedPublicKey(`key ${id}`, text, own, "base64");
+  const publicKey = namedPublicKey({ option: `keys.${id}` }, text, own, "base64");
   return {
     ...{ id, algorithm, method: "public_key" },
     verify: (base, signature) => isSignedBy(publicKey, own, { content: [base], signature, format: "p1363" }),
@@ -108,9 +109,7 @@ const MIN_SECRET_BYTES = 16;
 function secretOf(id: string, key: string | Uint8Array): Buffer {
   const secret = Buffer.from(key);
   if (secret.length >= MIN_SECRET_BYTES) return secret;
-  throw new TypeError(
-    `key ${id}: got ${secret.length} bytes, expected a secret of at least ${MIN_SECRET_BYTES}`,
-  );
+  throw optionError(`keys.${id}`, `${secret.length} bytes`, `a secret of at least ${MIN_SECRET_BYTES}`);
 }
 
 interface Claim {

@@ -9,6 +9,7 @@ export interface SecretLookup {
   readonly lookForSecrets: () => Promise<void> | undefined;
 }
 
+const NONE: readonly string[] = [];
 /** A random one: requests are refused as ever until a secret is known. */
 const unknownSecret = () => randomBytes(32).toString("hex");
 
@@ -25,19 +26,20 @@ export function isUsable(secret: string, make: (secrets: readonly string[]) => u
 /**
  * A scheme whose secrets may come later: the configured ones, then those that were learnt. A signature that matches none
  * may be made with one that another process has just learnt, so it is judged again once that was looked up.
+ * @param lookup left out before the start, when no secret is learnt
  * @param configured may be none
  */
 export function learningScheme(
-  { learntSecrets, lookForSecrets }: SecretLookup,
+  lookup: SecretLookup | undefined,
   configured: readonly string[],
   make: (secrets: readonly string[]) => Scheme,
 ): Scheme {
   const first = make(configured.length > 0 ? configured : [unknownSecret()]);
-  let known: readonly string[] = [];
+  let known = NONE;
   let scheme = first;
 
   function current(): Scheme {
-    const learnt = learntSecrets();
+    const learnt = lookup?.learntSecrets() ?? NONE;
     if (learnt === known) return scheme;
     known = learnt;
     const secrets = [...configured, ...learnt.filter((secret) => isUsable(secret, make))];
@@ -49,17 +51,17 @@ export function learningScheme(
     challenge: first.challenge,
     ...(first.isCostly !== undefined && { isCostly: first.isCostly }),
     verify(request) {
-      const verdict = current().verify(request);
-      if (verdict instanceof Promise || !("code" in verdict) || verdict.code !== "signature_mismatch")
-        return verdict;
+      const result = current().verify(request);
+      if (result instanceof Promise || !("code" in result) || result.code !== "signature_mismatch")
+        return result;
       const before = known;
       const judgeAgain = (): ReturnType<Scheme["verify"]> => {
-        const others = learntSecrets();
-        return others === before ? verdict : current().verify(request);
+        const learnt = lookup?.learntSecrets();
+        return learnt === before ? result : current().verify(request);
       };
       // Its memory counts as unverified while the database is asked.
-      const looked = request.bodyReservation?.mayWait() === false ? undefined : lookForSecrets();
-      return looked?.then(judgeAgain) ?? verdict;
+      const looked = request.bodyReservation?.mayWait() === false ? undefined : lookup?.lookForSecrets();
+      return looked?.then(judgeAgain) ?? result;
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Clock, isRefused, type Refused } from "../../domain/index.ts";
 import { decodeExactly, type SignatureEncoding } from "../formats/encoding.ts";
+import { OptionError, optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import type { TimestampRule } from "./hmac-data.ts";
 import { type Content, SECRET } from "./keyed-digest.ts";
@@ -41,6 +42,8 @@ export interface IdentifiedKey {
 export interface PublicKeyOptions {
   /** The current key first, then those that are being rotated out. */
   readonly keys: readonly (string | IdentifiedKey)[];
+  /** The option that holds them, for an error. Default: `publicKey`. */
+  readonly option?: string;
   readonly clock: Clock;
   /** Scheme and host that the platform has registered, without a path; asked where `{url}` is signed. */
   readonly origin?: (() => string) | undefined;
@@ -55,12 +58,12 @@ const MAX_SIGNATURE_LENGTH = 4_096;
  */
 export function createPublicKeyScheme(
   data: PublicKeyData,
-  { keys, clock, origin }: PublicKeyOptions,
+  { keys, option = "publicKey", clock, origin }: PublicKeyOptions,
 ): Scheme {
   const { algorithm, signature, signed } = data;
   const { header, format = "der" } = signature;
-  const { content, time } = compilePublicKeyData(data, { clock, origin });
-  const known = readKeys(keys, data);
+  const { content, time } = compilePublicKeyData(data, origin);
+  const known = readKeys({ keys, option }, data);
   return {
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
@@ -86,7 +89,7 @@ export function createPublicKeyScheme(
         const reason = isKnown ? `made with another key, or over other than ${signed}` : "no such key";
         return refuse("signature_mismatch", `\`${isKnown ? header : data.keyId}\`: ${reason}`);
       }
-      const stale = sent && time?.staleness?.(sent);
+      const stale = sent && time?.staleness?.(sent, clock.now());
       if (stale !== undefined) return stale;
       const verified = [{ method: "public_key", index }] as const;
       if (content.read === undefined) return { verified };
@@ -98,17 +101,13 @@ export function createPublicKeyScheme(
   };
 }
 
-/** What is made of the data alone. @throws TypeError for data that contradicts itself */
-export function compilePublicKeyData(
-  data: PublicKeyData,
-  { clock, origin }: Pick<PublicKeyOptions, "clock" | "origin">,
-) {
+/** The parts that follow from the data, and from no key. @throws OptionError for data that contradicts itself */
+export function compilePublicKeyData(data: PublicKeyData, origin: PublicKeyOptions["origin"]) {
   const content = compileContent(data.signed, { origin });
-  const time = compileTimestamp(data, clock);
+  const time = compileTimestamp(data);
   if (content.hasTimestamp && time === undefined)
-    throw new TypeError("signed: got {timestamp}, expected `timestamp` beside it");
-  if (content.holdsKey)
-    throw new TypeError("signed: got {secret}, which a signature with a private key has not");
+    throw optionError("signed", "{timestamp}", "`timestamp` beside it");
+  if (content.holdsKey) throw optionError("signed", "{secret}, which a signature with a private key has not");
   return { content, time };
 }
 
@@ -117,14 +116,19 @@ interface KnownKey {
   readonly key: KeyObject;
 }
 
-function readKeys(keys: PublicKeyOptions["keys"], data: PublicKeyData): KnownKey[] {
+function readKeys(
+  { keys, option }: Required<Pick<PublicKeyOptions, "keys" | "option">>,
+  data: PublicKeyData,
+): KnownKey[] {
   const { algorithm, key: encoding = "base64", keyId } = data;
-  if (keys.length === 0) throw new TypeError("public key: got none, expected at least one");
-  return keys.map((one, place) => {
+  if (keys.length === 0) throw optionError(option, "none", "at least one");
+  return keys.map((one, index) => {
     const { id, key } = typeof one === "string" ? { id: undefined, key: one } : one;
+    const at =
+      id === undefined ? { option, place: { index, of: keys.length } } : { option: `${option}.${id}` };
     if ((id ?? "") === "" && keyId !== undefined)
-      throw new TypeError(`public key ${place + 1}: got no id, expected the one that ${keyId} names`);
-    return { id, key: namedPublicKey(`public key ${id ?? place + 1}`, key, algorithm, encoding) };
+      throw new OptionError({ ...at, got: "no id", expected: `the one that ${keyId} names` });
+    return { id, key: namedPublicKey(at, key, algorithm, encoding) };
   });
 }
 

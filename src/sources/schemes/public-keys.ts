@@ -1,6 +1,7 @@
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { errorReason } from "../../domain/index.ts";
 import { decodeExactly } from "../formats/encoding.ts";
+import { OptionError } from "../option-error.ts";
 
 /** Of the signature; a key's own type must fit. Of RSA, `pss` has a salt as long as its digest. */
 export type SignatureAlgorithm =
@@ -70,12 +71,15 @@ export function importPublicKey(
   return key;
 }
 
-/** The same. @param name of the key in a message @throws TypeError */
-export function namedPublicKey(name: string, ...key: Parameters<typeof importPublicKey>): KeyObject {
+/** A public key of an option. @throws OptionError for a text that holds none */
+export function namedPublicKey(
+  at: Pick<OptionError, "option"> & Partial<Pick<OptionError, "place">>,
+  ...key: Parameters<typeof importPublicKey>
+): KeyObject {
   try {
     return importPublicKey(...key);
   } catch (cause) {
-    throw new TypeError(`${name}: ${errorReason(cause)}`, { cause });
+    throw new OptionError({ ...at, problem: errorReason(cause) }, { cause });
   }
 }
 

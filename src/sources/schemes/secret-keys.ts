@@ -1,3 +1,4 @@
+import { OptionError, optionError } from "../option-error.ts";
 import type { KeyFormat } from "./hmac-data.ts";
 
 export interface SecretKey {
@@ -16,31 +17,35 @@ export function indexedKeysOf(
   secrets: readonly (string | Uint8Array)[],
   format: KeyFormat = "text",
 ): SecretKey[] {
-  if (secrets.length === 0) throw new TypeError("secret: got none, expected at least one");
+  if (secrets.length === 0) throw optionError("secret", "none", "at least one");
   return secrets.flatMap((secret, index) => {
-    const name = secrets.length === 1 ? "secret" : `secret ${index + 1} of ${secrets.length}`;
-    const found = typeof secret === "string" ? decoded(assertSecret(secret, name), format) : secret;
-    const keys = [found].flat().filter((key) => key !== undefined);
-    if (keys.length === 0) throw new TypeError(`${name}: ${expectation(format)}`);
+    const place = { option: "secret", place: { index, of: secrets.length } };
+    const decodedKeys = typeof secret === "string" ? decoded(assertSecret(secret, place), format) : secret;
+    const keys = [decodedKeys].flat().filter((key) => key !== undefined);
+    if (keys.length === 0) throw new OptionError({ ...place, expected: expectation(format) });
     // An empty key makes signatures that everybody can make.
     if (keys.some((key) => key.length === 0))
-      throw new TypeError(`${name}: got an empty key, expected at least one byte`);
+      throw new OptionError({ ...place, got: "an empty key", expected: "at least one byte" });
     return keys.map((key) => ({ key, index }));
   });
 }
 
 /** @throws TypeError where a text is none, or has what was pasted along with it */
-export function assertSecret(secret: string, name: string): string {
-  if (secret === "") throw new TypeError(`${name}: got an empty text, expected what the platform shows`);
+export function assertSecret(
+  secret: string,
+  at: Pick<OptionError, "option"> & Partial<Pick<OptionError, "place">> = { option: "secret" },
+): string {
+  if (secret === "")
+    throw new OptionError({ ...at, got: "an empty text", expected: "what the platform shows" });
   if (secret.trim() !== secret)
-    throw new TypeError(`${name}: got a text with white space or a newline around it; remove it`);
+    throw new OptionError({ ...at, got: "a text with white space or a newline around it; remove it" });
   return secret;
 }
 
 function expectation(format: KeyFormat): string {
-  if (format === "hex") return "expected an even number of hexadecimal digits";
-  if (format === "whsec") return "expected base64, with or without `whsec_` before it";
-  return `expected ${typeof format === "string" ? format : "what the platform shows"}`;
+  if (format === "hex") return "an even number of hexadecimal digits";
+  if (format === "whsec") return "base64, with or without `whsec_` before it";
+  return typeof format === "string" ? format : "what the platform shows";
 }
 
 const HEX = /^(?:[0-9A-Fa-f]{2})+$/;

@@ -1,4 +1,5 @@
 import { percentDecoded, type Refused } from "../../domain/index.ts";
+import { optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import type { HmacData, SignedPart } from "./hmac-data.ts";
 import { type Content, type Piece, SECRET } from "./keyed-digest.ts";
@@ -91,8 +92,7 @@ function join(parts: readonly Part[], request: SignedRequest, timestamp: string)
 const bytesOf = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
 function constant(text: string): Part {
-  if (/[{}]/.test(text))
-    throw new TypeError(`signed: got a brace that is not closed in ${JSON.stringify(text)}`);
+  if (/[{}]/.test(text)) throw optionError("signed", `a brace that is not closed in ${JSON.stringify(text)}`);
   const bytes = bytesOf(text);
   return () => bytes;
 }
@@ -113,7 +113,7 @@ function placeholder(name: string, options: ContentOptions): Part {
   if (name === "url") return urlPart(options, (target) => target);
   if (name === "decodedUrl")
     return urlPart(options, (target) => target.replace(RESERVED, decodeURIComponent));
-  throw new TypeError(`signed: got {${name}}, expected ${KNOWN}`);
+  throw optionError("signed", `{${name}}`, KNOWN);
 }
 
 /**
@@ -166,7 +166,7 @@ function targetPart(read: (target: string) => string): Part {
 
 function urlPart({ origin }: ContentOptions, read: (target: string) => string): Part {
   if (origin === undefined)
-    throw new TypeError("signed: got {url}, expected the origin that the platform has registered");
+    throw optionError("signed", "{url}", "the origin that the platform has registered");
   return targetPart((target) => bytesOf(origin()) + read(target));
 }
 

@@ -1,4 +1,5 @@
-import type { Clock, Refused } from "../../domain/index.ts";
+import type { Refused } from "../../domain/index.ts";
+import { optionError } from "../option-error.ts";
 import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, TimestampRule, TimestampUnit } from "./hmac-data.ts";
 import { quoted, refuse } from "./scheme.ts";
@@ -14,13 +15,12 @@ export interface TimestampCheck {
   /** @param field the one beside the signature, where the platform sends it there */
   read(headers: DistinctHeaders, field: string | undefined): SentTimestamp | Refused;
   /** Left out where no age is checked. */
-  readonly staleness?: (sent: SentTimestamp) => Refused | undefined;
+  readonly staleness?: (sent: SentTimestamp, now: Date) => Refused | undefined;
 }
 
 /** @returns undefined where the platform sends no timestamp */
 export function compileTimestamp(
   data: Pick<HmacData, "signature" | "timestamp">,
-  clock: Clock,
 ): TimestampCheck | undefined {
   const { timestamp: rule, signature } = data;
   if (rule === undefined) return undefined;
@@ -29,15 +29,15 @@ export function compileTimestamp(
   const headers = rule.header === undefined ? [] : [rule.header].flat();
   const name =
     field === undefined ? quoted(headers, " or ") : `${quoted([signature.header].flat())}: \`${field}\``;
-  if (name === "") throw new TypeError("timestamp.header: got none, and no field holds the timestamp");
+  if (name === "") throw optionError("timestamp.header", "none, and no field holds the timestamp");
   const parse = createParser(name, unit);
   const read: TimestampCheck["read"] =
     field === undefined ? createHeaderReader(headers, parse) : (_headers, text) => parse(text);
   if (toleranceSeconds === null) return { read };
   return {
     read,
-    staleness({ seconds }) {
-      const fault = ageFault(clock.now().getTime() / 1000 - seconds, toleranceSeconds, direction);
+    staleness({ seconds }, now) {
+      const fault = ageFault(now.getTime() / 1000 - seconds, toleranceSeconds, direction);
       return fault === undefined ? undefined : refuse("timestamp_stale", `${name}: ${fault}`);
     },
   };

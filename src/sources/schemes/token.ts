@@ -1,4 +1,5 @@
 import { type Refused, refused } from "../../domain/index.ts";
+import { optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import { tokenMatcher } from "../token-match.ts";
 import { missingCredential, type Scheme } from "./scheme.ts";
@@ -19,7 +20,7 @@ export interface TokenOptions {
  * @throws TypeError for a token that is empty or has white space around it
  */
 export function createTokenScheme({ tokens, header, prefix }: TokenOptions): Scheme {
-  const known = tokens.map((token) => assertSecret(token, "token"));
+  const known = tokens.map((token) => assertSecret(token));
   return createCredentialScheme(known, credentialHeader(header, prefix));
 }
 
@@ -35,8 +36,8 @@ export interface BasicCredentials {
  */
 export function createBasicScheme(credentials: readonly BasicCredentials[]): Scheme {
   const known = credentials.map(({ user, password }) => {
-    if (user.includes(":")) throw new TypeError("user: got a text with a colon, expected none");
-    return `${user}:${assertSecret(password, "password")}`;
+    if (user.includes(":")) throw optionError("user", "a text with a colon", "none");
+    return `${user}:${assertSecret(password)}`;
   });
   return createCredentialScheme(known, BASIC_HEADER);
 }

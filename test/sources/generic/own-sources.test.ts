@@ -106,15 +106,15 @@ describe("a source with a public key", () => {
   });
 
   it.each([
-    [{ algorithm: "rs256" }, /publicKey: `algorithm`: got "rs256", expected ed25519, ecdsa-p256-sha1/],
-    [{ signature: undefined }, /publicKey: `signature.header`: got none/],
-    [{ signature: { header: "X" } }, /publicKey: `signature.encoding`: got none, expected hex, base64/],
-    [{ signed: "" }, /publicKey: `signed`: got ""/],
-    [{ publicKey: undefined }, /publicKey: `publicKey`: got none/],
-    [{ publicKey: { a: pem(rsa) } }, /publicKey: `keyId`: got none/],
+    [{ algorithm: "rs256" }, /public-key: `algorithm`: got "rs256", expected ed25519, ecdsa-p256-sha1/],
+    [{ signature: undefined }, /public-key: `signature.header`: got none/],
+    [{ signature: { header: "X" } }, /public-key: `signature.encoding`: got none, expected hex, base64/],
+    [{ signed: "" }, /public-key: `signed`: got ""/],
+    [{ publicKey: undefined }, /public-key: `publicKey`: got none/],
+    [{ publicKey: { a: pem(rsa) } }, /public-key: `keyId`: got none/],
     [{ keyId: "X-Acme-Key" }, /expected keys by their ids/],
     [{ publicKey: { a: undefined }, keyId: "X-Acme-Key" }, /`publicKey.a`: got none/],
-    [{ publicKey: pem(ed25519) }, /public key 1: got ed25519, expected an RSA key/],
+    [{ publicKey: pem(ed25519) }, /public-key: `publicKey`: got ed25519, expected an RSA key/],
   ])("wrong options are refused: case %#", (options, message) => {
     const given = { ...OPTIONS, ...options } as PublicKeySourceOptions;
     expect(() => publicKey(given)).toThrow(message);
@@ -171,7 +171,7 @@ describe("a source with HTTP Message Signatures", () => {
   });
 
   it.each([
-    [{ keys: [] }, /messageSignatures: `keys`: got none/],
+    [{ keys: [] }, /message-signatures: `keys`: got none/],
     [{ keys: [{ algorithm: "ed25519", key: "x" }] }, /`keys\[0\].id`: got none/],
     [
       { keys: [{ id: "a", algorithm: "rsa", key: "x" }] },
@@ -179,7 +179,7 @@ describe("a source with HTTP Message Signatures", () => {
     ],
     [{ keys: [{ id: "a", algorithm: "ed25519" }] }, /`keys\[0\].key`: got none/],
     [{ toleranceSeconds: 0 }, /`toleranceSeconds`: got 0, expected seconds/],
-    [{ tagg: "a" }, /messageSignatures: `tagg`: no such option/],
+    [{ tagg: "a" }, /message-signatures: `tagg`: no such option/],
     [{ required: ["X-Event-Id"] }, /`required`: got "X-Event-Id", expected .* in lower case/],
     [{ required: ["@query-param"] }, /`required`: got "@query-param", expected a list of components/],
     [{ required: "@path" }, /`required`: got "@path", expected a list of components/],

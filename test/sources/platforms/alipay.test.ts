@@ -107,7 +107,7 @@ describe("the preset alipay", () => {
 
   it.each([
     [{ publicKey: undefined }, /`publicKey`: got none/],
-    [{ publicKey: "MIIB" }, /public key 1/],
+    [{ publicKey: "MIIB" }, /alipay: `publicKey`: /],
     [{ publicKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString() }, /is a private key/],
   ])("wrong options are refused: case %#", (options, message) => {
     expect(() => alipay(options)).toThrow(message);

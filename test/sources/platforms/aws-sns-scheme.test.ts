@@ -218,6 +218,6 @@ describe("a message of Amazon SNS", () => {
     }));
 
   it("a scheme of SNS without a topic is refused", () => {
-    expect(() => createSnsScheme({ topics: [], clock: { now: () => NOW } })).toThrow("topics: got none");
+    expect(() => createSnsScheme({ topics: [], clock: { now: () => NOW } })).toThrow("`topics`: got none");
   });
 });

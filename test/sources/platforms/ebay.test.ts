@@ -89,7 +89,7 @@ describe("the scheme of eBay", () => {
     [{ ...OPTIONS, clientSecret: undefined }, /`clientSecret`: got none/],
     [{ ...OPTIONS, verificationToken: "short" }, /`verificationToken`: got 5 characters, expected 32 to 80/],
     [{ ...OPTIONS, environment: "live" as "sandbox" }, /`environment`: got "live"/],
-    [{ ...OPTIONS, publicKeys: { a: "b" } }, /ebay: a public key/],
+    [{ ...OPTIONS, publicKeys: { a: "b" } }, /ebay: `publicKeys`/],
   ])("wrong options are refused: case %#", (options, message) => {
     expect(() => ebay(options)).toThrow(message);
   });

@@ -74,7 +74,7 @@ describe("the preset gitlab with a signing token", () => {
 describe("options of the preset gitlab", () => {
   it.each([
     [{ secret: undefined }, "gitlab: `secret`"],
-    [{ secret: " a token" }, "token"],
+    [{ secret: " a token" }, "gitlab: `secret`: got a text with white space"],
     [{ secret: "no base64 of a key!", verify: "signature" }, "whsec_"],
     [{ secret: TOKEN, verify: "signing" }, 'gitlab: `verify`: got "signing", expected token, signature'],
   ])("%j is refused", (options, message) => {

@@ -71,7 +71,9 @@ describe("basic authentication", () => {
 
   it("a user that is no text, or has a colon, fails the start", () => {
     expect(() => postmark({ secret: TOKEN, user: "" })).toThrow("postmark: `user`: got");
-    expect(() => chargebee({ secret: TOKEN, user: "a:b" })).toThrow("user: got a text with a colon");
+    expect(() => chargebee({ secret: TOKEN, user: "a:b" })).toThrow(
+      "chargebee: `user`: got a text with a colon",
+    );
   });
 });
 

@@ -122,7 +122,7 @@ describe("the preset wechat-pay", () => {
     [{ ...OPTIONS, keys: { [SERIAL]: undefined } }, /`keys`: got none for "PUB_KEY_ID/],
     [
       { ...OPTIONS, keys: { [SERIAL]: "-----BEGIN PUBLIC KEY-----" } },
-      /public key PUB_KEY_ID_\d+: cannot be read/,
+      /`keys.PUB_KEY_ID_\d+`: cannot be read/,
     ],
   ])("wrong options are refused: case %#", (options, message) => {
     expect(() => wechatPay(options)).toThrow(message);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { OptionError } from "../../../src/sources/index.ts";
 import * as presets from "../../../src/sources/platforms/index.ts";
 import {
   FUNCTIONS_WITH_OPTIONS,
@@ -11,6 +12,18 @@ const functions = Object.entries(exported).filter(([, one]) => typeof one === "f
   string,
   (options?: unknown) => unknown,
 ][];
+
+/** @throws Error where `make` throws no OptionError */
+function errorOf(make: () => unknown): OptionError {
+  try {
+    make();
+  } catch (error) {
+    if (error instanceof OptionError) return error;
+    throw error;
+  }
+  throw new Error("it threw nothing");
+}
+const messageOf = (make: () => unknown) => errorOf(make).message;
 
 describe("the options of a preset", () => {
   it.each(functions)("%s refuses an option that it does not have, and names it", (_name, preset) => {
@@ -54,12 +67,30 @@ describe("a secret that cannot be the one that was meant", () => {
   });
 
   it.each([
-    ["", "secret: got an empty text, expected what the platform shows"],
-    ["a-secret\n", "secret: got a text with white space or a newline around it; remove it"],
+    ["", "`secret`: got an empty text, expected what the platform shows"],
+    ["a-secret\n", "`secret`: got a text with white space or a newline around it; remove it"],
     ['"a-secret"', "`secret`: got a text in quotation marks, which would be a part of it; remove them"],
     ["'a-secret'", "`secret`: got a text in quotation marks, which would be a part of it; remove them"],
   ])("the error names the preset and the cause, and not the secret: %j", (secret, cause) => {
-    expect(() => github({ secret })).toThrow(new TypeError(`github: ${cause}`));
-    expect(() => standardWebhooks({ secret })).toThrow(new TypeError(`standard-webhooks: ${cause}`));
+    expect(messageOf(() => github({ secret }))).toBe(`github: ${cause}`);
+    expect(messageOf(() => standardWebhooks({ secret }))).toBe(`standard-webhooks: ${cause}`);
+  });
+
+  it("the error of an option holds preset, option, place, got and expected, wherever it is found", () => {
+    const { hmac, wechatPay } = presets;
+    const own = { secret: "s", id: "body.id", type: "body.type", signed: "{body}" };
+    const signature = { header: "X-Sign", encoding: "hex" } as const;
+    // By the preset, by the scheme, by the contract.
+    expect(errorOf(() => stripe({ secret: ["whsec_right", "sk_live_1"] }))).toMatchObject({
+      ...{ preset: "stripe", option: "secret", place: { index: 1, of: 2 }, got: "an API key" },
+      expected: "the endpoint's signing secret (whsec_…)",
+    });
+    expect(errorOf(() => wechatPay({ secret: "k".repeat(32), keys: { K: "" } }))).toMatchObject({
+      ...{ preset: "wechat-pay", option: "keys.K" },
+    });
+    expect(errorOf(() => hmac({ ...own, signature, id: "bodyid" }))).toMatchObject({
+      ...{ preset: "hmac", option: "id", got: '"bodyid"' },
+      expected: "a place such as body.id, item.id, header.X-Id, query.id or sha256",
+    });
   });
 });

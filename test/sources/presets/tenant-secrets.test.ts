@@ -135,7 +135,7 @@ describe("a preset that cannot have secrets of tenants", () => {
     ["lark", presets.lark, "secret"],
     ["livekit", presets.livekit, "secret"],
     ["plaid", presets.plaid, "secret"],
-    ["wechatPay", presets.wechatPay, "secret"],
+    ["wechat-pay", presets.wechatPay, "secret"],
     ["zoom", presets.zoom, "secret"],
     ["linkedin", presets.linkedin, "secret"],
     ["x", presets.x, "secret"],
@@ -171,7 +171,7 @@ describe("a preset that cannot have secrets of tenants", () => {
   it("how a sender signs is looked at where the secrets come later", () => {
     const signed = { ...PATH, ...PLACES, signed: "{timestamp}.{body}" };
     const signature = { header: "X-Signature", encoding: "hex" } as const;
-    const message = /signed: got \{timestamp\}.*, expected `timestamp` beside it/;
+    const message = /`signed`: got \{timestamp\}.*, expected `timestamp` beside it/;
     expect(() => presets.hmac({ ...signed, signature, secret: of })).toThrow(message);
     const key = { algorithm: "ed25519", publicKey: of } as const;
     expect(() => presets.publicKey({ ...signed, signature, ...key })).toThrow(message);

@@ -91,7 +91,7 @@ describe("a secret that may be one of several keys", () => {
   });
 
   it("a text that gives no key is refused at the start", () => {
-    expect(() => verify(DATA, {}, ["new", "no secret"])).toThrow("secret 2 of 2");
+    expect(() => verify(DATA, {}, ["new", "no secret"])).toThrow("`secret` 2 of 2");
   });
 });
 

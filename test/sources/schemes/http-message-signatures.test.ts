@@ -520,12 +520,12 @@ describe("a message signature", () => {
   });
 
   it("a key that does not fit its algorithm, and a scheme without a key, are refused", () => {
-    expect(() => schemeOf([])).toThrow("keys: got none");
+    expect(() => schemeOf([])).toThrow("`keys`: got none");
     expect(() => schemeOf([{ ...keyOf("ed25519"), algorithm: "rsa-pss-sha512" }])).toThrow(
-      "key the-key: got ed25519, expected an RSA key",
+      "`keys.the-key`: got ed25519, expected an RSA key",
     );
     expect(() => schemeOf([{ id: "k", algorithm: "hmac-sha256", key: "short" }])).toThrow(
-      "key k: got 5 bytes",
+      "`keys.k`: got 5 bytes",
     );
   });
 });

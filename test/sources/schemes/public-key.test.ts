@@ -254,13 +254,13 @@ describe("a signature with a private key", () => {
       "an RSA key below 2048 bits",
       WISE,
       pem(rsa(1_024).publicKey),
-      "public key 1: got rsa 1024 bits, expected an RSA key of at least 2048 bits",
+      "`publicKey`: got rsa 1024 bits, expected an RSA key of at least 2048 bits",
     ],
     [
       "a key of another type",
       WISE,
       pem(p256().publicKey),
-      "public key 1: got ec prime256v1, expected an RSA key",
+      "`publicKey`: got ec prime256v1, expected an RSA key",
     ],
     [
       "a key on another curve",

@@ -33,8 +33,8 @@ describe("basic authentication", () => {
   });
 
   it.each([
-    [{ user: "a:b", password: "c" }, "user: got a text with a colon"],
-    [{ user: "a", password: "" }, "password: got an empty text, expected what the platform shows"],
+    [{ user: "a:b", password: "c" }, "`user`: got a text with a colon"],
+    [{ user: "a", password: "" }, "`secret`: got an empty text, expected what the platform shows"],
   ])("basic authentication with %j is no scheme", (pair, message) => {
     expect(() => createBasicScheme([pair])).toThrow(message);
   });

@@ -1,4 +1,4 @@
-import { hmacPreset } from "../../presets/preset.ts";
+import { hmacPreset } from "../../presets/hmac-preset.ts";
 
 /**
  * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management): HMAC-SHA256 in base64 over the body;

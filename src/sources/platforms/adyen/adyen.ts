@@ -15,7 +15,7 @@ function reportId({ item }: Readable): string | undefined {
  * **All other fields are unsigned**: read what else moves money from Adyen's API. Source: adyen-node-api-library
  * `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures", "Handle webhook events" and "Troubleshoot
  * webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are `adyen-platform`.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const adyen = secretPreset({
   preset: "adyen",

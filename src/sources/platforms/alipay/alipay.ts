@@ -1,6 +1,6 @@
-import { optionsPreset } from "../../presets/options-preset.ts";
+import { optionsPreset } from "../../presets/preset.ts";
 import type { PublicKeyOptions } from "../../presets/public-key-preset.ts";
-import { secretParts } from "../../presets/secret-parts.ts";
+import { secretParts } from "../../presets/secrets.ts";
 import { createFormSignatureScheme } from "./form-signature.ts";
 
 export type { PublicKeyOptions as AlipayOptions } from "../../presets/public-key-preset.ts";
@@ -36,7 +36,7 @@ const PLAIN = [
  * neither `&` nor `=`: a field of free text, such as `subject`, may hold what was signed as the fields after it.
  * Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const alipay = optionsPreset<PublicKeyOptions>({
   preset: "alipay",
@@ -57,7 +57,7 @@ export const alipay = optionsPreset<PublicKeyOptions>({
   make(options) {
     const use = { settings: options, option: "publicKey" };
     return {
-      ...secretParts("alipay", options.publicKey, use, (keys) => createFormSignatureScheme(keys, PLAIN)),
+      ...secretParts(options.publicKey, use, (keys) => createFormSignatureScheme(keys, PLAIN)),
       secrets: [],
       credential: { fields: ["sign"] },
     };

@@ -1,6 +1,7 @@
 import { isRefused, type JsonObject, type Refused } from "../../../domain/index.ts";
 import { decodeExactly } from "../../formats/encoding.ts";
 import { parseForm } from "../../formats/form.ts";
+import { optionError } from "../../option-error.ts";
 import { isSignedBy, namedPublicKey } from "../../schemes/public-keys.ts";
 import { malformed, missingCredential, refuse, type Scheme } from "../../schemes/scheme.ts";
 
@@ -20,10 +21,10 @@ const RSA2 = "RSA2";
  * @throws TypeError for a key that cannot be read
  */
 export function createFormSignatureScheme(keys: readonly string[], plain: readonly string[]): Scheme {
-  const known = keys.map((text, place) =>
-    namedPublicKey(`public key ${place + 1}`, text, "rsa-sha256", "base64"),
+  const known = keys.map((text, index) =>
+    namedPublicKey({ option: "publicKey", place: { index, of: keys.length } }, text, "rsa-sha256", "base64"),
   );
-  if (known.length === 0) throw new TypeError("public key: got none, expected at least one");
+  if (known.length === 0) throw optionError("publicKey", "none", "at least one");
   return {
     challenge: 'Signature realm="callbacks", algorithm="rsa-sha256", in="body"',
     isCostly: true,

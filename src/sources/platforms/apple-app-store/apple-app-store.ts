@@ -1,7 +1,8 @@
 import { errorReason, isJsonObject, type JsonValue } from "../../../domain/index.ts";
-import { platformJwt, requireText } from "../../presets/jwt-preset.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import { assertOneOf, wrongOption } from "../../presets/own-source.ts";
+import { OptionError, wrongOption } from "../../option-error.ts";
+import { platformJwt } from "../../presets/jwt-preset.ts";
+import { assertOneOf, requireText } from "../../presets/options.ts";
+import { optionsPreset } from "../../presets/preset.ts";
 import { x5cKeys } from "../../schemes/jwt-keys.ts";
 import { tokenInBody } from "../../schemes/token-place.ts";
 import { readCertificates } from "../../schemes/x5c-chain.ts";
@@ -39,7 +40,7 @@ const FACTS: PlatformFacts = {
  * the renewal, are decoded; the outer signature covers them. Revocation is not checked, and certificates must be valid
  * now. Source: @apple/app-store-server-library `jws_verification.ts`; developer.apple.com, "Responding to App Store
  * Server Notifications" (200 to 206; retries after 1, 12, 24, 48 and 72 hours, none in the sandbox).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
   preset: "apple-app-store",
@@ -91,11 +92,11 @@ interface App {
 }
 
 function appOf({ bundleId, appAppleId, environment = "Production" }: AppleAppStoreOptions): App {
-  requireText("apple-app-store", "bundleId", bundleId, "com.example.app");
-  assertOneOf("apple-app-store", "environment", environment, ["Production", "Sandbox"]);
+  requireText("bundleId", bundleId, "com.example.app");
+  assertOneOf("environment", environment, ["Production", "Sandbox"]);
   const isMissing = appAppleId === undefined && environment === "Production";
   if (isMissing || (appAppleId !== undefined && !Number.isSafeInteger(appAppleId)))
-    throw wrongOption("apple-app-store", "appAppleId", appAppleId, "an integer such as 1234567890");
+    throw wrongOption("appAppleId", appAppleId, "an integer such as 1234567890");
   return { bundleId, appAppleId, environment };
 }
 
@@ -103,7 +104,7 @@ function readRoots(pem: string) {
   try {
     return readCertificates(pem);
   } catch (cause) {
-    throw new TypeError(`apple-app-store: \`rootCertificates\`: ${errorReason(cause)}`, { cause });
+    throw new OptionError({ option: "rootCertificates", problem: errorReason(cause) }, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Clock, isRefused, type JsonObject, type Refused } from "../../../domain/index.ts";
 import { decodeExactly } from "../../formats/encoding.ts";
 import { parseObject } from "../../formats/parse-body.ts";
+import { optionError } from "../../option-error.ts";
 import { type CertificateOptions, certificateKeys } from "../../schemes/certificate-keys.ts";
 import { keysUnavailable } from "../../schemes/fetched-keys.ts";
 import type { AddressPin } from "../../schemes/key-request.ts";
@@ -60,7 +61,7 @@ interface SnsMessage {
  */
 export function createSnsScheme(options: SnsOptions): Scheme {
   const { topics, clock, certificates } = options;
-  if (topics.length === 0) throw new TypeError("topics: got none, expected the ARN of at least one topic");
+  if (topics.length === 0) throw optionError("topics", "none", "the ARN of at least one topic");
   const keys = certificateKeys({ name: "SNS", pin: PIN, hosts: signingHosts, clock, ...certificates });
   return {
     challenge: 'Signature realm="callbacks", algorithm="rsa"',

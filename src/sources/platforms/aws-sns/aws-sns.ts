@@ -1,8 +1,8 @@
 import type { ContractData } from "../../contract/event-contract.ts";
 import type { TextPlace } from "../../contract/locate.ts";
-import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import { wrongOption } from "../../presets/own-source.ts";
+import { wrongOption } from "../../option-error.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import { requiredTexts, type SecretOption } from "../../presets/secrets.ts";
 import type { SourceSettings } from "../../source-definition.ts";
 import { createSnsScheme, type SnsOptions } from "./aws-sns-scheme.ts";
 
@@ -44,7 +44,7 @@ const CONTRACT: ContractData = {
  * and `UnsubscribeURL` are not signed; raw message delivery has no signature and is refused. Source: sns-validator
  * `index.js`, aws-sdk-java-v2 `SigningCertUrlParser`; docs.aws.amazon.com/sns/latest/dg, "Verifying the signatures" and
  * "HTTP/HTTPS delivery". A message that is JSON is decoded.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const awsSns = optionsPreset<AwsSnsOptions>({
   preset: "aws-sns",
@@ -62,10 +62,10 @@ export const awsSns = optionsPreset<AwsSnsOptions>({
   own: { topics: "required", type: "optional", certificates: "optional" },
   make(options) {
     const { certificates, type = CONTRACT.type } = options;
-    const topics = requiredTexts("aws-sns", options.topics, "topics");
+    const topics = requiredTexts(options.topics, "topics");
     const wrong = topics.find((topic) => !ARN.test(topic));
     const expected = "an ARN such as arn:aws:sns:eu-central-1:123456789012:orders";
-    if (wrong !== undefined) throw wrongOption("aws-sns", "topics", wrong, expected);
+    if (wrong !== undefined) throw wrongOption("topics", wrong, expected);
     return {
       secrets: [],
       credential: { fields: ["Signature"] },

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { isRefused, type JsonValue, type Refused } from "../../../domain/index.ts";
 import { parseForm } from "../../formats/form.ts";
+import { optionError } from "../../option-error.ts";
 import { malformed, refuse, type Scheme } from "../../schemes/scheme.ts";
 import { assertSecret } from "../../schemes/secret-keys.ts";
 
@@ -23,9 +24,12 @@ const MAX_PAIRS = 16;
  * @param keys the current one first @throws TypeError for a key that is empty or has what was pasted along with it
  */
 export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
-  if (keys.length === 0) throw new TypeError("keys: got none, expected at least one");
+  if (keys.length === 0) throw optionError("keys", "none", "at least one");
   const known = keys.map(({ publicKey, privateKey }) => {
-    return { publicKey: assertSecret(publicKey, "publicKey"), sign: createSigner(privateKey) };
+    return {
+      publicKey: assertSecret(publicKey, { option: "keys.publicKey" }),
+      sign: createSigner(privateKey),
+    };
   });
   return {
     challenge: 'Signature realm="callbacks", algorithm="hmac-sha1", in="body"',
@@ -61,7 +65,9 @@ export function answerBraintreeChallenge(
 }
 
 function createSigner(privateKey: string): (text: string) => Buffer {
-  const key = createHash("sha1").update(assertSecret(privateKey, "privateKey"), "latin1").digest();
+  const key = createHash("sha1")
+    .update(assertSecret(privateKey, { option: "keys.privateKey" }), "latin1")
+    .digest();
   return (text) => createHmac("sha1", key).update(text, "latin1").digest();
 }
 

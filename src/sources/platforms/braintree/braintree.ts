@@ -2,8 +2,9 @@ import { isJsonObject, type JsonValue } from "../../../domain/index.ts";
 import type { ContractData } from "../../contract/event-contract.ts";
 import type { Readable } from "../../contract/reading.ts";
 import { sha256Hex } from "../../formats/parse-body.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import { refuseFunction } from "../../presets/tenants.ts";
+import { OptionError } from "../../option-error.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import { refuseFunction } from "../../presets/secrets.ts";
 import type { SourceSettings } from "../../source-definition.ts";
 import { answerBraintreeChallenge, type BraintreeKeys, createBraintreeScheme } from "./braintree-scheme.ts";
 
@@ -40,7 +41,7 @@ const contractOf = (current: BraintreeKeys): ContractData => ({
  * text `data.value`; the type is its `kind`. There is no id: the SHA-256 of the XML, which has its time, is one.
  * A GET with `bt_challenge` is answered with a proof of the keys. Source: braintree_node
  * `lib/braintree/webhook_notification_gateway.js`; https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const braintree = optionsPreset<BraintreeOptions>({
   preset: "braintree",
@@ -67,13 +68,16 @@ export const braintree = optionsPreset<BraintreeOptions>({
 });
 
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
-  refuseFunction("braintree", "keys", given);
+  refuseFunction(given, "keys");
   const keys = [given].flat().filter((key) => key !== undefined);
   const isWrong = keys.some(
     (key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string",
   );
   if (keys.length === 0 || isWrong) {
-    throw new TypeError("braintree: `keys`: expected { publicKey, privateKey }; are their variables set?");
+    throw new OptionError({
+      option: "keys",
+      expected: "{ publicKey, privateKey }; are their variables set?",
+    });
   }
   return keys;
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { decryptCbc, encryptCbc } from "../../formats/decryption.ts";
+import { optionError } from "../../option-error.ts";
 
 /** The keys of a DingTalk application, as texts and as the cipher has them. */
 export interface DingTalkKeys {
@@ -17,9 +18,7 @@ const AES_KEY = /^[A-Za-z0-9+/]{43}$/;
 /** @throws TypeError for a text that is no `aes_key`, without showing it */
 export function aesKeyOf(text: string): Buffer {
   if (!AES_KEY.test(text))
-    throw new TypeError(
-      `dingtalk: \`aesKey\`: got ${text.length} characters, expected the 43 letters and digits that DingTalk shows`,
-    );
+    throw optionError("aesKey", `${text.length} characters`, "the 43 letters and digits that DingTalk shows");
   return Buffer.from(`${text}=`, "base64");
 }
 

@@ -7,9 +7,10 @@ import type { Decoded } from "../../formats/body-formats.ts";
 import { decryptJson, encryptedBytes, undecryptable } from "../../formats/decryption.ts";
 import { parseForm } from "../../formats/form.ts";
 import { parseObject, sha256Hex } from "../../formats/parse-body.ts";
-import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import type { FixedSecretOptions } from "../../presets/preset.ts";
+import { wrongOption } from "../../option-error.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import type { FixedSecretOptions } from "../../presets/secrets.ts";
+import { requiredTexts, type SecretOption } from "../../presets/secrets.ts";
 import type { SignedRequest } from "../../request.ts";
 import { malformed, missingCredential, refuse, type Scheme } from "../../schemes/scheme.ts";
 import { assertSecret } from "../../schemes/secret-keys.ts";
@@ -39,7 +40,7 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
  * Events have no id: the hash of the decrypted event stands for it, since each delivery is encrypted afresh. A sorted list
  * without separators lets digits move between timestamp and nonce, so the timestamp proves nothing.
  * Source: open-dingtalk/DingTalk-Callback-Crypto, README.md and DingCallbackCrypto3.py, whose vector is the proof.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const dingtalk = optionsPreset<DingTalkOptions>({
   preset: "dingtalk",
@@ -53,11 +54,11 @@ export const dingtalk = optionsPreset<DingTalkOptions>({
   contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
   own: { secret: "required", aesKey: "required", ownerKey: "required" },
   make(options) {
-    const tokens = requiredTexts("dingtalk", options.secret);
-    const aesTexts = requiredTexts("dingtalk", options.aesKey, "aesKey");
+    const tokens = requiredTexts(options.secret);
+    const aesTexts = requiredTexts(options.aesKey, "aesKey");
     const { ownerKey } = options;
     if (typeof ownerKey !== "string" || ownerKey === "")
-      throw new TypeError("dingtalk: `ownerKey`: got none, expected the AppKey, CorpId or SuiteKey");
+      throw wrongOption("ownerKey", undefined, "the AppKey, CorpId or SuiteKey");
     const keys: DingTalkKeys = { tokens, aesKeys: aesTexts.map(aesKeyOf), ownerKey };
     const respond = (): PlatformResponse => fixedResponse({ body: acknowledgement(keys) });
     return {
@@ -82,7 +83,7 @@ const MAX_TEXT_LENGTH = 256;
 const SIGNATURE = /^[0-9a-f]{40}$/;
 
 function createScheme(tokens: readonly string[]): Scheme {
-  const known = tokens.map((token) => assertSecret(token, "dingtalk: `secret`"));
+  const known = tokens.map((token) => assertSecret(token));
   return {
     challenge: 'Signature realm="callbacks", algorithm="plain-sha1", in="query"',
     verify(request) {

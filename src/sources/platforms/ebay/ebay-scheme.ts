@@ -61,7 +61,7 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
 /** eBay's PEM has no line breaks. @throws TypeError */
 function readKey(text: string): KeyObject {
   const bare = text.replaceAll(/-----(?:BEGIN|END) PUBLIC KEY-----|\s/g, "");
-  return namedPublicKey("ebay: a public key", bare, ALGORITHM, "base64");
+  return namedPublicKey({ option: "publicKeys" }, bare, ALGORITHM, "base64");
 }
 
 function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer } | Refused {

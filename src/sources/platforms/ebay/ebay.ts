@@ -1,7 +1,8 @@
 import type { ContractData } from "../../contract/event-contract.ts";
-import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import { assertOneOf } from "../../presets/own-source.ts";
+import { optionError } from "../../option-error.ts";
+import { assertOneOf } from "../../presets/options.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import { requiredTexts } from "../../presets/secrets.ts";
 import type { SourceSettings } from "../../source-definition.ts";
 import { createEbayScheme, type EbayCredentials, fetchEbayKey } from "./ebay-scheme.ts";
 
@@ -43,7 +44,7 @@ const contractOf = (token: string): ContractData => ({
  * The address is checked by GET with `challenge_code`, whose answer is a SHA-256 over code, verification token and address,
  * so `CALLBACK_BASE_URL` must be the one that is registered. Source: event-notification-nodejs-sdk `lib/validator.js`, which
  * hashes the parsed body again, `lib/client.js` and `test/test.json`, whose vector is the proof.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const ebay = optionsPreset<EbayOptions>({
   preset: "ebay",
@@ -65,12 +66,14 @@ export const ebay = optionsPreset<EbayOptions>({
   },
   make(options) {
     const { environment = "production", publicKeys } = options;
-    const [token = ""] = textsOf(options.verificationToken, "verificationToken");
+    const [token = ""] = requiredTexts(options.verificationToken, "verificationToken");
     if (!VERIFICATION_TOKEN.test(token))
-      throw new TypeError(
-        `ebay: \`verificationToken\`: got ${token.length} characters, expected 32 to 80 letters, digits, _ and -`,
+      throw optionError(
+        "verificationToken",
+        `${token.length} characters`,
+        "32 to 80 letters, digits, _ and -",
       );
-    assertOneOf("ebay", "environment", environment, Object.keys(APIS));
+    assertOneOf("environment", environment, Object.keys(APIS));
     const credentials = credentialsOf(options, APIS[environment]);
     return {
       secrets: [token, ...(credentials === undefined ? [] : [credentials.clientSecret])],
@@ -90,11 +93,7 @@ function credentialsOf(
   api: string,
 ): EbayCredentials | undefined {
   if (publicKeys !== undefined && clientId === undefined) return undefined;
-  const [id = ""] = textsOf(clientId, "clientId");
-  const [secret = ""] = textsOf(clientSecret, "clientSecret");
+  const [id = ""] = requiredTexts(clientId, "clientId");
+  const [secret = ""] = requiredTexts(clientSecret, "clientSecret");
   return { clientId: id, clientSecret: secret, api };
-}
-
-function textsOf(given: SecretOption, option: string): string[] {
-  return requiredTexts("ebay", given, option);
 }

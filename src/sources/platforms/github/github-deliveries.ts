@@ -1,3 +1,4 @@
+import { optionError, wrongOption } from "../../option-error.ts";
 import { ApiError, createApiClient } from "../../reconcile/api-client.ts";
 import { callbackOf, property, textProperty } from "../../reconcile/api-json.ts";
 import { eventsOf } from "../../reconcile/listed-events.ts";
@@ -27,10 +28,10 @@ const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
  * with the cursor of its `Link` header, and `GET …/deliveries/{id}` for headers and payload. All deliveries of an event
  * share a `guid`, which is `X-GitHub-Delivery`. A delivery whose `status` is not `OK` has failed.
  * Source: GitHub Docs, "Repository webhooks", "Redelivering webhooks" and its script for failed deliveries.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export function githubDeliveries(options: GitHubReconcileOptions): Reconciliation {
-  const { apiKey, everyMs, apiUrl } = readReconcileOptions("github", options, "https://api.github.com");
+  const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://api.github.com");
   const path = `${ownerPath(options)}/deliveries`;
   const onlyFailed = readDeliveries(options) === "failed";
   const call = createApiClient(apiUrl, {
@@ -75,18 +76,18 @@ export function githubDeliveries(options: GitHubReconcileOptions): Reconciliatio
 
 function ownerPath({ repository, organization, hook }: GitHubReconcileOptions): string {
   if (!Number.isSafeInteger(hook) || hook <= 0)
-    throw optionError("hook", hook, "the webhook's number, such as 123456");
+    throw wrongOption("reconcile.hook", hook, "the webhook's number, such as 123456");
   if ((repository === undefined) === (organization === undefined)) {
     const got = repository === undefined ? "neither `repository` nor" : "both `repository` and";
-    throw new TypeError(`github: \`reconcile\`: got ${got} \`organization\`, expected one of them`);
+    throw optionError("reconcile", `${got} \`organization\``, "one of them");
   }
   if (repository !== undefined) {
     if (REPOSITORY.test(repository) && !isDotted(repository)) return `/repos/${repository}/hooks/${hook}`;
-    throw optionError("repository", repository, '"owner/name"');
+    throw wrongOption("reconcile.repository", repository, '"owner/name"');
   }
   const name = String(organization);
   if (NAME.test(name) && !isDotted(name)) return `/orgs/${name}/hooks/${hook}`;
-  throw optionError("organization", name, "its name");
+  throw wrongOption("reconcile.organization", name, "its name");
 }
 
 /** The URL Standard removes such a part, so that another resource would be asked. */
@@ -94,14 +95,9 @@ function isDotted(path: string): boolean {
   return path.split("/").some((part) => part === "." || part === "..");
 }
 
-function optionError(option: string, got: unknown, expected: string): TypeError {
-  const name = `github: \`reconcile.${option}\``;
-  return new TypeError(`${name}: got ${JSON.stringify(got) ?? "none"}, expected ${expected}`);
-}
-
 function readDeliveries({ deliveries = "failed" }: GitHubReconcileOptions): "failed" | "all" {
   if (deliveries === "failed" || deliveries === "all") return deliveries;
-  throw optionError("deliveries", deliveries, '"failed" or "all"');
+  throw wrongOption("reconcile.deliveries", deliveries, '"failed" or "all"');
 }
 
 function digits(id: string): string {

@@ -1,4 +1,5 @@
-import { hmacPreset, type PresetOptions } from "../../presets/preset.ts";
+import { hmacPreset } from "../../presets/hmac-preset.ts";
+import type { PresetOptions } from "../../presets/secrets.ts";
 import { type GitHubReconcileOptions, githubDeliveries } from "./github-deliveries.ts";
 
 export interface GitHubOptions extends PresetOptions {

@@ -1,7 +1,7 @@
 import type { ContractData } from "../../contract/event-contract.ts";
-import type { Preset } from "../../presets/describe.ts";
-import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
-import { hmacPreset, type PresetOptions } from "../../presets/preset.ts";
+import { hmacPreset } from "../../presets/hmac-preset.ts";
+import type { Preset } from "../../presets/preset.ts";
+import { type PresetOptions, requiredTexts, type SecretOption } from "../../presets/secrets.ts";
 import { assertSecret } from "../../schemes/secret-keys.ts";
 import type { PlatformFacts } from "../../source-definition.ts";
 
@@ -22,31 +22,32 @@ interface GraphPreset {
  * WhatsApp-Nodejs-SDK of Meta, `src/utils.ts`, whose vector is the proof; Meta, "Webhooks, getting started".
  */
 export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
-  const verifyTokens = ({ verifyToken }: MetaOptions) =>
-    requiredTexts(data.preset, verifyToken, "verifyToken").map((token) =>
-      assertSecret(token, `${data.preset}: \`verifyToken\``),
-    );
+  const contractOf = (verifyTokens: readonly string[]): ContractData => ({
+    ...data.contract,
+    handshakes: [
+      {
+        isSigned: false,
+        method: "GET",
+        when: { "query.hub.mode": "subscribe" },
+        verifyToken: { at: "query.hub.verify_token", values: verifyTokens },
+        reply: { kind: "text", at: "query.hub.challenge" },
+      },
+    ],
+  });
   return hmacPreset<MetaOptions>({
     preset: data.preset,
     facts: data.facts,
     own: { verifyToken: "required" },
-    otherSecrets: verifyTokens,
-    example: { verifyToken: "of no address" },
     scheme: {
       signature: { header: "X-Hub-Signature-256", encoding: "hex", prefix: "sha256=" },
       signed: "{body}",
     },
-    contract: (options) => ({
-      ...data.contract,
-      handshakes: [
-        {
-          isSigned: false,
-          method: "GET",
-          when: { "query.hub.mode": "subscribe" },
-          verifyToken: { at: "query.hub.verify_token", values: verifyTokens(options) },
-          reply: { kind: "text", at: "query.hub.challenge" },
-        },
-      ],
-    }),
+    contract: contractOf([]),
+    made({ verifyToken }) {
+      const tokens = requiredTexts(verifyToken, "verifyToken").map((token) =>
+        assertSecret(token, { option: "verifyToken" }),
+      );
+      return { contract: contractOf(tokens), otherSecrets: tokens };
+    },
   });
 }

@@ -13,7 +13,7 @@ import {
  * Source: Paddle, "List events" and "Pagination"; @paddle/paddle-node-sdk `resources/events`.
  */
 export function paddleEvents(options: ReconcileOptions): Reconciliation {
-  const { apiKey, everyMs, apiUrl } = readReconcileOptions("paddle", options, "https://api.paddle.com");
+  const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://api.paddle.com");
   const call = createApiClient(apiUrl, { authorization: `Bearer ${apiKey}` });
   return {
     everyMs,

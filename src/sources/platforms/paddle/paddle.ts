@@ -1,7 +1,7 @@
-import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
+import { hmacPreset, type ReconcilingOptions } from "../../presets/hmac-preset.ts";
 import { paddleEvents } from "./paddle-events.ts";
 
-export type { ReconcilingOptions as PaddleOptions } from "../../presets/preset.ts";
+export type { ReconcilingOptions as PaddleOptions } from "../../presets/hmac-preset.ts";
 
 /**
  * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are

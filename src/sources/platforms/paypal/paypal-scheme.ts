@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Clock, Refused } from "../../../domain/index.ts";
 import { decodeExactly } from "../../formats/encoding.ts";
+import { wrongOption } from "../../option-error.ts";
 import type { SignedRequest } from "../../request.ts";
 import { type CertificateOptions, certificateKeys } from "../../schemes/certificate-keys.ts";
 import { keysUnavailable } from "../../schemes/fetched-keys.ts";
@@ -40,9 +41,7 @@ const ALGORITHM = "SHA256withRSA";
 export function createPayPalScheme(options: PayPalOptions): Scheme {
   const { webhookIds, environment = "live", clock, certificates } = options;
   if (webhookIds.length === 0 || !webhookIds.every((id) => ID.test(id)))
-    throw new TypeError(
-      `\`webhookId\`: got ${JSON.stringify(webhookIds)}, expected the id of the webhook, such as 5GP028458E2496506`,
-    );
+    throw wrongOption("webhookId", webhookIds, "the id of the webhook, such as 5GP028458E2496506");
   const { host, subject } = HOSTS[environment];
   const pin = { host, path: PATH };
   const keys = certificateKeys({ name: "PayPal", pin, hosts: () => [subject], clock, ...certificates });

@@ -1,6 +1,6 @@
-import { requiredTexts, type SecretOption } from "../../presets/given-secrets.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import { assertOneOf } from "../../presets/own-source.ts";
+import { assertOneOf } from "../../presets/options.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import { requiredTexts, type SecretOption } from "../../presets/secrets.ts";
 import type { SourceSettings } from "../../source-definition.ts";
 import { createPayPalScheme, type PayPalOptions as SchemeOptions } from "./paypal-scheme.ts";
 
@@ -18,7 +18,7 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
  * signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9 `Notification.js`,
  * whose vector is the proof, and PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self
  * verification" (25 tries within three days).
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const paypal = optionsPreset<PayPalOptions>({
   preset: "paypal",
@@ -43,8 +43,8 @@ export const paypal = optionsPreset<PayPalOptions>({
   own: { webhookId: "required", environment: "optional", certificates: "optional" },
   make(options) {
     const { environment = "live", certificates } = options;
-    const webhookIds = requiredTexts("paypal", options.webhookId, "webhookId");
-    assertOneOf("paypal", "environment", environment, ["live", "sandbox"]);
+    const webhookIds = requiredTexts(options.webhookId, "webhookId");
+    assertOneOf("environment", environment, ["live", "sandbox"]);
     return {
       secrets: [],
       credential: { headers: ["PayPal-Transmission-Sig"] },

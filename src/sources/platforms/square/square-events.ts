@@ -13,7 +13,7 @@ import {
  * token alone. Source: Square, "Events API" and "Search events"; the `square` SDK, `api/resources/events`.
  */
 export function squareEvents(options: ReconcileOptions): Reconciliation {
-  const { apiKey, everyMs, apiUrl } = readReconcileOptions("square", options, "https://connect.squareup.com");
+  const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://connect.squareup.com");
   const call = createApiClient(apiUrl, { authorization: `Bearer ${apiKey}`, "square-version": "2026-09-16" });
   return {
     everyMs,

@@ -1,7 +1,7 @@
-import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
+import { hmacPreset, type ReconcilingOptions } from "../../presets/hmac-preset.ts";
 import { squareEvents } from "./square-events.ts";
 
-export type { ReconcilingOptions as SquareOptions } from "../../presets/preset.ts";
+export type { ReconcilingOptions as SquareOptions } from "../../presets/hmac-preset.ts";
 
 /**
  * Square: `x-square-hmacsha256-signature`, HMAC-SHA256 in base64 over the notification URL and the body. The URL is the

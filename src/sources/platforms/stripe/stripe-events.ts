@@ -13,7 +13,7 @@ import {
  * Source: Stripe API reference, "List all events" and "Pagination"; stripe-node `src/resources/Events.ts`.
  */
 export function stripeEvents(options: ReconcileOptions): Reconciliation {
-  const { apiKey, everyMs, apiUrl } = readReconcileOptions("stripe", options, "https://api.stripe.com");
+  const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://api.stripe.com");
   const call = createApiClient(apiUrl, { authorization: `Bearer ${apiKey}` });
   return {
     everyMs,

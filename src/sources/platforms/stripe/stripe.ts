@@ -1,11 +1,11 @@
 import { type JsonObject, ownValue } from "../../../domain/index.ts";
 import type { Readable } from "../../contract/reading.ts";
-import { hmacPreset, type ReconcilingOptions } from "../../presets/preset.ts";
+import { hmacPreset, type ReconcilingOptions } from "../../presets/hmac-preset.ts";
 import { timedFields } from "../../presets/standard.ts";
 import { stripeEvents } from "./stripe-events.ts";
 import samples from "./stripe-samples.json" with { type: "json" };
 
-export type { ReconcilingOptions as StripeOptions } from "../../presets/preset.ts";
+export type { ReconcilingOptions as StripeOptions } from "../../presets/hmac-preset.ts";
 
 /** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
 const OBJECTS: Readonly<Record<string, JsonObject>> = samples.objects;
@@ -42,7 +42,9 @@ export const stripe = hmacPreset<ReconcilingOptions>({
   reconcile: stripeEvents,
   // An API key would verify nothing.
   secretFault: (secret) =>
-    /^[srp]k_/.test(secret) ? "got an API key, expected the endpoint's signing secret (whsec_…)" : undefined,
+    /^[srp]k_/.test(secret)
+      ? { got: "an API key", expected: "the endpoint's signing secret (whsec_…)" }
+      : undefined,
   sample(type, id) {
     const object = OBJECTS[type] ?? {
       id: "obj_sample",

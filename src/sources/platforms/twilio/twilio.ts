@@ -39,7 +39,7 @@ const sample: OwnSample = (type, id) => {
  *
  * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
  * Event Streams are `twilio-events`.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const twilio = secretPreset({
   preset: "twilio",

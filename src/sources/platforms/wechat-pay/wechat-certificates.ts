@@ -1,6 +1,7 @@
 import { createPrivateKey, createSign, randomBytes, X509Certificate } from "node:crypto";
 import { type Clock, isJsonObject, type JsonValue, ownValue, parseJson } from "../../../domain/index.ts";
 import { decryptGcm, encryptedBytes } from "../../formats/decryption.ts";
+import { OptionError } from "../../option-error.ts";
 import { requestKeys } from "../../schemes/key-request.ts";
 import { validityFault } from "../../schemes/x5c-chain.ts";
 
@@ -29,17 +30,17 @@ const MERCHANT_TEXT = /^[A-Za-z0-9]{1,64}$/;
 /** @throws TypeError for what cannot sign a request */
 export function assertMerchant({ id, serial, privateKey }: WeChatMerchant): void {
   if (!MERCHANT_TEXT.test(id))
-    throw new TypeError("wechatPay: `merchant.id`: expected a number such as 1900009191");
+    throw new OptionError({ option: "merchant.id", expected: "a number such as 1900009191" });
   if (!MERCHANT_TEXT.test(serial))
-    throw new TypeError(
-      "wechatPay: `merchant.serial`: expected the serial number of the merchant's certificate",
-    );
+    throw new OptionError({
+      option: "merchant.serial",
+      expected: "the serial number of the merchant's certificate",
+    });
   try {
     createPrivateKey(privateKey);
   } catch (cause) {
-    throw new TypeError("wechatPay: `merchant.privateKey`: cannot be read as a private key in PEM", {
-      cause,
-    });
+    const problem = "cannot be read as a private key in PEM";
+    throw new OptionError({ option: "merchant.privateKey", problem }, { cause });
   }
 }
 

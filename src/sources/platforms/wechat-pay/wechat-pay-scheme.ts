@@ -25,7 +25,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
   const configured =
     keys.length === 0 && fetchCertificate !== undefined
       ? undefined
-      : createPublicKeyScheme(data, { keys, clock });
+      : createPublicKeyScheme(data, { keys, option: "keys", clock });
   if (fetchCertificate === undefined && configured !== undefined) return configured;
   const known = new Set(keys.map(({ id }) => id));
   const fetched = new FetchedKeys<Scheme>(

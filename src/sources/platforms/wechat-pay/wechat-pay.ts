@@ -2,9 +2,10 @@ import { isJsonObject, isRefused, type JsonObject, type JsonValue, ownValue } fr
 import type { ContractData } from "../../contract/event-contract.ts";
 import type { Decoded } from "../../formats/body-formats.ts";
 import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../../formats/decryption.ts";
-import { requiredTexts } from "../../presets/given-secrets.ts";
-import { optionsPreset } from "../../presets/options-preset.ts";
-import type { FixedSecretOptions } from "../../presets/preset.ts";
+import { optionError, wrongOption } from "../../option-error.ts";
+import { optionsPreset } from "../../presets/preset.ts";
+import type { FixedSecretOptions } from "../../presets/secrets.ts";
+import { requiredTexts } from "../../presets/secrets.ts";
 import type { IdentifiedKey, PublicKeyData } from "../../schemes/public-key.ts";
 import { assertSecret } from "../../schemes/secret-keys.ts";
 import { assertMerchant, fetchWeChatCertificate, type WeChatMerchant } from "./wechat-certificates.ts";
@@ -47,7 +48,7 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
  * its place. The response's status counts, and not its body.
  * Source: wechatpay-apiv3/wechatpay-go `core/auth/validators` and `core/notify`; wechatpay-node-v3 `verifySign` and
  * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
- * @throws TypeError that names the option that is wrong
+ * @throws OptionError that names the option that is wrong
  */
 export const wechatPay = optionsPreset<WeChatPayOptions>({
   preset: "wechat-pay",
@@ -63,7 +64,7 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
   contract: contractOf([]),
   own: { secret: "required", keys: "either", merchant: "either" },
   make(options) {
-    const secrets = requiredTexts("wechatPay", options.secret);
+    const secrets = requiredTexts(options.secret);
     const apiKeys = secrets.map(apiKeyOf);
     const { merchant } = options;
     const keys = keysOf(options.keys, merchant !== undefined);
@@ -86,22 +87,18 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
 const API_KEY_BYTES = 32;
 
 function apiKeyOf(secret: string): Buffer {
-  const key = Buffer.from(assertSecret(secret, "wechatPay: `secret`"), "utf8");
+  const key = Buffer.from(assertSecret(secret), "utf8");
   if (key.length === API_KEY_BYTES) return key;
-  throw new TypeError(
-    `wechatPay: \`secret\`: got ${key.length} bytes, expected the ${API_KEY_BYTES} of an APIv3 key`,
-  );
+  throw optionError("secret", `${key.length} bytes`, `the ${API_KEY_BYTES} of an APIv3 key`);
 }
 
 function keysOf(keys: WeChatPayOptions["keys"], mayBeEmpty: boolean): IdentifiedKey[] {
   const all = Object.entries(keys ?? {}).map(([id, key]) => {
     if (typeof key === "string") return { id, key };
-    throw new TypeError(`wechatPay: \`keys\`: got none for ${JSON.stringify(id)}, expected PEM`);
+    throw optionError("keys", `none for ${JSON.stringify(id)}`, "PEM");
   });
   if (all.length > 0 || mayBeEmpty) return all;
-  throw new TypeError(
-    "wechatPay: `keys`: got none, expected PEM texts by serial, such as { PUB_KEY_ID_01…: pem }",
-  );
+  throw wrongOption("keys", undefined, "PEM texts by serial, such as { PUB_KEY_ID_01…: pem }");
 }
 
 const ALGORITHM = "AEAD_AES_256_GCM";

@@ -1,0 +1,139 @@
+import type { ContractData } from "../contract/event-contract.ts";
+import type { OwnSample } from "../contract/sample-draft.ts";
+import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliation.ts";
+import { compileHmacData, createHmacScheme } from "../schemes/hmac.ts";
+import type { HmacData } from "../schemes/hmac-data.ts";
+import { keysOf } from "../schemes/secret-keys.ts";
+import { type HmacRequest, signHmacRequest } from "../schemes/sign-hmac.ts";
+import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
+import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
+import type { PlatformFacts, SourceEnvironment, SourceSettings } from "../source-definition.ts";
+import { learnsSecret, provesSecret } from "./define-source.ts";
+import { type OwnOptions, type Preset, presetOf } from "./preset.ts";
+import {
+  assertNoFault,
+  learntParts,
+  type PresetOptions,
+  refuseFunction,
+  type SecretOption,
+  secretParts,
+} from "./secrets.ts";
+
+/** Options of a platform whose API lists the events. */
+export interface ReconcilingOptions extends PresetOptions {
+  /** Finds the events that never arrived: docs/reconcile.md. */
+  readonly reconcile?: ReconcileOptions;
+}
+
+/** An HMAC preset: data, of which `made` replaces the parts that depend on options. */
+interface HmacPreset<Options extends HmacOptions> {
+  readonly preset: string;
+  readonly facts: PlatformFacts;
+  readonly scheme: HmacData;
+  readonly contract: ContractData;
+  /** The options that only this preset has. */
+  readonly own?: OwnOptions<Options, "secret" | "reconcile">;
+  /** @throws OptionError that names the option that is wrong */
+  readonly made?: (options: Options) => {
+    readonly scheme?: HmacData;
+    readonly contract?: ContractData;
+    /** Texts beside the secret that no log may show, such as a verify token. */
+    readonly otherSecrets?: readonly string[];
+  };
+  /** The fault of a secret that the scheme could use; undefined where there is none. */
+  readonly secretFault?: Parameters<typeof assertNoFault>[1];
+  /** @throws OptionError that names the option that is wrong */
+  readonly reconcile?: (options: NonNullable<Options["reconcile"]>) => Reconciliation;
+  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
+  readonly sample?: OwnSample;
+}
+
+/** A preset's options that may have `reconcile`; most presets have none, since their platforms list no events. */
+interface HmacOptions extends SourceSettings {
+  readonly secret?: SecretOption | TenantSecrets;
+  readonly reconcile?: ReconcileOptions;
+}
+
+/**
+ * A preset whose platform signs with a shared secret.
+ * @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong
+ */
+export function hmacPreset<Options extends HmacOptions = PresetOptions>(
+  data: HmacPreset<Options>,
+): Preset<Options> {
+  const { preset, facts, sample } = data;
+  return presetOf<Options>({
+    ...{ preset, facts, signs: data.scheme },
+    contract: signedContract(data.contract, data.scheme),
+    own: { secret: "required", ...(data.reconcile && { reconcile: "optional" }), ...data.own },
+    make(options) {
+      const {
+        scheme = data.scheme,
+        contract = data.contract,
+        otherSecrets = [],
+      } = data.made?.(options) ?? {};
+      const { apiKey } = options.reconcile ?? {};
+      const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
+      const parts = hmacParts(scheme, contract, {
+        options,
+        title: facts.title,
+        secretFault: data.secretFault,
+      });
+      return {
+        ...parts,
+        secrets: [...parts.secrets, ...otherSecrets, ...(apiKey === undefined ? [] : [apiKey])],
+        sample,
+        ...(reconcile !== undefined && { reconcile }),
+      };
+    },
+  });
+}
+
+interface HmacUse {
+  readonly options: HmacOptions;
+  /** The platform's. */
+  readonly title: string;
+  readonly secretFault?: HmacPreset<HmacOptions>["secretFault"] | undefined;
+}
+
+/** A source's parts where it signs with an HMAC. The secrets are learnt if it sends them, else fixed or of tenants. */
+export function hmacParts(scheme: HmacData, contract: ContractData, use: HmacUse) {
+  const { options, title, secretFault = () => undefined } = use;
+  const make = (secrets: readonly string[], { clock, origin }: SourceEnvironment) =>
+    createHmacScheme(scheme, { secrets, clock, origin });
+  const isProof = provesSecret(contract);
+  if (isProof)
+    refuseFunction(
+      options.secret,
+      "secret",
+      `, since ${title} asks in a handshake for a proof of one fixed secret`,
+    );
+  const kind = { settings: options, signsPath: coversPath(scheme.signed), title };
+  const parts = learnsSecret(contract)
+    ? learntParts(options.secret, kind, { make, compile: (all) => keysOf(all, scheme.key) })
+    : secretParts(options.secret, kind, make);
+  // Secrets of tenants come later, and the data is looked at now.
+  if (parts.hasTenantSecrets) compileHmacData(scheme, () => "");
+  assertNoFault(parts.secrets, secretFault);
+  const [current] = parts.secrets;
+  return {
+    ...parts,
+    ...(isProof && { tenantOption: undefined }),
+    contract: signedContract(contract, scheme),
+    hmac: scheme,
+    credential: { headers: [scheme.signature.header].flat() },
+    ...(current !== undefined && {
+      sign: (request: Omit<HmacRequest, "secret">) =>
+        signHmacRequest(scheme, { ...request, secret: current }),
+    }),
+  };
+}
+
+/** The contract with the places that the scheme signs. */
+function signedContract(contract: ContractData, { signed }: HmacData): ContractData {
+  return { ...contract, signs: signedPlaces(signed, isJson(contract)) };
+}
+
+export function isJson({ body = "json" }: ContractData): boolean {
+  return body === "json";
+}
