@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
@@ -105,11 +106,11 @@ export function createServices(dependencies: Dependencies) {
     observer,
     tracer,
     eventLock: new EventLock(),
-    turns: new KeyedSemaphore(),
+    handlerSlots: new KeyedSemaphore(),
     handlerLimit: new SharedTimeLimit(handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
-    acceptedEvents: { onAccepted: () => {} },
+    events: new EventEmitter(),
     unsavedPreparations: new Map(),
     tokens,
   };

@@ -83,9 +83,9 @@ export async function processRedirect(
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const landing = (success: CallbackResult) => withLanding(success, redirect, flow, deps);
   const delivery = { ...event, deadline, context: new AsyncResource("oncehook.redirect") };
-  const result = await new Promise<CallbackResult>((end) =>
+  const result = await new Promise<CallbackResult>((settle) =>
     processDelivery(
-      { ...delivery, buildLogEntry: (success) => buildLogEntry(landing(success)), end },
+      { ...delivery, buildLogEntry: (success) => buildLogEntry(landing(success)), settle },
       deps.receiver,
     ),
   );
@@ -157,9 +157,9 @@ async function authenticate(
   deps: FlowDependencies,
 ): Promise<RedirectAuthentication | Refused | Failed> {
   const stateSha256 = sha256Hex(parameters.get("state") ?? "");
-  const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
-  if (verdict !== undefined && "verified" in verdict) {
-    deps.receiver.observer.credentialsUsed(PLATFORM, verdict.verified);
+  const verification = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
+  if (verification !== undefined && "verified" in verification) {
+    deps.receiver.observer.credentialsUsed(PLATFORM, verification.verified);
     const unread = unreadBody(redirect.body);
     if (unread !== undefined) return unread;
     // A signature covers only the body: any client could have added the query.
@@ -168,7 +168,7 @@ async function authenticate(
       ? { by: "platform" }
       : invalid(`${added}: must stand in the signed body, not in the query`);
   }
-  if (verdict !== undefined && !isCredentialMissing(verdict)) return verdict;
+  if (verification !== undefined && !isCredentialMissing(verification)) return verification;
   try {
     const flow = await expectedFlow(parameters, stateSha256, redirect, deps);
     return flow !== undefined && "kind" in flow ? flow : { by: "state", stateSha256, flow };

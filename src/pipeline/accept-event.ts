@@ -1,10 +1,11 @@
-import { type Ignored, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
+import { isRefused, type Outcome } from "../domain/index.ts";
 import type { Lease } from "../store/index.ts";
 import { faultOutcome } from "./concurrency.ts";
+import { orderKeyOf } from "./handler-slot.ts";
 import { keepRefused } from "./keep-rejected.ts";
+import { unwantedOutcome } from "./outcomes.ts";
 import type { AttemptInput, Delivery, Receiver } from "./receiver.ts";
 import { failureContext, recordAttempt } from "./store-failure.ts";
-import { orderKeyOf } from "./take-turn.ts";
 
 /**
  * Makes an event durable that no handler has run yet, so that its platform may have its response.
@@ -36,39 +37,21 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
   } catch (error) {
     return faultOutcome(error);
   }
-  receiver.acceptedEvents.onAccepted();
+  receiver.events.emit("accepted");
   return { kind: "accepted" };
-}
-
-/**
- * How an event ends that no handler runs: one that the filters of its source leave out, or whose type has no handler.
- * @throws what a filter throws
- */
-export function unwantedOutcome(
-  { key, version, contract, content }: Delivery,
-  eventType: string,
-  { registry }: Receiver,
-): Ignored | Refused | undefined {
-  if (contract.isWanted?.(content, eventType) === false) return { kind: "ignored" };
-  if (registry.find(key.source, version, eventType) !== undefined) return undefined;
-  return contract.unhandled === "ignore" ? { kind: "ignored" } : withoutHandlerOf(eventType, version);
-}
-
-export function withoutHandlerOf(eventType: string, version: string): Refused {
-  return refused("event_type_unknown", { detail: `no handler for "${eventType}" in ${version}` });
 }
 
 /**
  * Stores how a run ended after its platform got its response. What failed or was rejected is kept already.
  * @param run with the owner of the lease that it holds on the accepted event
  */
-export async function settleAccepted(
+export async function recordAcceptedRun(
   { key }: Delivery,
   { startedAt, leaseOwner }: { readonly startedAt: Date; readonly leaseOwner: string },
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
-  const { store, clock, log, acceptedEvents } = receiver;
+  const { store, clock, log, events } = receiver;
   const now = clock.now();
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   try {
@@ -76,7 +59,7 @@ export async function settleAccepted(
     if (outcome.kind === "already_processed") await store.failures.remove(key);
     if (outcome.kind !== "success") await store.failureLeases.release(key, leaseOwner);
     // The next event of its key may run.
-    acceptedEvents.onAccepted();
+    events.emit("accepted");
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
     log.error(

@@ -8,6 +8,7 @@ import {
   isJsonObject,
   isRefused,
   type JsonObject,
+  type JsonValue,
   readableError,
   refused,
   sourceOf,
@@ -28,79 +29,64 @@ import {
   StoreError,
   takeOrder,
 } from "../store/index.ts";
-import { withoutHandlerOf } from "./accept-event.ts";
-import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { errorText } from "./error-text.ts";
+import { takeSlot } from "./handler-slot.ts";
+import { duplicateOutcome, withoutHandlerOf } from "./outcomes.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
-import { takeTurn } from "./take-turn.ts";
-import { validateEvent } from "./validate-event.ts";
+import { type Validation, validateEvent } from "./validate-event.ts";
 
 /** @param logEntry the entry of the callback log that committed with a success */
-export type AttemptEnded = (outcome: AttemptOutcome, logEntry?: CallbackLogEntry) => void;
+export type SettleAttempt = (outcome: AttemptOutcome, logEntry?: CallbackLogEntry) => void;
 
 /**
- * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. The
- * same for every kind of attempt; only what has to wait (an asynchronous schema, `prepare`) is asynchronous.
+ * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. Every
+ * kind of attempt comes here. Only one that has to wait is asynchronous before its transaction.
  */
-export function startAttempt(input: AttemptInput, receiver: Receiver, ended: AttemptEnded): void {
+export function startAttempt(input: AttemptInput, receiver: Receiver, settle: SettleAttempt): void {
   const handler = receiver.registry.find(input.key.source, input.version, input.eventType);
-  if (handler === undefined) {
-    return ended(withoutHandlerOf(input.eventType, input.version));
-  }
-  const finish: AttemptEnded = (outcome, logEntry) => {
-    receiver.observer.attempted(input.key, input.kind, outcome);
-    ended(outcome, logEntry);
-  };
-  const start = (attempt: ValidatedAttempt, end: AttemptEnded): void => {
-    if (handler.prepare === undefined) new Attempt(attempt, receiver, end).submit();
-    else void runPrepared(attempt, receiver, end);
-  };
-  const startInTurn = async (attempt: ValidatedAttempt): Promise<void> => {
-    const turn = await takeTurn(attempt, receiver);
-    if ("kind" in turn) return ended(turn);
-    start({ ...attempt, order: turn.order }, (outcome, logEntry) => {
-      turn.end();
-      finish(outcome, logEntry);
-    });
-  };
-  const run = (event: CallbackEvent<unknown> | AttemptOutcome): void => {
-    if ("kind" in event) return ended(event);
-    const attempt = { input, handler, event };
-    if (handler.concurrency === undefined && handler.order === undefined) start(attempt, finish);
-    else startInTurn(attempt).catch(fail);
-  };
-  // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
-  const fail = (error: unknown): void => {
-    const code = error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed";
-    ended(failed(code, readableError(error)));
-  };
+  if (handler === undefined) return settle(withoutHandlerOf(input.eventType, input.version));
+  const { concurrency, order, prepare } = handler;
+  const mayWait = concurrency !== undefined || order !== undefined || prepare !== undefined;
   try {
-    const validated = validateEvent(input, handler, receiver);
-    if (validated instanceof Promise) validated.then(run).catch(fail);
-    else run(validated);
+    const event = validateEvent(input, handler, receiver);
+    if (mayWait || event instanceof Promise)
+      return void startWaiting({ input, handler, event }, receiver, settle);
+    if ("kind" in event) return settle(event);
+    new Attempt({ input, handler, event }, receiver, settle).submit();
   } catch (error) {
-    fail(error);
+    settle(invalidated(error));
   }
 }
 
-/** The same as a promise, for a retry, a replay or a dry run. */
+/** The event's validation, its slot of the handler, and `prepare`, one after the other; then its transaction. */
+async function startWaiting(
+  { input, handler, event }: Pick<ValidatedAttempt, "input" | "handler"> & { event: Validation },
+  receiver: Receiver,
+  settle: SettleAttempt,
+): Promise<void> {
+  let attempt: Attempt;
+  try {
+    const validated = await event;
+    if ("kind" in validated) return settle(validated);
+    const slot = await takeSlot({ input, handler }, receiver);
+    if (slot !== undefined && "kind" in slot) return settle(slot);
+    attempt = new Attempt({ input, handler, event: validated, slot }, receiver, settle);
+  } catch (error) {
+    return settle(invalidated(error));
+  }
+  await attempt.prepareAndSubmit();
+}
+
+/** A schema is the user's code, as the handler is: when it throws, the event is kept and retried. */
+function invalidated(error: unknown): Failed {
+  const code = error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed";
+  return failed(code, readableError(error));
+}
+
+/** An attempt outside a callback: a retry, a replay or a dry run. */
 export function runEvent(input: AttemptInput, receiver: Receiver): Promise<AttemptOutcome> {
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
-}
-
-async function runPrepared(
-  attempt: ValidatedAttempt,
-  receiver: Receiver,
-  ended: AttemptEnded,
-): Promise<void> {
-  try {
-    const preparation = await prepareOnce(attempt, receiver);
-    if ("kind" in preparation) return ended(preparation);
-    new Attempt({ ...attempt, prepared: preparation.value }, receiver, ended).submit();
-  } catch (error) {
-    ended(outcomeOf(error));
-  }
 }
 
 /** A handler's result that cannot be stored or sent. */
@@ -124,24 +110,38 @@ class Attempt implements PendingEvent {
   readonly locksRows: boolean;
   readonly #validated: ValidatedAttempt;
   readonly #receiver: Receiver;
-  readonly #ended: AttemptEnded;
+  readonly #settleInput: SettleAttempt;
   readonly #context: AsyncResource;
+  #prepared: JsonValue | undefined;
   #runs = 0;
   #handlerStartedAt: number | undefined;
   #span: TraceSpan | undefined;
   #completion: Completion | undefined;
   #isStale = false;
 
-  constructor(validated: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded) {
+  constructor(validated: ValidatedAttempt, receiver: Receiver, settle: SettleAttempt) {
     const { key, eventType, version, content, deadline, context } = validated.input;
     const { bodySha256 } = content;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
-    this.locksRows = validated.order !== undefined;
+    this.locksRows = validated.slot?.order !== undefined;
     this.#validated = validated;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
-    this.#ended = ended;
+    this.#settleInput = settle;
+  }
+
+  async prepareAndSubmit(): Promise<void> {
+    try {
+      if (this.#validated.handler.prepare !== undefined) {
+        const preparation = await prepareOnce(this.#validated, this.#receiver);
+        if ("kind" in preparation) return this.#settleWith(preparation);
+        this.#prepared = preparation.value;
+      }
+      this.submit();
+    } catch (error) {
+      this.#settleWith(outcomeOf(error));
+    }
   }
 
   submit(): void {
@@ -179,7 +179,8 @@ class Attempt implements PendingEvent {
   }
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
-    const { handler, prepared, input } = this.#validated;
+    const { handler, input, slot } = this.#validated;
+    const prepared = this.#prepared;
     const { key, version, kind, dryRun } = input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
@@ -197,10 +198,9 @@ class Attempt implements PendingEvent {
       notify: notifier(scope, dryRun),
     };
     const handle = () => handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
-    const { order } = this.#validated;
-    if (order === undefined) return handle();
+    if (slot?.order === undefined) return handle();
     // Locks the row of the event's key at the start of the transaction.
-    return takeOrder(scope.tx, order, context.now).then((isStale) => {
+    return takeOrder(scope.tx, slot.order, context.now).then((isStale) => {
       this.#isStale = isStale;
       return isStale ? STALE : handle();
     });
@@ -220,17 +220,15 @@ class Attempt implements PendingEvent {
     return this.#completion;
   }
 
-  succeed(result: OnceResult): void {
+  settle(result: OnceResult): void {
+    const { input } = this.#validated;
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(
-        duplicateOutcome(result.record, this.#validated.input.content.bodySha256, this.#receiver),
-      );
+      return this.#settleWith(duplicateOutcome(result.record, input.content.bodySha256, this.#receiver));
     }
     this.#span?.end();
-    const { input } = this.#validated;
     if (this.#isStale && input.mode === "commit") this.#receiver.observer.staleEvent(input.key);
-    this.#ended(success(result.result), this.#completion?.logEntry);
+    this.#settleWith(success(result.result), this.#completion?.logEntry);
   }
 
   #handlerRan(): void {
@@ -243,8 +241,15 @@ class Attempt implements PendingEvent {
   fail(error: unknown): void {
     if (error instanceof HandlerTimedOut) this.#handlerRan();
     this.#span?.fail(error);
-    // What follows must log in this event's own trace, and not in that of the event that began the group.
-    this.#context.runInAsyncScope(this.#ended, undefined, outcomeOf(error));
+    // The rest must log in this event's trace, and not in that of the event that began the group.
+    this.#context.runInAsyncScope(this.#settleWith, this, outcomeOf(error));
+  }
+
+  #settleWith(outcome: AttemptOutcome, logEntry?: CallbackLogEntry): void {
+    const { input, slot } = this.#validated;
+    slot?.release();
+    this.#receiver.observer.attempted(input.key, input.kind, outcome);
+    this.#settleInput(outcome, logEntry);
   }
 }
 

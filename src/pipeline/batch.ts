@@ -10,8 +10,8 @@ const MAX_AT_WORK = 32;
  */
 export function runBatch<Item>(
   items: readonly Item[],
-  start: (item: Item, ended: (outcome: Outcome) => void) => void,
-  ended: (outcome: Outcome) => void,
+  start: (item: Item, settle: (outcome: Outcome) => void) => void,
+  settle: (outcome: Outcome) => void,
   laneOf: (item: Item) => unknown = (item) => item,
 ): void {
   const lanes = Map.groupBy(items, laneOf).values();
@@ -23,7 +23,7 @@ export function runBatch<Item>(
     start(item, (outcome) => {
       worst = left === items.length ? outcome : worse(worst, outcome);
       left -= 1;
-      if (left === 0) ended(worst);
+      if (left === 0) settle(worst);
       else startNext(lane?.length === 0 ? undefined : lane);
     });
   };

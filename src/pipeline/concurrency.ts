@@ -7,29 +7,29 @@ import { FairShare, KeyedSemaphore, type Release } from "../system/index.ts";
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
-  readonly #turns = new KeyedSemaphore();
+  readonly #deliveries = new KeyedSemaphore();
 
-  /** @returns ends the lock; undefined where another delivery has it */
-  tryTake(key: EventKey): Release | undefined {
-    return this.#turns.tryAcquire(keyText(key), 1);
+  /** @returns undefined where another delivery has it */
+  tryAcquire(key: EventKey): Release | undefined {
+    return this.#deliveries.tryAcquire(keyText(key), 1);
   }
 
-  /** Waits until the deadline at the latest. @returns ends the lock */
-  async take(key: EventKey, deadline: Deadline): Promise<Release | Failed> {
-    const end = await this.#turns.acquire(keyText(key), 1, deadline);
-    return end ?? failed("event_in_progress", new Error(MESSAGES.in_progress));
+  /** Waits until the deadline at the latest. */
+  async acquire(key: EventKey, deadline: Deadline): Promise<Release | Failed> {
+    const release = await this.#deliveries.acquire(keyText(key), 1, deadline);
+    return release ?? failed("event_in_progress", new Error(MESSAGES.in_progress));
   }
 
   /** Holds the lock while `run` is at work. */
   async run(key: EventKey, deadline: Deadline, run: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
-    const end = await this.take(key, deadline);
-    if (typeof end !== "function") return end;
+    const release = await this.acquire(key, deadline);
+    if (typeof release !== "function") return release;
     try {
       return await run();
     } catch (error) {
       return faultOutcome(error);
     } finally {
-      end();
+      release();
     }
   }
 }

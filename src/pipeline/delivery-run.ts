@@ -4,13 +4,26 @@ import { type Failed, isRefused, type Outcome, type Refused } from "../domain/in
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
 import type { Release } from "../system/index.ts";
-import { acceptEvent, acceptForLater, settleAccepted, unwantedOutcome } from "./accept-event.ts";
+import { acceptEvent, acceptForLater, recordAcceptedRun } from "./accept-event.ts";
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
-import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { keepRefused } from "./keep-rejected.ts";
+import { duplicateOutcome, unwantedOutcome } from "./outcomes.ts";
 import type { AttemptInput, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
+
+type RunState =
+  /** The platform waits for its response. */
+  | { readonly kind: "unanswered" }
+  /** Answer mode `within`: its time is over, and the event is being accepted. */
+  | { readonly kind: "accepting"; readonly done: Promise<void> }
+  /** The event is durable and the platform has its response. The run goes on, and leases the event. */
+  | { readonly kind: "accepted"; readonly leaseOwner: string }
+  /** The run is over. */
+  | { readonly kind: "settled" };
+
+const UNANSWERED: RunState = { kind: "unanswered" };
+const SETTLED: RunState = { kind: "settled" };
 
 /** A delivery on its way from the look-up to its outcome. */
 export class DeliveryRun implements PendingLookup {
@@ -25,10 +38,7 @@ export class DeliveryRun implements PendingLookup {
   #eventType: string | undefined;
   #unlock: Release | undefined;
   #answerTimer: NodeJS.Timeout | undefined;
-  #accepting: Promise<void> | undefined;
-  /** Set once the event is durable and the platform has its response, while the run goes on: it leases the event. */
-  #leaseOwner: string | undefined;
-  #outcome: Outcome | undefined;
+  #state: RunState = UNANSWERED;
 
   constructor(delivery: Delivery, receiver: Receiver) {
     this.key = delivery.key;
@@ -46,16 +56,16 @@ export class DeliveryRun implements PendingLookup {
   }
 
   reject(error: unknown): void {
-    this.#context.runInAsyncScope(this.#end, this, faultOutcome(error));
+    this.#context.runInAsyncScope(this.#settle, this, faultOutcome(error));
   }
 
   #onLookup(record: StoredRecord | undefined): void {
     try {
       if (record === undefined) return this.#startUnrecorded();
       this.#eventType = record.eventType;
-      this.#end(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
+      this.#settle(duplicateOutcome(record, this.#delivery.content.bodySha256, this.#receiver));
     } catch (error) {
-      this.#end(faultOutcome(error));
+      this.#settle(faultOutcome(error));
     }
   }
 
@@ -64,7 +74,7 @@ export class DeliveryRun implements PendingLookup {
       return void acceptForLater(this.#delivery, this.#receiver).then((outcome) => {
         const eventType = this.#delivery.content.typeOf();
         if (!isRefused(eventType)) this.#eventType = eventType;
-        this.#end(outcome);
+        this.#settle(outcome);
       });
     this.#startAnswerTimer();
     this.#dispatchLocked();
@@ -73,11 +83,11 @@ export class DeliveryRun implements PendingLookup {
   /** Deliveries of one event run one by one; one that has waited for another looks again. */
   #dispatchLocked(): void {
     const { eventLock, store } = this.#receiver;
-    this.#unlock ??= eventLock.tryTake(this.key);
+    this.#unlock ??= eventLock.tryAcquire(this.key);
     if (this.#unlock !== undefined) return this.#dispatch();
-    void eventLock.take(this.key, this.deadline).then((taken) => {
-      if (typeof taken !== "function") return this.#end(taken);
-      this.#unlock = taken;
+    void eventLock.acquire(this.key, this.deadline).then((release) => {
+      if (typeof release !== "function") return this.#settle(release);
+      this.#unlock = release;
       store.lookUp(this);
     });
   }
@@ -89,7 +99,7 @@ export class DeliveryRun implements PendingLookup {
     if (isRefused(eventType)) return void this.#keep(eventType);
     this.#eventType = eventType;
     const unwanted = unwantedOutcome(this.#delivery, eventType, this.#receiver);
-    if (unwanted !== undefined) return this.#end(unwanted);
+    if (unwanted !== undefined) return this.#settle(unwanted);
     const input: AttemptInput = {
       key,
       content,
@@ -102,11 +112,11 @@ export class DeliveryRun implements PendingLookup {
       ...attempt,
       context: this.#context,
       buildLogEntry: (outcome) =>
-        this.#leaseOwner === undefined ? buildLogEntry({ outcome, ...key, eventType, isJson }) : undefined,
+        this.#state.kind === "accepted" ? undefined : buildLogEntry({ outcome, ...key, eventType, isJson }),
     };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       const isUnkept = input.mode === "dry-run" || (outcome.kind !== "failed" && outcome.kind !== "refused");
-      if (isUnkept) this.#end(outcome, logEntry);
+      if (isUnkept) this.#settle(outcome, logEntry);
       else void this.#keep(outcome, input);
     });
   }
@@ -115,17 +125,18 @@ export class DeliveryRun implements PendingLookup {
   async #keep(outcome: Failed | Refused, input?: AttemptInput): Promise<void> {
     clearTimeout(this.#answerTimer);
     // Otherwise it could be accepted after it was kept, and run again by itself.
-    await this.#accepting;
-    // It would hold its place for as long as others hold its turn.
-    const waits = outcome.code === "handler_busy" && input?.mayBeAccepted && this.#leaseOwner === undefined;
-    if (waits) return this.#end(await acceptForLater(this.#delivery, this.#receiver));
+    if (this.#state.kind === "accepting") await this.#state.done;
+    // It would hold its place for as long as others hold its slot.
+    const isBusy = outcome.code === "handler_busy" && input?.mayBeAccepted === true;
+    if (isBusy && this.#state.kind !== "accepted")
+      return this.#settle(await acceptForLater(this.#delivery, this.#receiver));
     if (outcome.kind === "refused")
-      return this.#end(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
+      return this.#settle(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
     const { contract, callback } = this.#delivery;
     // Sent again, it would be another event, and both would run.
     const isNewAgain = contract.hasDeliveryKeys || this.key.eventId.startsWith(callback?.deliveryId ?? "\0");
-    this.#end(isKept && isNewAgain ? { ...outcome, isKept } : outcome);
+    this.#settle(isKept && isNewAgain ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */
@@ -133,11 +144,12 @@ export class DeliveryRun implements PendingLookup {
     const { answerBy } = this.#delivery;
     if (answerBy === undefined || this.#answerTimer !== undefined) return;
     const answer = () => {
-      this.#accepting = this.#answerEarly();
+      this.#state = { kind: "accepting", done: this.#answerEarly() };
     };
     this.#answerTimer = setTimeout(answer, Math.max(0, answerBy - performance.now()));
   }
 
+  /** Without an acceptance the response stays that of the run. */
   async #answerEarly(): Promise<void> {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;
@@ -150,7 +162,7 @@ export class DeliveryRun implements PendingLookup {
       // An event that is refused or ignored gets that response from its dispatch.
       if (unwantedOutcome(this.#delivery, eventType, this.#receiver) !== undefined) return;
       await acceptEvent(this.#delivery, eventType, this.#receiver, lease);
-      if (this.#outcome !== undefined) return await store.failureLeases.release(this.key, lease.owner);
+      if (this.#state.kind === "settled") return await store.failureLeases.release(this.key, lease.owner);
     } catch (err) {
       return log.warn(
         { err, event_id: this.key.eventId },
@@ -158,24 +170,24 @@ export class DeliveryRun implements PendingLookup {
       );
     }
     this.#eventType = eventType;
-    this.#leaseOwner = lease.owner;
+    this.#state = { kind: "accepted", leaseOwner: lease.owner };
     this.#respond({ kind: "accepted" });
   }
 
-  #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
+  #settle(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
+    const state = this.#state;
+    this.#state = SETTLED;
     clearTimeout(this.#answerTimer);
-    this.#outcome = outcome;
     this.#unlock?.();
     this.#receiver.concurrency.leave(this.key.source);
     this.#span?.end(outcome);
-    const leaseOwner = this.#leaseOwner;
-    if (leaseOwner === undefined) return this.#respond(outcome, logEntry);
-    const run = { startedAt: this.#startedAt, leaseOwner };
-    void settleAccepted(this.#delivery, run, outcome, this.#receiver);
+    if (state.kind !== "accepted") return this.#respond(outcome, logEntry);
+    const run = { startedAt: this.#startedAt, leaseOwner: state.leaseOwner };
+    void recordAcceptedRun(this.#delivery, run, outcome, this.#receiver);
   }
 
   #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
-    const { isJson, end } = this.#delivery;
-    end({ outcome, ...this.key, eventType: this.#eventType, isJson, logEntry });
+    const { isJson, settle } = this.#delivery;
+    settle({ outcome, ...this.key, eventType: this.#eventType, isJson, logEntry });
   }
 }

@@ -2,8 +2,9 @@ export { acceptEvent } from "./accept-event.ts";
 export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
-export { UNKNOWN_BYTES } from "./duplicate-outcome.ts";
 export { errorText } from "./error-text.ts";
+export { orderKeyOf } from "./handler-slot.ts";
+export { UNKNOWN_BYTES } from "./outcomes.ts";
 export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export type {
@@ -28,4 +29,3 @@ export {
   recordAttempt,
   retryPolicyOf,
 } from "./store-failure.ts";
-export { orderKeyOf } from "./take-turn.ts";

@@ -4,10 +4,10 @@ import type { EventContent, ReadCallback, VerificationResult, Verified } from ".
 import { acceptForLater } from "./accept-event.ts";
 import { runBatch } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
+import { orderKeyOf } from "./handler-slot.ts";
 import { keepUnread, keySourceOf } from "./keep-rejected.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
-import { orderKeyOf } from "./take-turn.ts";
 
 type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 
@@ -19,7 +19,7 @@ type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 export function processCallback(callback: Callback, receiver: Receiver): void {
   const { scheme, contract } = callback.source;
   const challenge = contract.challenge?.(callback);
-  if (challenge !== undefined) return void endHandshake(callback, () => challenge);
+  if (challenge !== undefined) return void settleHandshake(callback, () => challenge);
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
   const verification = scheme.verify(callback);
@@ -27,7 +27,7 @@ export function processCallback(callback: Callback, receiver: Receiver): void {
   // A key has to be fetched.
   verification
     .then((found) => continueVerified(callback, found, span, receiver))
-    .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
+    .catch((error: unknown) => callback.settle({ outcome: failed("internal", error) }));
 }
 
 function continueVerified(
@@ -38,7 +38,7 @@ function continueVerified(
 ): void {
   span?.end(verification);
   callback.bodyReservation?.release();
-  if (!("verified" in verification)) return callback.end({ outcome: verification });
+  if (!("verified" in verification)) return callback.settle({ outcome: verification });
   const { source, params } = callback;
   const tenant = params === undefined ? undefined : tenantName(params);
   receiver.observer.credentialsUsed(source.name, verification.verified, tenant);
@@ -50,7 +50,7 @@ function readCallback(callback: Callback, { signedText }: Verified, receiver: Re
   const span = receiver.tracer?.startSpan("identify");
   const found = callback.source.contract.read(callback, signedText);
   span?.end(found);
-  if (isRefused(found)) return void keepUnread(callback, found, signedText, receiver).then(callback.end);
+  if (isRefused(found)) return void keepUnread(callback, found, signedText, receiver).then(callback.settle);
   processRead(callback, found, { signedText }, receiver);
 }
 
@@ -69,27 +69,27 @@ export function processRead(
   if (found.kind === "event")
     return processDelivery(deliveryOf(callback, found.event, reading.attempt), receiver);
   if (found.kind === "batch") return processBatch(callback, found, reading, receiver);
-  void endHandshake(callback, found.respond, { isVerified: true });
+  void settleHandshake(callback, found.respond, { isVerified: true });
 }
 
 /** Responds to a handshake, which is no event. An unsigned one changes nothing. */
-async function endHandshake(
-  { end }: Callback,
+async function settleHandshake(
+  { settle }: Callback,
   respond: Handshake["respond"],
   verified: Pick<CallbackResult, "isVerified"> = {},
 ): Promise<void> {
   try {
     const response = await respond();
-    end(
+    settle(
       isRefused(response) ? { outcome: response } : { outcome: { kind: "handshake" }, ...verified, response },
     );
   } catch (error) {
-    end({ outcome: failed("handshake_failed", error), ...verified });
+    settle({ outcome: failed("handshake_failed", error), ...verified });
   }
 }
 
 function deliveryOf(callback: Callback, content: EventContent, attempt?: Delivery["attempt"]): Delivery {
-  const { source, version, deadline, context, buildLogEntry, endItem, end } = callback;
+  const { source, version, deadline, context, buildLogEntry, settleItem, settle } = callback;
   const { contract, answer } = source;
   const key = { source: keySourceOf(callback), eventId: content.eventId };
   const answerBy = typeof answer === "object" ? callback.startedAt + answer.withinMs : undefined;
@@ -106,8 +106,8 @@ function deliveryOf(callback: Callback, content: EventContent, attempt?: Deliver
     callback,
     ...(attempt !== undefined && { attempt }),
     buildLogEntry,
-    endItem,
-    end,
+    settleItem,
+    settle,
   };
 }
 
@@ -118,21 +118,21 @@ function processBatch(
   { signedText, attempt }: Reading,
   receiver: Receiver,
 ): void {
-  const start = (event: EventContent | Refused, ended: (outcome: Outcome) => void): void => {
+  const start = (event: EventContent | Refused, settleEvent: (outcome: Outcome) => void): void => {
     if (isRefused(event)) {
       return void keepUnread(callback, event, signedText, receiver).then((result) => {
-        callback.endItem(result);
-        ended(result.outcome);
+        callback.settleItem(result);
+        settleEvent(result.outcome);
       });
     }
     const ofItem = (result: CallbackResult) => ({ ...result, itemBody: event.body, isJson: true });
-    const end = (result: CallbackResult): void => {
-      callback.endItem(ofItem(result));
-      ended(result.outcome);
+    const settle = (result: CallbackResult): void => {
+      callback.settleItem(ofItem(result));
+      settleEvent(result.outcome);
     };
-    const endItem = (result: CallbackResult) => callback.endItem(ofItem(result));
+    const settleItem = (result: CallbackResult) => callback.settleItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event, attempt), buildLogEntry, endItem, end }, receiver);
+    processDelivery({ ...deliveryOf(callback, event, attempt), buildLogEntry, settleItem, settle }, receiver);
   };
   const isKeptAlready = invalid === undefined || attempt !== undefined;
   const items = isKeptAlready ? events : [...events, invalid];
@@ -142,7 +142,7 @@ function processBatch(
     const eventType = item.typeOf();
     return (!isRefused(eventType) && orderKeyOf(deliveryOf(callback, item), eventType, receiver)) || item;
   };
-  runBatch(items, start, (outcome) => callback.end({ outcome, isVerified: true }), laneOf);
+  runBatch(items, start, (outcome) => callback.settle({ outcome, isVerified: true }), laneOf);
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
@@ -154,11 +154,11 @@ export function processDelivery(delivery: Delivery, receiver: Receiver): void {
 function processForHandler(delivery: Delivery, receiver: Receiver): void {
   const overloaded = receiver.concurrency.enter(delivery.key.source);
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
-  if (delivery.answer === "inline") return delivery.end({ outcome: overloaded });
+  if (delivery.answer === "inline") return delivery.settle({ outcome: overloaded });
   // The platform need not send the event again: once it is durable, it can run later.
   const { key, isJson, content } = delivery;
   void acceptForLater(delivery, receiver).then((outcome) => {
     const eventType = content.typeOf();
-    delivery.end({ outcome, ...key, isJson, ...(!isRefused(eventType) && { eventType }) });
+    delivery.settle({ outcome, ...key, isJson, ...(!isRefused(eventType) && { eventType }) });
   });
 }

@@ -12,7 +12,7 @@ import {
 } from "../domain/index.ts";
 import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
-import { duplicateOutcome } from "./duplicate-outcome.ts";
+import { duplicateOutcome } from "./outcomes.ts";
 import type { Receiver, ValidatedAttempt } from "./receiver.ts";
 
 const POLL_INTERVAL_MS = 50;

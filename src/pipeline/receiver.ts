@@ -1,11 +1,11 @@
 import type { AsyncResource } from "node:async_hooks";
+import type { EventEmitter } from "node:events";
 import type {
   AttemptOutcome,
   CallbackEvent,
   CallbackLogEntry,
   Clock,
   EventKey,
-  JsonValue,
   Log,
   Outcome,
   RetryOptions,
@@ -24,7 +24,7 @@ import type {
   SignedRequest,
 } from "../sources/index.ts";
 import type { Deadline, EventOrder, Store } from "../store/index.ts";
-import type { Encryptor, KeyedSemaphore } from "../system/index.ts";
+import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
@@ -62,10 +62,10 @@ export interface Callback extends SignedRequest {
   /** Released once its authentication is known, whatever came of it. */
   readonly bodyReservation?: BodyReservation | undefined;
   readonly buildLogEntry: BuildLogEntry;
-  /** Called for each event of a batch, and for each handler of several, with how it ended. */
-  readonly endItem: (result: CallbackResult) => void;
-  /** Called once, with how it ended. */
-  readonly end: (result: CallbackResult) => void;
+  /** Receives the result of each event of a batch, and of each of several handlers. */
+  readonly settleItem: (result: CallbackResult) => void;
+  /** Receives the result of the callback; called once. */
+  readonly settle: (result: CallbackResult) => void;
 }
 
 /** How a callback ended, and what is known of it by then, for the log and the metrics. */
@@ -93,8 +93,8 @@ export interface CallbackResult {
 
 /** An authenticated delivery of an identified event. */
 export interface Delivery
-  extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "end">,
-    Partial<Pick<Callback, "endItem">>,
+  extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "settle">,
+    Partial<Pick<Callback, "settleItem">>,
     Pick<CallbackResult, "isJson"> {
   readonly key: EventKey;
   readonly content: EventContent;
@@ -152,16 +152,16 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
-  /** The turns of handlers with `concurrency` or `orderBy`; others take none. */
-  readonly turns: KeyedSemaphore;
+  /** Of handlers with `concurrency` or `orderBy`; others take none. */
+  readonly handlerSlots: KeyedSemaphore;
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** The lock of retries and replays; callbacks do not take it. */
   readonly runLock: RunLock;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
-  /** Called once an event is accepted that is to run at once. */
-  readonly acceptedEvents: { onAccepted: () => void };
+  /** Emits `accepted` when an accepted event may run at once. */
+  readonly events: EventEmitter<{ accepted: [] }>;
   /** Results of `prepare` that the database did not take, by event, as JSON. */
   readonly unsavedPreparations: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */
@@ -185,7 +185,7 @@ export interface AttemptInput {
   readonly deadline: Deadline;
   /** Aborted when the process stops: the attempt waits for no other process's work. */
   readonly stopping?: AbortSignal | undefined;
-  /** Set where what would wait for a turn is accepted instead: it waits in the database then, and holds no place. */
+  /** Set where an event that would wait for a slot is accepted instead: it waits in the database, and holds no place. */
   readonly mayBeAccepted?: boolean;
   readonly kind: AttemptKind;
   /** When it was accepted or first failed; absent in its callback. */
@@ -199,13 +199,17 @@ export interface AttemptInput {
   readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry | undefined;
 }
 
+/** A run of a handler with `concurrency` or `orderBy` holds it from before its start until its end. */
+export interface HandlerSlot {
+  readonly order: EventOrder | undefined;
+  readonly release: Release;
+}
+
 /** An attempt whose handler was found and whose event is valid. */
 export interface ValidatedAttempt {
   readonly input: AttemptInput;
   readonly handler: Handler;
   readonly event: CallbackEvent<unknown>;
-  /** What its prepare step returned. */
-  readonly prepared?: JsonValue | undefined;
-  /** Its place among the events of its `orderBy`. */
-  readonly order?: EventOrder | undefined;
+  /** Released at its end. */
+  readonly slot?: HandlerSlot | undefined;
 }

@@ -36,7 +36,7 @@ export async function runUnread(
   const found = source.contract.read(request, signed && signedText);
   if (isRefused(found)) return found;
   if (found.kind === "handshake") return success({});
-  const ends: CallbackResult[] = [];
+  const results: CallbackResult[] = [];
   const outcome = await new Promise<Outcome>((resolve) => {
     const callback: Callback = {
       ...request,
@@ -46,27 +46,27 @@ export async function runUnread(
       deadline: attempt.deadline,
       context: new AsyncResource("oncehook.replay"),
       buildLogEntry: () => undefined,
-      endItem: (result) => void ends.push(result),
-      end(result) {
-        if (found.kind === "event") ends.push(result);
+      settleItem: (result) => void results.push(result),
+      settle(result) {
+        if (found.kind === "event") results.push(result);
         resolve(result.outcome);
       },
     };
     processRead(callback, found, { attempt }, receiver);
   });
   if (found.kind === "batch" && found.invalid !== undefined) return found.invalid;
-  if (attempt.mode === "commit" && (await areDurable(ends, failure, receiver)))
+  if (attempt.mode === "commit" && (await areDurable(results, failure, receiver)))
     await receiver.store.failures.remove(failure);
   return attemptOutcome(outcome);
 }
 
 /** Whether each event has a record or a failure of its own. */
 async function areDurable(
-  ends: readonly CallbackResult[],
+  results: readonly CallbackResult[],
   failure: StoredFailure,
   { store }: Receiver,
 ): Promise<boolean> {
-  for (const { outcome, source = failure.source, eventId, isCombined } of ends) {
+  for (const { outcome, source = failure.source, eventId, isCombined } of results) {
     // Each handler of several has ended by itself.
     if (isCombined || (outcome.kind !== "failed" && outcome.kind !== "rejected")) continue;
     if (eventId === undefined || eventId === failure.eventId) return false;

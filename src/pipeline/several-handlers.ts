@@ -17,20 +17,26 @@ export function processForEach(delivery: Delivery, receiver: Receiver, process: 
     return process(first === delivery.key.source ? delivery : deliveryFor(first, delivery), receiver);
   }
   const outcomes: Outcome[] = [];
-  const start = (index: number, ended: (outcome: Outcome) => void): void => {
+  const start = (index: number, settleHandler: (outcome: Outcome) => void): void => {
     const source = sources[index] as string;
-    const end = (result: CallbackResult): void => {
+    const settle = (result: CallbackResult): void => {
       outcomes[index] = result.outcome;
-      delivery.endItem?.(result);
-      ended(result.outcome);
+      delivery.settleItem?.(result);
+      settleHandler(result.outcome);
     };
-    process(deliveryFor(source, { ...delivery, end }), receiver);
+    process(deliveryFor(source, { ...delivery, settle }), receiver);
   };
   runBatch([...sources.keys()], start, () => {
     const { isJson, content } = delivery;
     const eventType = content.typeOf() as string;
     // In the order of the handlers: the response is the first one's where they ended alike.
-    delivery.end({ outcome: outcomes.reduce(worse), eventType, isJson, isVerified: true, isCombined: true });
+    delivery.settle({
+      outcome: outcomes.reduce(worse),
+      eventType,
+      isJson,
+      isVerified: true,
+      isCombined: true,
+    });
   });
 }
 
@@ -47,11 +53,11 @@ function keySourcesOf({ key, version, content, contract }: Delivery, { registry 
 }
 
 function deliveryFor(keySource: string, delivery: Delivery): Delivery {
-  const { key, buildLogEntry, end } = delivery;
+  const { key, buildLogEntry, settle } = delivery;
   return {
     ...delivery,
     key: { source: keySource, eventId: key.eventId },
     buildLogEntry: (result) => buildLogEntry({ ...result, keySource }),
-    end: (result) => end({ ...result, keySource }),
+    settle: (result) => settle({ ...result, keySource }),
   };
 }

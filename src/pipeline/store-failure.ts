@@ -12,8 +12,8 @@ import {
 } from "../domain/index.ts";
 import { type NewAttempt, type StoredFailure, StoreError } from "../store/index.ts";
 import { EncryptionKeyMissing } from "../system/index.ts";
+import { orderKeyOf } from "./handler-slot.ts";
 import type { AttemptInput, Receiver, Source } from "./receiver.ts";
-import { orderKeyOf } from "./take-turn.ts";
 
 /**
  * Whether the handler started. It did not where the database was not reached, or another delivery or event is at work: such an

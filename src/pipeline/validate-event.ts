@@ -15,6 +15,7 @@ import type { AttemptInput, Receiver } from "./receiver.ts";
 const DAY_SECONDS = 86_400;
 
 type Validated = CallbackEvent<unknown> | Refused | Failed;
+export type Validation = Validated | Promise<Validated>;
 
 /**
  * The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. A promise where the
@@ -24,7 +25,7 @@ export function validateEvent(
   { key, content, eventType, keptAt }: Pick<AttemptInput, "key" | "content" | "eventType" | "keptAt">,
   handler: Handler,
   { clock, settings, sourcesByName }: Pick<Receiver, "clock" | "settings" | "sourcesByName">,
-): Validated | Promise<Validated> {
+): Validation {
   const { event_id, event_type, timestamp, data, headers } = content.json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
   if (!Number.isSafeInteger(timestamp)) {
@@ -41,7 +42,7 @@ export function validateEvent(
     return refused("event_too_old");
   }
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
-  const own = copyJson(data);
+  const copy = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated => {
     if (isRefused(validated)) return validated;
     const event = {
@@ -54,7 +55,7 @@ export function validateEvent(
     if (sourceOf(key) === PLATFORM || !isJsonObject(headers)) return event;
     return { ...event, headers: headers as Record<string, string> };
   };
-  const validated = validateData(handler.data, own, settings.handlerTimeoutMs);
+  const validated = validateData(handler.data, copy, settings.handlerTimeoutMs);
   return validated instanceof Promise ? validated.then(finish) : finish(validated);
 }
 

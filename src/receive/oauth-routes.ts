@@ -25,8 +25,8 @@ export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): Rou
   return createRouteHandler(
     deps,
     REDIRECTS,
-    (request, { buildLogEntry, end }) => {
-      if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
+    (request, { buildLogEntry, settle }) => {
+      if (isPrefetch(request)) return settle({ outcome: refused("prefetch_refused") });
       const { method, target, distinctHeaders: headers } = request.exchange;
       const redirect = {
         ...{ method, target, headers },
@@ -35,8 +35,8 @@ export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): Rou
         deadline: request.startedAt + timeLimitMs,
         bodyReservation: request.bodyReservation,
       };
-      processRedirect(redirect, deps.oauth, buildLogEntry).then(end, (error: unknown) =>
-        end({ outcome: failed("internal", error) }),
+      processRedirect(redirect, deps.oauth, buildLogEntry).then(settle, (error: unknown) =>
+        settle({ outcome: failed("internal", error) }),
       );
     },
     render,

@@ -111,17 +111,17 @@ function isAuthentic({ outcome, eventId, isVerified }: CallbackResult): boolean 
 /** Handles a request that was admitted and whose body has arrived; it sees to the response itself. */
 export type RouteHandler = (request: RequestContext) => void | Promise<void>;
 
-/** What a callback's route needs of the pipeline's caller: to log a success with its event, and to respond. */
-interface CallbackEnd {
+/** A route's way back from the pipeline: the log entry that commits with a success, and the response. */
+interface Settlement {
   readonly buildLogEntry: BuildLogEntry;
-  readonly endItem: (result: CallbackResult) => void;
-  readonly end: (result: CallbackResult) => void;
+  readonly settleItem: (result: CallbackResult) => void;
+  readonly settle: (result: CallbackResult) => void;
 }
 
 export function createRouteHandler(
   { metrics, isEndpointCheck, receiver, onItem, responder }: RouteDependencies,
   source: KnownSource,
-  run: (request: RequestContext, end: CallbackEnd) => void,
+  run: (request: RequestContext, settlement: Settlement) => void,
   render?: Render,
 ): RouteHandler {
   const known = render === undefined ? { source } : { source, render };
@@ -133,12 +133,12 @@ export function createRouteHandler(
         response = responder.responseFor(request, success, known);
         return responder.buildLogEntry(request, success, response, success.keySource ?? source.name);
       },
-      endItem(result) {
+      settleItem(result) {
         // An event of a batch is one event, however many handlers it has.
         if (result.keySource === undefined) onItem(result, source.name);
         if (result.isCombined !== true) responder.logItem(request, result, known);
       },
-      end(result) {
+      settle(result) {
         metrics.inFlight.dec();
         // Its bytes no longer count as unverified, whatever came of it.
         request.bodyReservation?.release();

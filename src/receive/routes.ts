@@ -151,7 +151,7 @@ function callbackRoute(
   deps: RouteDependencies,
 ): RouteHandler {
   const { receiver, capture } = deps;
-  return createRouteHandler(deps, source, (request, { buildLogEntry, endItem, end }) => {
+  return createRouteHandler(deps, source, (request, { buildLogEntry, settleItem, settle }) => {
     const { exchange, body, startedAt, params, requestId, bodyReservation, context } = request;
     const { method, target, address, distinctHeaders: headers } = exchange;
     // Captured unchanged, before any decision: the listening process verifies it itself.
@@ -175,8 +175,8 @@ function callbackRoute(
       deliveryId: requestId,
       context,
       buildLogEntry,
-      endItem,
-      end,
+      settleItem,
+      settle,
     };
     processCallback(callback, receiver);
   });

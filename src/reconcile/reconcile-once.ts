@@ -71,7 +71,7 @@ export function scheduledSources(config: Config, services: ReconcileServices): S
       callbackLog.addEntry(entry);
     };
     const ended = (outcome: string) => metrics.reconcileRun(source.name, outcome);
-    const wake = () => receiver.acceptedEvents.onAccepted();
+    const wake = () => receiver.events.emit("accepted");
     const { recordDays } = config.retention;
     return { source, store, registry, encryptor, clock, log, onEvent, ended, wake, recordDays };
   });

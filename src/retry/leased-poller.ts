@@ -103,7 +103,7 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
 /** The first attempts of accepted events. Nothing has failed yet, so that more of them run at a time than retries. */
 export function createAcceptedPoller(receiver: Receiver) {
   const loop = createLeasedPoller({ state: "accepted", max: 32 }, receiver);
-  receiver.acceptedEvents.onAccepted = loop.wake;
+  receiver.events.on("accepted", loop.wake);
   return loop;
 }
 

@@ -5,7 +5,7 @@ import type { Transaction, TransactionObserver } from "./transaction.ts";
 
 /**
  * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
- * Exactly one of `succeed` and `fail` is called, once, in no particular asynchronous context.
+ * Exactly one of `settle` and `fail` is called, once, in no particular asynchronous context.
  */
 export interface PendingEvent {
   readonly record: NewRecord;
@@ -19,8 +19,8 @@ export interface PendingEvent {
   handle(scope: OnceScope): unknown;
   /** Turns what the handler returned into what is stored. @throws an error that fails the event */
   complete(returned: unknown): Completion;
-  /** Called when the result is durable. */
-  succeed(result: OnceResult): void;
+  /** Receives the result once it is durable. */
+  settle(result: OnceResult): void;
   /** Called with what the handler threw, or a StoreError. */
   fail(error: unknown): void;
 }

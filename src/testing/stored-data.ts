@@ -76,8 +76,8 @@ async function readRolledBack<T>(store: Store, use: (tx: Transaction) => Promise
   const handle = async ({ tx }: OnceScope) => {
     found = await use(tx);
   };
-  await new Promise<OnceResult>((succeed, fail) =>
-    store.dryRun({ record, deadline, handle, complete: () => ({ result: {} }), succeed, fail }),
+  await new Promise<OnceResult>((settle, fail) =>
+    store.dryRun({ record, deadline, handle, complete: () => ({ result: {} }), settle, fail }),
   );
   return found as T;
 }

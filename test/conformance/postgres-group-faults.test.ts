@@ -143,7 +143,7 @@ it.each<[string, Migration[]]>([
             completed.push(returned);
             return { result: {} };
           },
-          succeed: resolve,
+          settle: resolve,
           fail,
         });
       });

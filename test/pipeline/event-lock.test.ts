@@ -56,10 +56,10 @@ describe("the lock of an event", () => {
     const run = () => lock.run(KEY, END, async () => success({}));
     await run();
     await Promise.all([run(), run()]);
-    const end = lock.tryTake(KEY);
-    expect([typeof end, lock.tryTake(KEY)]).toEqual(["function", undefined]);
+    const end = lock.tryAcquire(KEY);
+    expect([typeof end, lock.tryAcquire(KEY)]).toEqual(["function", undefined]);
     end?.();
-    expect(lock.tryTake(KEY)).toBeTypeOf("function");
+    expect(lock.tryAcquire(KEY)).toBeTypeOf("function");
   });
 
   it("a run that throws passes the event lock on, and its error fails that delivery alone", async () => {

@@ -82,8 +82,8 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
       context,
       buildLogEntry: () => logRow(),
     };
-    const { outcome } = await new Promise<CallbackResult>((end) =>
-      processDelivery({ ...delivery, end }, receiver),
+    const { outcome } = await new Promise<CallbackResult>((settle) =>
+      processDelivery({ ...delivery, settle }, receiver),
     );
     return outcome;
   };

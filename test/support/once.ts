@@ -23,9 +23,9 @@ export function runOnce(
   run: (scope: OnceScope) => Promise<Completion>,
   { deadline, mode, observer }: OnceOptions,
 ): Promise<OnceResult> {
-  return new Promise((succeed, fail) => {
+  return new Promise((settle, fail) => {
     const complete = (returned: unknown) => returned as Completion;
-    const event = { record, deadline, handle: AsyncLocalStorage.bind(run), complete, succeed, fail };
+    const event = { record, deadline, handle: AsyncLocalStorage.bind(run), complete, settle, fail };
     if (mode === "commit") store.submit(event);
     else store.dryRun(event, observer);
   });

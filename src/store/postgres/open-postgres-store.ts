@@ -132,7 +132,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     submit: (event) => scheduler.submit(event),
     dryRun(event, observer) {
       runInOwnTransaction(event, { observer })
-        .then((result) => event.succeed(result))
+        .then((result) => event.settle(result))
         .catch((error: unknown) => event.fail(error));
     },
     ...createAreas(access),

@@ -125,8 +125,8 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     };
   }
 
-  succeed(): void {
-    this.#event.succeed(this.#result as OnceResult);
+  settle(): void {
+    this.#event.settle(this.#result as OnceResult);
   }
 
   fail(error: unknown): void {

@@ -11,7 +11,7 @@ export interface WriterTask {
   needsOwnTransaction: boolean;
   /** Runs it; resolves with whether to keep what it wrote. It may run again where its transaction was lost. */
   run(): Promise<boolean>;
-  succeed(): void;
+  settle(): void;
   fail(error: unknown): void;
 }
 

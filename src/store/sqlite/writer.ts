@@ -87,7 +87,7 @@ export class Writer {
           value = worked.value;
           return worked.keep;
         },
-        succeed: () => resolve(value),
+        settle: () => resolve(value),
         fail: reject,
       };
       if (mayWait) this.#join(task);
@@ -293,7 +293,7 @@ export class Writer {
 
 function reportResults(done: readonly FinishedTask[]): void {
   for (const { task, failure } of done) {
-    if (failure === undefined) task.succeed();
+    if (failure === undefined) task.settle();
     else task.fail(toStoreError(failure.error));
   }
 }

@@ -131,7 +131,7 @@ describe("a commit on SQLite", () => {
         deadline: performance.now() + 50,
         needsOwnTransaction: false,
         run: async () => true,
-        succeed: () => ends.push("success"),
+        settle: () => ends.push("success"),
         fail: (error) => ends.push((error as StoreError).reason),
       });
       // One with a later deadline shares the commit, and waits for the disk.

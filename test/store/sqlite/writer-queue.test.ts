@@ -9,7 +9,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 function task(eventKey: string): WriterTask {
   const deadline = performance.now() + 30_000;
-  return { eventKey, deadline, needsOwnTransaction: false, run: async () => true, succeed() {}, fail() {} };
+  return { eventKey, deadline, needsOwnTransaction: false, run: async () => true, settle() {}, fail() {} };
 }
 
 it("the writer's queue keeps no task that has left, although others always wait", async () => {

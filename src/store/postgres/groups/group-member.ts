@@ -14,7 +14,7 @@ import { createScope } from "./single-event.ts";
 /** Runs an event in a transaction of its own. */
 export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
 
-/** An event in the queue or in a group. Only the first of `runInOwnTransaction`, `succeed` and `fail` counts. */
+/** An event in the queue or in a group. Only the first of `runInOwnTransaction`, `settle` and `fail` counts. */
 export class QueuedEvent implements PendingEvent {
   readonly record: PendingEvent["record"];
   readonly deadline: number;
@@ -59,8 +59,8 @@ export class QueuedEvent implements PendingEvent {
     return this.#event.complete(returned);
   }
 
-  succeed(result: OnceResult): void {
-    if (!this.#isTaken) this.#succeed(result);
+  settle(result: OnceResult): void {
+    if (!this.#isTaken) this.#settle(result);
   }
 
   fail(error: unknown): void {
@@ -71,14 +71,14 @@ export class QueuedEvent implements PendingEvent {
     if (this.#isTaken) return;
     this.#isTaken = true;
     this.#runInOwnTransaction(this.#event).then(
-      (result) => this.#succeed(result),
+      (result) => this.#settle(result),
       (error: unknown) => this.#fail(error),
     );
   }
 
-  #succeed(result: OnceResult): void {
+  #settle(result: OnceResult): void {
     this.#end();
-    this.#event.succeed(result);
+    this.#event.settle(result);
   }
 
   #fail(error: unknown): void {

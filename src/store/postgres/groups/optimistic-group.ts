@@ -175,11 +175,11 @@ export class OptimisticGroup {
     }
     const last = [...(this.#hasBegun ? [] : [BEGIN]), ...RESET_SESSION];
     last.push(...completedStatements(completed, startedAt, this.#clock.now()));
-    // Nothing responds 200 before this COMMIT: `succeed` is called below it.
+    // Nothing responds 200 before this COMMIT: `settle` is called below it.
     if (completed.length > 0) await commit(this.#client, last, timeLeft(this.#deadline));
     else await rollback(this.#client);
     for (const { event, completion, failure } of this.#members) {
-      if (completion !== undefined) event.succeed({ kind: "completed", result: completion.result });
+      if (completion !== undefined) event.settle({ kind: "completed", result: completion.result });
       else event.fail(failure?.error);
     }
     return { kind: "committed" };

@@ -72,7 +72,7 @@ export class SequentialGroup {
       this.#releasedRecords.push(...rest);
       await this.#close();
       for (const { event, result } of this.#done) {
-        event.succeed({ kind: "completed", result: result.completion.result });
+        event.settle({ kind: "completed", result: result.completion.result });
       }
       for (const callback of this.#afterCommit) callback();
       return rest;
@@ -177,7 +177,7 @@ export class SequentialGroup {
         completionStatements(event.record, result.completion, result.notifications, now),
       ),
     ];
-    // Nothing responds 200 before this COMMIT: `run` calls `succeed` after it.
+    // Nothing responds 200 before this COMMIT: `run` calls `settle` after it.
     await commit(this.#client, last, timeLeft(this.#deadline));
   }
 }

@@ -8,19 +8,19 @@ export type RunInSlot = <T>(source: string, deadline: Deadline, run: () => Promi
 
 /**
  * A handler may hold its connection for as long as its time limit. So one connection stays for look-ups and leases, and one
- * more for the events of other sources and tenants, which take turns.
+ * more for the events of other sources and tenants, which alternate.
  */
 export function createTransactionSlots({ options: { max } }: pg.Pool): RunInSlot {
-  const turns = new KeyedSemaphore();
+  const semaphore = new KeyedSemaphore();
   return async (source, deadline, run) => {
-    const endOfSource = await turns.acquire(source, Math.max(1, max - 2), deadline);
-    const end = await turns.acquire(turns, Math.max(1, max - 1), deadline, source);
+    const releaseSource = await semaphore.acquire(source, Math.max(1, max - 2), deadline);
+    const release = await semaphore.acquire(semaphore, Math.max(1, max - 1), deadline, source);
     try {
-      if (endOfSource !== undefined && end !== undefined) return await run();
+      if (releaseSource !== undefined && release !== undefined) return await run();
       throw new StoreError("unavailable", "handlers held the connections until the deadline", undefined);
     } finally {
-      end?.();
-      endOfSource?.();
+      release?.();
+      releaseSource?.();
     }
   };
 }

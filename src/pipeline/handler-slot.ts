@@ -3,50 +3,45 @@ import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
 import { type EventOrder, isKeyWaiting } from "../store/index.ts";
 import type { Release } from "../system/index.ts";
-import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
-
-/** What a run of a handler with `concurrency` or `orderBy` holds from before its start until its end. */
-export interface Turn {
-  readonly order: EventOrder | undefined;
-  readonly end: Release;
-}
+import type { AttemptInput, HandlerSlot, Receiver, ValidatedAttempt } from "./receiver.ts";
 
 /**
  * Waits for earlier events of the same key, and then until the handler's `concurrency` allows one more run. In the other
- * order, the waiting events of one key could use up all runs of the handler. The turn covers `prepare` as well. It orders
- * this process alone: the transaction waits for the other processes. An event that may be accepted does not wait, and runs
+ * order, the waiting events of one key could use up all runs of the handler. The slot covers `prepare` as well. It orders
+ * this process only: the transaction waits for the other processes. An event that may be accepted does not wait, and runs
  * after the accepted events of its key.
- * @returns the turn, whose `end` must be called; `handler_busy` where the deadline came first
+ * @returns undefined where the handler needs none; `handler_busy` where the deadline came first
  */
-export async function takeTurn(
+export async function takeSlot(
   { input, handler }: Pick<ValidatedAttempt, "input" | "handler">,
-  { turns, store }: Pick<Receiver, "turns" | "store">,
-): Promise<Turn | Failed> {
+  { handlerSlots, store }: Pick<Receiver, "handlerSlots" | "store">,
+): Promise<HandlerSlot | Failed | undefined> {
+  if (handler.concurrency === undefined && handler.order === undefined) return undefined;
   const deadline = input.mayBeAccepted ? performance.now() : input.deadline;
   const order = orderOf(input, handler);
-  const ends: Release[] = [];
-  const end = () => {
-    for (const one of ends.splice(0)) one();
+  const held: Release[] = [];
+  const release = () => {
+    for (const one of held.splice(0)) one();
   };
   if (order !== undefined) {
-    const ended = await turns.acquire(`${order.source} ${order.orderKey}`, 1, deadline);
-    if (ended === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
-    ends.push(ended);
+    const ofKey = await handlerSlots.acquire(`${order.source} ${order.orderKey}`, 1, deadline);
+    if (ofKey === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
+    held.push(ofKey);
     if (input.mayBeAccepted && (await isKeyWaiting(store.database, order))) {
-      end();
+      release();
       return failed("handler_busy", new Error(ORDER_BUSY));
     }
   }
   if (handler.concurrency !== undefined) {
-    const ended = await turns.acquire(handler, handler.concurrency, deadline, input.key.source);
-    if (ended === undefined) {
-      end();
+    const ofHandler = await handlerSlots.acquire(handler, handler.concurrency, deadline, input.key.source);
+    if (ofHandler === undefined) {
+      release();
       const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;
       return failed("handler_busy", new Error(busy));
     }
-    ends.push(ended);
+    held.push(ofHandler);
   }
-  return { order, end };
+  return { order, release };
 }
 
 const ORDER_BUSY = "earlier events with the same `orderBy` were at work until the deadline";
@@ -67,7 +62,7 @@ function orderOf(
   { order, type }: Pick<Handler, "order" | "type">,
 ): EventOrder | undefined {
   if (order === undefined) return undefined;
-  const text = textOf(valueAt(json, order.by));
+  const text = keyTextOf(valueAt(json, order.by));
   if (text === undefined) return undefined;
   const { staleBy } = order;
   const isBySequence = typeof staleBy === "object";
@@ -86,14 +81,14 @@ const DIGITS = /^\d{1,199}$/;
 const LEADING_ZEROS = /^0+/;
 const MAX_DIGITS = 99;
 
-function textOf(value: JsonValue | undefined): string | undefined {
+function keyTextOf(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string" && value !== "") return value;
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
 /** A text that sorts as its number does: the count of digits comes first. Other texts sort after all numbers. */
 function sequenceOf(json: JsonValue, place: readonly PathKey[]): string | null {
-  const text = textOf(valueAt(json, place));
+  const text = keyTextOf(valueAt(json, place));
   if (text === undefined || !PLAIN.test(text)) return null;
   const significant = DIGITS.test(text) ? text.replace(LEADING_ZEROS, "") || "0" : "";
   const digits = significant === "" || significant.length > MAX_DIGITS ? undefined : significant;
