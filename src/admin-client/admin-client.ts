@@ -10,7 +10,7 @@ export interface PageParams {
   readonly cursor?: string | undefined;
 }
 
-/** Which callbacks are meant; what is left out does not matter. */
+/** Selects callbacks; an absent field matches all. */
 export interface CallbackFilters {
   /** ISO 8601 with its time zone. */
   readonly from?: string | undefined;
@@ -26,13 +26,13 @@ export interface CallbackFilters {
   readonly text?: string | undefined;
 }
 
-/** Whose failure, or record, it is. */
+/** The key of a failure or record. */
 export interface EventKey {
   readonly source: string;
   readonly event_id: string;
 }
 
-/** Which failures are meant: those that have all of it. */
+/** Selects failures; an absent field matches all. */
 export interface FailureFilter {
   readonly state?: api.FailureView["state"] | undefined;
   readonly source?: string | undefined;
@@ -41,22 +41,22 @@ export interface FailureFilter {
   readonly code?: string | undefined;
 }
 
-/** Which records of handled events are meant: those that have all of it. */
+/** Selects records of handled events; an absent field matches all. */
 export interface EventFilter {
-  /** Exactly this: `stripe` leaves out those of `stripe#audit`. */
+  /** Exactly this source: `stripe` leaves out those of `stripe#audit`. */
   readonly source?: string | undefined;
   readonly event_id?: string | undefined;
 }
 
 /**
- * The admin API with its types, for scripts and pages: it needs nothing but `fetch`. Every method throws AdminError where the
- * receiver refuses, and what `fetch` throws where it does not answer.
+ * The admin API with its types, for scripts and pages: it needs only `fetch`. Every method throws AdminError where the
+ * receiver refuses, and the error of `fetch` where it does not respond.
  */
 export type AdminClient = ReturnType<typeof createAdminClient>;
 
 /**
- * @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token; in a page of that origin neither,
- *   since the browser has the session's cookie
+ * @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token. A page of that origin
+ *   needs neither, since the browser has the session's cookie
  */
 export function createAdminClient(options: AdminClientOptions) {
   const requests = createRequests(options);
@@ -70,14 +70,14 @@ export function createAdminClient(options: AdminClientOptions) {
       list: (query: PageParams & CallbackFilters = {}) =>
         request<api.CallbackPage>("GET", "callbacks", { query }),
       get: (id: number) => request<api.CallbackView>("GET", `callbacks/${id}`),
-      /** Where a browser that is signed in downloads all that matches, as NDJSON or CSV. */
+      /** The URL at which a signed-in browser downloads all matching callbacks, as NDJSON or CSV. */
       exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
         urlOf(options, "callbacks/export", { format, ...filters }),
     },
     /**
-     * Callbacks as they are answered, with a tally every two seconds, until the signal. A connection that breaks is opened
-     * again, and what came meanwhile is brought up.
-     * @throws what a request throws where it cannot be opened at first, or is refused later
+     * Callbacks as they are answered, with a tally every two seconds, until the signal. A broken connection is opened
+     * again, and continues with the callbacks that it missed.
+     * @throws the error of a request if the first connection fails, or a later one is refused
      */
     live: (filters: CallbackFilters = {}, { signal }: { readonly signal?: AbortSignal } = {}) =>
       readLive((headers, ends) => open("GET", "live", { query: filters, headers, signal: ends }), signal),
@@ -98,12 +98,12 @@ export function createAdminClient(options: AdminClientOptions) {
         request<api.PageOf<api.NotificationView>>("GET", "notifications", { query }),
       replay: (id: number) =>
         request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
-      /** Of one channel alone, or all deliveries that wait or are dead. */
+      /** The waiting and failed deliveries, of one channel or of all. */
       discard: (id: number, query: { readonly channel?: string | undefined } = {}) =>
         request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
     },
     users: {
-      /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
+      /** Ends a user's authorization, at the platform and here; with `local_only` only here. */
       revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
         request<undefined>("DELETE", `users/${pathSegment(userId)}/tokens`, { query }),
     },
@@ -138,7 +138,7 @@ function failureMethods({ request }: Requests) {
     failures: {
       list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
         request<api.PageOf<api.FailureView>>("GET", "failures", { query }),
-      /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
+      /** Runs a failed event now; `dry_run` rolls everything back and shows the result. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
         request<api.ReplayView>("POST", `${failure(key)}/replay`, { query }),
       discard: (key: EventKey) => request<undefined>("DELETE", failure(key)),
@@ -168,17 +168,17 @@ function sourceMethods({ request }: Requests) {
        */
       check: (source: string) =>
         request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
-      /** When the secrets of each tenant were used, of a source whose tenants have secrets of their own. */
+      /** When the secrets of each tenant were used, of a source with secrets for each tenant. */
       tenants: (source: string, query: PageParams & { readonly tenant?: string | undefined } = {}) =>
         request<api.PageOf<api.TenantView>>("GET", `sources/${pathSegment(source)}/tenants`, { query }),
       /** Takes one more secret from a platform that chooses it itself. @param body.forget deletes those before it */
       relearn: (source: string, body: api.RelearnRequest = {}) =>
         request<api.RelearnView>("POST", `sources/${pathSegment(source)}/relearn`, { body }),
     },
-    /** Outside production; there every one of them is refused with 404. */
+    /** Outside production; in production each of them is refused with 404. */
     sandbox: {
       get: () => request<api.SandboxView>("GET", "sandbox"),
-      /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
+      /** Signs a callback with the receiver's secrets and sends it to its public listener. */
       send: (body: api.SandboxRequest) => request<api.SandboxResultView>("POST", "sandbox/events", { body }),
       /** The body of a callback in the shape of a source's platform. */
       sample: (source: string, type: string) =>

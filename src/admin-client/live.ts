@@ -14,12 +14,12 @@ export type LiveEvent =
 type Connect = (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>;
 
 const RECONNECT_DELAY_MS = 1_000;
-/** The receiver says something every two seconds; a connection over which nothing comes is dead. */
+/** The receiver sends a tally every two seconds; a silent connection is dead. */
 const IDLE_TIMEOUT_MS = 30_000;
 const NAMES: ReadonlySet<string> = new Set(["callback", "tally", "gap"]);
 
 /**
- * @param connect opens the stream, with the place in it among the headers
+ * @param connect opens the stream, with the position in it among the headers
  * @param signal ends the stream, and with it the iteration
  */
 export async function* readLive(
@@ -42,7 +42,7 @@ export async function* readLive(
       }
     } catch (error) {
       if (signal.aborted) return;
-      // It has answered before: it is being restarted, most likely, and what comes meanwhile is in its log.
+      // It has responded before: probably it is being restarted, and its log has the missed callbacks.
       if (state === "first" || (error instanceof AdminError && error.status < 500)) throw error;
     } finally {
       connection.abort();
@@ -54,7 +54,7 @@ export async function* readLive(
   }
 }
 
-/** Ends a connection on which something does not come for too long. */
+/** Ends a connection that is silent for too long. */
 async function unlessIdle<Value>(connection: AbortController, coming: Promise<Value>): Promise<Value> {
   const timer = setTimeout(() => connection.abort(), IDLE_TIMEOUT_MS);
   try {

@@ -1,7 +1,7 @@
 export interface AdminClientOptions {
-  /** Of the admin listener. Left out, the page's own. */
+  /** Of the admin listener; by default that of the page. */
   readonly origin?: string;
-  /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Left out, the cookie of a session goes along, in a page of the same origin. */
+  /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Without it a page of the same origin sends the session's cookie. */
   readonly token?: string;
   readonly fetch?: typeof fetch;
   /** Ends every request that takes longer; in milliseconds. */
@@ -9,7 +9,7 @@ export interface AdminClientOptions {
 }
 
 interface RequestOptions {
-  /** Of texts, numbers and booleans; what is undefined is left out. */
+  /** Of texts, numbers and booleans; undefined fields are left out. */
   readonly query?: object;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export class AdminError extends Error {
   }
 }
 
-/** The address of a path below the API's. @param query what is undefined is left out */
+/** The URL of a path of the API. @param query undefined fields are left out */
 export function urlOf({ origin = "" }: AdminClientOptions, path: string, query: object = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -41,7 +41,7 @@ export function urlOf({ origin = "" }: AdminClientOptions, path: string, query: 
 
 export function createRequests(options: AdminClientOptions) {
   const { token, timeLimitMs, fetch: send = fetch } = options;
-  /** For an answer that is read as it comes: no time limit but that of the signal. */
+  /** For a response that is read as it comes: only the signal limits its time. */
   async function open(method: string, path: string, asked: RequestOptions = {}): Promise<Response> {
     const { query, body, headers, signal = null } = asked;
     const url = urlOf(options, path, query);

@@ -15,7 +15,7 @@ export interface RelearnRequest {
   readonly fingerprint?: string | undefined;
 }
 
-/** What platforms register, and whether it leads here. */
+/** The sources: their endpoint URLs, secrets and checks. */
 export interface Sources {
   secretUses(): Promise<readonly StoredCredentialUse[]>;
   list(): Promise<views.SourcesView>;
@@ -31,22 +31,19 @@ export interface Sources {
   relearn(source: string, request: RelearnRequest): Promise<RelearnView | "absent" | "fixed" | "unknown">;
 }
 
-/**
- * What could not be tried: 404 where there is no such source, 409 where the configuration does not let it, 502 where the
- * public listener did not answer.
- */
+/** 404: no such source. 409: the configuration does not allow it. 502: the public listener did not respond. */
 export interface SandboxError {
   readonly status: 404 | 409 | 502;
   readonly error: string;
 }
 
-/** What a developer tries out, outside production. */
+/** Test callbacks for developers, outside production. */
 export interface Sandbox {
-  /** The redirect address that the sandbox platform knows. */
+  /** The redirect address that the sandbox platform has registered. */
   readonly redirectUri: string;
   samples(): Promise<views.SandboxView>;
   send(sending: views.SandboxRequest): Promise<views.SandboxResultView | SandboxError>;
-  /** A callback of a source that is not the platform. */
+  /** A callback of a source other than `platform`. */
   sourceSample(source: string, type: string): Promise<views.SandboxSampleView | SandboxError>;
   sendAs(
     source: string,
@@ -60,7 +57,7 @@ export interface AdminDependencies
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;
-  /** Shared with every other place where a token of the admin API opens something. */
+  /** Shared with every other route that takes a token of the admin API. */
   readonly tokenCheck: TokenCheck;
   readonly about: { readonly environment: string; readonly version: string };
   readonly metrics: Metrics;
@@ -72,7 +69,7 @@ export interface AdminDependencies
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   readonly mask: Mask;
-  /** Writes down what this process has counted for the overview. */
+  /** Stores this process's counts for the overview. */
   readonly flushRollups: () => Promise<void>;
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
@@ -81,7 +78,7 @@ export interface AdminDependencies
   readonly sandbox: Sandbox | null;
 }
 
-/** The same with what the listener makes of them for its routes. */
+/** The dependencies of routes, with the listener's authenticator. */
 export interface RouteDependencies extends AdminDependencies {
   readonly authenticator: Authenticator;
 }

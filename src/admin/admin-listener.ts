@@ -66,7 +66,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       return server;
     },
     schemaController: JSON_SERIALIZER,
-    // What finds no route for the shape of its path reaches no handler of errors.
+    // The error handler below does not get errors in the path.
     frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
       reply
         .code(statusCode)
@@ -78,7 +78,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       (data) =>
         parseRequest(schema, httpPart, data),
   );
-  // Before everything else, so that the guard, the audit log and the routes all have what was meant.
+  // First, so that the guard, the audit log and the routes all have the decoded segments.
   app.addHook("onRequest", async (request) => {
     const params = request.params as Record<string, string>;
     for (const [name, segment] of Object.entries(params)) params[name] = fromPathSegment(segment);
@@ -93,7 +93,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) return reply.code(statusCode).send({ error: message });
     const { method, routeOptions } = request;
-    // A session's cookie is looked up for every client.
+    // Any client with a cookie causes a look-up that may fail.
     sparing("error", {
       fields: { err: error, method, path: routeOptions.url },
       message: "an admin request failed",
@@ -116,5 +116,5 @@ export function registerOperations(app: FastifyInstance, deps: RouteDependencies
   for (const register of OPERATIONS) register(app, deps);
 }
 
-/** The schemas of answers are for the API's description, and are never compiled. */
+/** The schemas of responses are for the API's description, and are never compiled. */
 const JSON_SERIALIZER = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };

@@ -17,7 +17,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?
 const time = (description: string) =>
   z
     .string()
-    .refine((given) => ISO_TIME.test(given) && !Number.isNaN(Date.parse(given)))
+    .refine((time) => ISO_TIME.test(time) && !Number.isNaN(Date.parse(time)))
     .meta({ format: "date-time", description })
     .optional();
 
@@ -64,7 +64,7 @@ export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
   });
 }
 
-/** No callback came before or after; past the year 9999 times are spelled in another way. */
+/** No callback came before or after; past the year 9999 ISO 8601 has another form. */
 const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
 
 function isoTime(text: string | undefined): string | undefined {
@@ -136,7 +136,7 @@ const EXPORT = operation({
   },
 });
 
-/** `GET /api/v1/callbacks` and `/api/v1/callbacks/:id`; what has been answered is visible, also where its row still waits. */
+/** Both routes flush the log first: a callback is visible as soon as it has its response. */
 export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
   app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
     const filter = callbackFilter(query);
@@ -174,13 +174,13 @@ export function registerCallbackExport(
       throw new HttpError(503, error, { "retry-after": "10" });
     }
     running.set(reply.raw, requireCaller(request).session?.idSha256);
-    // Fastify, the guard of connections and an export wait for its end, each for itself.
+    // Fastify, the guard of connections and an export all listen for its end.
     reply.raw.setMaxListeners(20);
     // A client may have left before this line, and "close" is never emitted again.
     finished(reply.raw, () => running.delete(reply.raw));
     const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
     await callbackLog.flush();
-    const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
+    const startedAt = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
     const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
     const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
     stream.on("error", (error) => {
@@ -189,7 +189,7 @@ export function registerCallbackExport(
     });
     return reply
       .header("content-type", `${type}; charset=utf-8`)
-      .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
+      .header("content-disposition", `attachment; filename="callbacks-${startedAt}.${format}"`)
       .send(stream);
   });
 }
@@ -199,7 +199,7 @@ const PAGE_SIZE = 50;
 const EXPORT_BUDGET_MS = 20;
 const COLUMNS = [...Object.keys(CALLBACK.shape), "event_state"];
 
-/** Everything that matches, newest first, page by page as it is read; it ends where the reader has gone, found something or not. */
+/** All matching callbacks, newest first, page by page as they are read. It ends when the reader has disconnected. */
 export async function* exportLines(
   callbacks: Callbacks,
   filter: CallbackFilter,
@@ -210,15 +210,15 @@ export async function* exportLines(
   const lineOf = format === "csv" ? csvRow : (view: object) => `${JSON.stringify(view)}\n`;
   for (let before: number | null | undefined; before !== null && !gone.aborted; ) {
     const startedAt = performance.now();
-    const found = await callbacks.search(
+    const page = await callbacks.search(
       filter,
       defined({ limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before }),
     );
-    const states = await callbacks.eventStates(found.callbacks);
-    const lines = found.callbacks
-      .map((row, at) => lineOf({ ...presentCallback(row), event_state: states[at] ?? null }))
+    const states = await callbacks.eventStates(page.callbacks);
+    const lines = page.callbacks
+      .map((row, index) => lineOf({ ...presentCallback(row), event_state: states[index] ?? null }))
       .join("");
-    before = found.next;
+    before = page.next;
     // At most half of the time is the export's: callbacks are answered meanwhile.
     await sleep(performance.now() - startedAt);
     if (lines !== "") yield lines;
@@ -233,15 +233,15 @@ function csvRow(view: Readonly<Record<string, unknown>>): string {
   return csvLine(cells);
 }
 
-/** What spreadsheets take for the beginning of a formula, full-width signs too, also behind what is not seen. */
+/** Spreadsheets read these as the beginning of a formula: full-width signs too, and after invisible characters. */
 const FORMULA_START = /^(?:[\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u;
 /**
- * A spreadsheet that splits at `;` or tabs, as many locales do, does not know these quotes: a part behind one of them, or behind a
- * line end, is a cell of its own. The second group is its sign, where it begins with one.
+ * A spreadsheet that splits at `;` or tabs, as many locales do, ignores these quotes. A part after one of them, or after a
+ * line end, is another cell. The second group is the sign that it begins with, if any.
  */
 const EMBEDDED_CELLS = /([;\t\r\n][;\s\p{Cc}\p{Cf}"']*)([=+\-@＝＋－＠]?)/gu;
 
-/** RFC 4180, every cell in quotes. An apostrophe has a spreadsheet take what follows for text. */
+/** RFC 4180, every cell in quotes. After an apostrophe a spreadsheet reads text. */
 function csvLine(cells: readonly string[]): string {
   const quoted = cells.map((cell) => {
     const text = cell.replace(EMBEDDED_CELLS, (part, before, sign) =>
@@ -252,16 +252,16 @@ function csvLine(cells: readonly string[]): string {
   return `${quoted.join(",")}\r\n`;
 }
 
-/** How long a client may leave unread what waits for it. */
+/** How long a client may leave written bytes unread. */
 const MAX_STALL_MS = 60_000;
 
-/** Aborted once the client has disconnected, or was disconnected because it left the response unread for too long. */
+/** Aborted once the client has disconnected, by itself or because it left the response unread for too long. */
 export function clientDisconnected(response: ServerResponse, longestUnreadMs = MAX_STALL_MS): AbortSignal {
   const gone = new AbortController();
   finished(response, () => gone.abort());
   response.setTimeout(longestUnreadMs, () => {
     if (response.writableLength > 0) response.destroy();
-    // Nothing waits for it: the search has found nothing for so long, and goes on.
+    // No byte is unread: the search has found no row for so long, and goes on.
     else response.setTimeout(longestUnreadMs);
   });
   return gone.signal;

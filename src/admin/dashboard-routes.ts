@@ -8,7 +8,7 @@ import { HIDDEN_ROUTE } from "./operation.ts";
 /** The same from the source and from the package. */
 const BUILT = new URL("../../dashboard/dist/", import.meta.url);
 const ASSET = "/assets/:file";
-/** Every address that the page gives itself. At any other one a browser gets the page with 404, and a script JSON. */
+/** Every address of the page. At any other one a browser gets the page with 404, and a script JSON. */
 const PAGES = [
   "/",
   "/callbacks",
@@ -58,8 +58,8 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
 }
 
 /**
- * The components write a few style elements of their own, which is why an answer has a nonce, for styles alone; scripts come
- * from our files, and nothing from another host.
+ * The components write a few style elements, so that a response has a nonce, only for styles. Scripts come from our files,
+ * and nothing from another host.
  */
 function sendPage(reply: FastifyReply, html: string): FastifyReply {
   const nonce = randomBytes(16).toString("base64url");
@@ -79,12 +79,12 @@ function sendAsset(reply: FastifyReply, asset: Asset, accepted = ""): FastifyRep
     .map((part) => part.trim().toLowerCase())
     .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
     .map((part) => part.split(";", 1)[0]);
-  const found = asset.compressed.find(([encoding]) => takes.includes(encoding));
-  if (found !== undefined) reply.header("content-encoding", found[0]);
+  const [encoding, bytes] = asset.compressed.find(([name]) => takes.includes(name)) ?? [];
+  if (encoding !== undefined) reply.header("content-encoding", encoding);
   return reply
     .headers({ "cache-control": "public, max-age=31536000, immutable", vary: "accept-encoding" })
     .type(asset.type)
-    .send(found?.[1] ?? asset.plain);
+    .send(bytes ?? asset.plain);
 }
 
 const ENCODINGS = [
@@ -105,8 +105,8 @@ interface Asset {
 }
 
 /**
- * Reads the built page, about 3 MB, so that no answer reads a file again.
- * @returns `html` with CSP_NONCE wherever an answer has its nonce, and the assets by name @throws ENOENT where there is none
+ * Reads the built page, about 3 MB, so that no response reads a file again.
+ * @returns `html` with CSP_NONCE in the place of each nonce, and the assets by name @throws ENOENT where it is not built
  */
 async function readDashboard(folder: URL) {
   const html = await readFile(new URL("index.html", folder), "utf8");

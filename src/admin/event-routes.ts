@@ -44,14 +44,14 @@ export function registerEvents(app: FastifyInstance, deps: AdminDependencies): v
     return input.searchPageOf(query, (search) => store.records.search(filter, search), present);
   });
   app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
-    // What has been answered must be visible, also where its row still waits to be written.
+    // A callback with a response must be visible, also where its row still waits to be written.
     await callbackLog.flush();
     const position = parseCursor(query.cursor);
-    const known = await readHistory(input.eventKeyOf(params), position, query.limit, store);
-    const { callbacks, attempts, record, failure, notifications } = known;
+    const history = await readHistory(input.eventKeyOf(params), position, query.limit, store);
+    const { callbacks, attempts, record, failure, notifications } = history;
     if (record === undefined && failure === undefined && callbacks.length + attempts.length === 0)
       throw new HttpError(404, "there is no event with this source and event_id");
-    const { entries, next } = timelineAfter(position, known, query.limit);
+    const { entries, next } = timelineAfter(position, history, query.limit);
     return {
       ...params,
       event: record === undefined ? null : presentMaskedRecord(record, mask),
@@ -89,7 +89,7 @@ async function readHistory(
 
 export type EventHistory = Awaited<ReturnType<typeof readHistory>>;
 
-/** How far a time line was shown: the last callback and attempt, and the time of the last entry, in milliseconds. */
+/** The end of the shown timeline: the last callback and attempt, and the last entry's time in milliseconds. */
 export interface TimelinePosition {
   readonly callbackId: number;
   readonly attemptId: number;
@@ -98,26 +98,26 @@ export interface TimelinePosition {
 
 export const TIMELINE_START: TimelinePosition = { callbackId: 0, attemptId: 0, at: Number.NEGATIVE_INFINITY };
 
-/** The stretch of a time line after a place, and where it goes on; null at its end. */
+/** The entries after a position, and the position of the next ones; null at the end. */
 export function timelineAfter(
-  place: TimelinePosition,
-  known: EventHistory,
+  position: TimelinePosition,
+  history: EventHistory,
   limit: number,
 ): { readonly entries: TimelineEntry[]; readonly next: TimelinePosition | null } {
-  const { runs, next } = mergedAttempts(place, known, limit);
+  const { runs, next } = mergedAttempts(position, history, limit);
   const until = next?.at ?? Number.POSITIVE_INFINITY;
-  const others = singleEntries(known).filter(
-    ({ at }) => Date.parse(at) > place.at && Date.parse(at) <= until,
+  const single = singleEntries(history).filter(
+    ({ at }) => Date.parse(at) > position.at && Date.parse(at) <= until,
   );
-  const entries = [...runs, ...others].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+  const entries = [...runs, ...single].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return { entries, next };
 }
 
-/** Both lists are taken from their beginnings, whatever the times in them: so that a place says what was shown of each. */
-function mergedAttempts(place: TimelinePosition, { callbacks, attempts }: EventHistory, limit: number) {
+/** Takes both lists from their beginnings, whatever their times: a position then has the end of each. */
+function mergedAttempts(position: TimelinePosition, { callbacks, attempts }: EventHistory, limit: number) {
   const runs: TimelineEntry[] = [];
   let [callback, attempt] = [0, 0];
-  let { callbackId, attemptId, at } = place;
+  let { callbackId, attemptId, at } = position;
   while (runs.length < limit) {
     const came = callbacks[callback];
     const ran = attempts[attempt];
@@ -137,10 +137,10 @@ function mergedAttempts(place: TimelinePosition, { callbacks, attempts }: EventH
   return { runs, next: isAtEnd ? null : { callbackId, attemptId, at } };
 }
 
-/** 5xx endings of callbacks that never came to their handler. */
+/** 5xx outcomes of callbacks whose handler did not run. */
 const HANDLER_NOT_RUN: ReadonlySet<string> = new Set(["event_in_progress", "overloaded", "keys_unavailable"]);
 
-/** Whether a callback ran a handler. The row does not tell it where the database was unavailable. */
+/** Whether a callback ran a handler; a guess where the database was unavailable, which the row does not tell apart. */
 function handlerRan({ outcome, responseStatus }: StoredCallback): boolean {
   if (outcome === "success" || outcome === "rejected") return true;
   return responseStatus >= 500 && !HANDLER_NOT_RUN.has(outcome);
@@ -163,7 +163,7 @@ function singleEntries({ record, failure, notifications }: EventHistory): Timeli
   const entries: TimelineEntry[] = [];
   if (failure !== undefined) {
     const { state, code, firstFailedAt, lastFailedAt } = failure;
-    // No attempt is automatic since the last one failed, and not since the first one did.
+    // Retries ended when the last attempt failed, not when the first one did.
     const isOver = state === "exhausted" || state === "rejected";
     entries.push({ at: isOver ? lastFailedAt : firstFailedAt, kind: "failure", state, code });
   }
@@ -173,7 +173,7 @@ function singleEntries({ record, failure, notifications }: EventHistory): Timeli
     for (const { deliveredAt, channel } of deliveries)
       if (deliveredAt !== null) entries.push({ at: deliveredAt, ...what, state: "delivered", channel });
   }
-  // Last, since what the handler asked for may bear the same millisecond.
+  // Last, since the handler's notifications may have the same millisecond.
   const processedAt = record?.processedAt ?? null;
   if (processedAt !== null) entries.push({ at: processedAt, kind: "record", status: "completed" });
   return entries;

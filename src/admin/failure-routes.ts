@@ -55,15 +55,15 @@ export function registerFailures(app: FastifyInstance, deps: AdminDependencies):
     return typeof view === "string" ? notRun(view) : view;
   });
   app.delete("/api/v1/failures/:source/:event_id", DISCARD, async ({ params }, reply) => {
-    const ending = await deps.discard(input.eventKeyOf(params));
-    if (ending !== "discarded") return notRun(ending);
+    const result = await deps.discard(input.eventKeyOf(params));
+    if (result !== "discarded") return notRun(result);
     log.info({ ...params }, "an operator discarded a failure");
     return reply.code(204).send();
   });
 }
 
-function notRun(ending: "absent" | "leased"): never {
-  if (ending === "leased")
+function notRun(reason: "absent" | "leased"): never {
+  if (reason === "leased")
     throw new HttpError(409, "this failure is being retried right now; look at it again in a moment");
   throw new HttpError(404, "no failure under this source and event_id; it may have been retried since");
 }
@@ -71,16 +71,16 @@ function notRun(ending: "absent" | "leased"): never {
 type ReplayResponse = ReplayView | "absent" | "leased";
 
 async function runReplay(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
-  const ending = await deps.replay(key);
-  return typeof ending === "string" ? ending : { ...replayView(ending, deps), dry_run: false };
+  const result = await deps.replay(key);
+  return typeof result === "string" ? result : { ...replayView(result, deps), dry_run: false };
 }
 
 const MAX_SQL_CHARACTERS = 4_000;
 
 async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
-  const ending = await deps.dryRun(key);
-  if (ending === "absent") return ending;
-  const { outcome, dryRun } = ending;
+  const result = await deps.dryRun(key);
+  if (result === "absent") return result;
+  const { outcome, dryRun } = result;
   const { mask } = deps;
   return {
     ...replayView(outcome, deps),
@@ -99,20 +99,19 @@ async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<Replay
   };
 }
 
-/** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
-  ending: AttemptOutcome,
+  outcome: AttemptOutcome,
   { describe, mask }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
-  switch (ending.kind) {
+  switch (outcome.kind) {
     case "success":
-      return { outcome: ending.kind, result: mask.json(ending.result) as JsonObject };
+      return { outcome: outcome.kind, result: mask.json(outcome.result) as JsonObject };
     case "already_processed":
-      return { outcome: ending.kind };
+      return { outcome: outcome.kind };
     case "refused":
-      return { outcome: ending.code, error: describe(ending.detail ?? ending.message) };
+      return { outcome: outcome.code, error: describe(outcome.detail ?? outcome.message) };
     case "failed":
-      return { outcome: ending.code, error: describe(ending.cause) };
+      return { outcome: outcome.code, error: describe(outcome.cause) };
   }
 }
 
@@ -122,7 +121,7 @@ const START_BULK = operation({
   action: "bulk_replay.start",
   auditedFields: ["filter", "per_second"],
   description:
-    "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
+    "Those that are there now, one after the other, each as a single replay. One that fails again stays a failure and is not tried twice.",
   // All failures need an explicit, empty filter.
   body: z.strictObject({
     filter: z.strictObject(input.FAILURE_FILTER),

@@ -94,11 +94,11 @@ export function publicListener(
 /** Callbacks as they came hold their credentials: an operator may have them, a viewer may not. */
 function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAccess["checkToken"] {
   return (token, address) => {
-    const judged = check(token, address);
-    if (judged.verdict !== "right" || judged.role === "operator") return judged;
-    const attempt = { role: judged.role, action: "callbacks.listen", target: null };
+    const checked = check(token, address);
+    if (checked.result !== "right" || checked.role === "operator") return checked;
+    const attempt = { role: checked.role, action: "callbacks.listen", target: null };
     recordRefusal({ remoteAddress: address, actor: "token", reason: "the role is viewer", attempt });
-    return { verdict: "not allowed" };
+    return { result: "not allowed" };
   };
 }
 

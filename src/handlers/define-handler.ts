@@ -27,7 +27,7 @@ const areVersions: IsValid = (value) =>
   Array.isArray(value) && value.length > 0 && value.every((one) => VERSIONS.includes(one));
 const isConcurrency: IsValid = (value) =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY;
-/** Its own function says what is wrong with it. */
+/** Checked later, by a function with a more specific message. */
 const isAny: IsValid = () => true;
 
 /** Each option: whether a value is one, and what was expected. */
@@ -47,7 +47,7 @@ const OPTIONS: Readonly<Record<string, readonly [isValid: IsValid, expected: str
 };
 const NAMES = Object.keys(OPTIONS).join(", ");
 
-/** What `defineHandler<Tables>()` returns. */
+/** The type of `defineHandler<Tables>()`. */
 export type DefineHandler<Tables> = <
   Schema extends StandardSchemaV1,
   Prepared extends JsonValue | undefined = undefined,
@@ -57,7 +57,7 @@ export type DefineHandler<Tables> = <
 
 /**
  * Declares the handler of one event type. `defineHandler<Tables>()({ … })` types `tx.query` by the handler's tables:
- * TypeScript infers the schema's types in the second call alone.
+ * TypeScript infers the schema's types only in the second call.
  * @throws TypeError that names the option and what it expects
  */
 export function defineHandler<Tables extends object>(): DefineHandler<Tables>;
@@ -65,8 +65,8 @@ export function defineHandler<
   Schema extends StandardSchemaV1,
   Prepared extends JsonValue | undefined = undefined,
 >(definition: HandlerDefinition<Schema, Prepared>): Handler;
-export function defineHandler(...given: unknown[]): unknown {
-  return given.length === 0 ? declare : declare(given[0]);
+export function defineHandler(...definitions: unknown[]): unknown {
+  return definitions.length === 0 ? declare : declare(definitions[0]);
 }
 
 function declare(definition: unknown): Handler {
@@ -74,23 +74,23 @@ function declare(definition: unknown): Handler {
   const { source = PLATFORM, versions = VERSIONS, migrations = [], orderBy, dropStale, ...rest } = definition;
   const order = compileOrder(orderBy, dropStale);
   const declared = { ...rest, source, versions, migrations, order };
-  // The registry only ever passes a handler what its own schema and its own `prepare` returned.
+  // The registry passes a handler only the values that its schema and its `prepare` returned.
   return Object.freeze(declared) as unknown as Handler;
 }
 
 function check(definition: unknown): asserts definition is Record<string, unknown> {
   if (typeof definition !== "object" || definition === null)
     throw new TypeError(`defineHandler: expected an object with ${NAMES}`);
-  const given = definition as Record<string, unknown>;
-  const unknownKey = Object.keys(given).find((key) => !Object.hasOwn(OPTIONS, key));
+  const options = definition as Record<string, unknown>;
+  const unknownKey = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
   if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${NAMES}`);
   for (const [option, [isValid, expected]] of Object.entries(OPTIONS)) {
-    const value = given[option];
+    const value = options[option];
     if (!isValid(value)) optionError(option, `got ${JSON.stringify(value) ?? typeof value}, ${expected}`);
   }
-  const { source = PLATFORM, type, retry } = given;
+  const { source = PLATFORM, type, retry } = options;
   const fault = retry === undefined ? undefined : retryFault(retry);
-  // SPEC 4.1 rule 3: a type of the platform without a handler of its own is refused.
+  // SPEC 4.1 rule 3: the built-in protocol refuses a type without a handler.
   if (source === PLATFORM && String(type).endsWith("*"))
     optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);
   // SPEC 8.
@@ -117,7 +117,7 @@ function compileOrder(orderBy: unknown, dropStale: unknown = false): HandlerOrde
   return { by, staleBy: placeOf("dropStale.sequence", Reflect.get(dropStale, "sequence")) };
 }
 
-/** A place in the envelope, in the words of a contract's places. */
+/** A place in the envelope, written as in a contract. */
 function placeOf(option: string, place: unknown): readonly PathKey[] {
   const path = typeof place === "string" ? parsePath(`.${place}`) : undefined;
   if (path === undefined || path.length < 2 || (path[0] !== "data" && path[0] !== "headers"))

@@ -10,7 +10,7 @@ import type {
 } from "../domain/index.ts";
 import type { Migration, Transaction } from "../store/index.ts";
 
-/** What `prepare` gets: outside work belongs here, writes belong in `handle`. */
+/** The argument of `prepare`: outside work belongs there, writes belong in `handle`. */
 export interface PrepareContext<Data = JsonObject> {
   readonly event: CallbackEvent<Data>;
   /** The configured source's name. */
@@ -40,7 +40,7 @@ export interface AccessToken {
   /** Space-separated; null where the platform did not say. */
   readonly scope: string | null;
   readonly expiresAt: Date | null;
-  /** What the redirect had beside the code, such as Intuit's `realmId`: the browser's word. */
+  /** The redirect's parameters beside the code, such as Intuit's `realmId`. The browser sent them: they are not verified. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -49,12 +49,12 @@ export class UserTokensMissing extends Error {
   override readonly name = "UserTokensMissing";
 }
 
-/** What `handle` gets. Everything it writes through `tx` commits with the event's record, or not at all. */
-// biome-ignore lint/suspicious/noExplicitAny: a handler without tables of its own may name any
+/** The argument of `handle`. Everything written through `tx` commits with the event's record, or not at all. */
+// biome-ignore lint/suspicious/noExplicitAny: a handler without typed tables may name any
 export interface HandleContext<Data = JsonObject, Prepared = undefined, Tables = any>
   extends Omit<PrepareContext<Data>, "tokens"> {
   readonly tx: Transaction<Tables>;
-  /** What `prepare` returned, now or in an earlier attempt. */
+  /** The result of `prepare`, from this or an earlier attempt. */
   readonly prepared: Prepared;
   /** `inline` in the callback itself, `accepted` after its response, `retry` by the loop, `replay` by an operator. */
   readonly attempt: AttemptKind;
@@ -68,34 +68,34 @@ export type AttemptKind = "inline" | "accepted" | "retry" | "replay";
 export interface HandlerDefinition<
   Schema extends StandardSchemaV1,
   Prepared extends JsonValue | undefined,
-  // biome-ignore lint/suspicious/noExplicitAny: a handler without tables of its own may name any
+  // biome-ignore lint/suspicious/noExplicitAny: a handler without typed tables may name any
   Tables = any,
 > {
   /** The name of the source whose events it receives; `platform` when left out. */
   readonly source?: string;
   /**
-   * Tells several handlers of one type apart. Each name receives its events beside the others, once, with a record, a
-   * transaction, retries and failures of its own, under the source `<source>#<name>`: never change it.
+   * Tells several handlers of one type apart. Each name receives its events once, in a separate transaction, with separate
+   * records, retries and failures. Their source is `<source>#<name>`: never change it.
    */
   readonly name?: string;
   /** The event type, as in `X-Event-Type`; `invoice.*` for all that begin with `invoice.`, `*` for all without one. */
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
   readonly versions?: readonly Version[];
-  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses returns 400. */
+  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; an event that it rejects returns 400. */
   readonly data: Schema;
-  /** In the place of its source's; what is left out here is the source's. Not for the source `platform`. */
+  /** Replaces its source's `retry`, field by field. Not for the source `platform`. */
   readonly retry?: RetryOptions;
   /** How many runs of it one process does at a time; others wait, no longer than their callbacks may. */
   readonly concurrency?: number;
   /**
-   * A place in the event, such as `data.order_id`: the events with one value there run one after the other, over all
+   * A place in the event, such as `data.order_id`. Events with the same value there run one after the other, over all
    * processes. Events without a text or an integer there have no order.
    */
   readonly orderBy?: string;
   /**
-   * Does not run an event that is older than the newest that has run for its `orderBy`: its result is `{ stale: true }`.
-   * By the platform's time in whole seconds, or by `sequence`, a place with an integer or a text that sorts, such as a
+   * Skips an event that is older than the newest run for its `orderBy`: its result is `{ stale: true }`. Events compare by
+   * the platform's time in whole seconds, or by `sequence`. That is a place with an integer or a sortable text, such as a
    * time in UTC by RFC 3339. Equally new events run.
    */
   readonly dropStale?: boolean | { readonly sequence: string };
@@ -119,7 +119,7 @@ export interface HandlerDefinition<
 /** `orderBy` and `dropStale`, as paths into the event's envelope. */
 export interface HandlerOrder {
   readonly by: readonly PathKey[];
-  /** How an event is known to be older than another; undefined where all of them run. */
+  /** The place by which events compare in age; undefined where all of them run. */
   readonly staleBy: "time" | readonly PathKey[] | undefined;
 }
 
@@ -141,15 +141,15 @@ export interface Handler {
 const BRAND = Symbol.for("oncehook.Rejected");
 
 /**
- * Thrown by a handler when the event itself is wrong: the run is rolled back, returns 400 with this message, and is not
- * retried. The message goes to the caller, so it must not say more than the platform may know.
+ * A handler throws it when the event itself is wrong: the run is rolled back, returns 400 and is not retried. The response
+ * has the message, so that it must not say more than the platform may know.
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";
   readonly [BRAND] = true;
 }
 
-/** By brand, since a user's handler may bring its own copy of this package. */
+/** By brand, since a user's handler may bring another copy of this package. */
 export function isRejected(error: unknown): error is Rejected {
   return error instanceof Error && BRAND in error;
 }

@@ -20,18 +20,19 @@ import { withTimeLimit } from "./with-time-limit.ts";
 export type Registry = ReturnType<typeof createRegistry>;
 
 /**
- * Finds the handler of a source's type in a version (SPEC 4.1, 9): that of the type itself, else of the longest pattern
- * that fits. A user's handler takes the place of the built-in one of the same type and version. Handlers with a name are
- * found in the same way beside these, each name by itself, under the source of their keys (`stripe#audit`).
+ * Finds the handler of a source's type in a version (SPEC 4.1, 9): of the type itself, else of the longest matching
+ * pattern. A user's handler replaces the built-in one of the same type and version. Each name has handlers of its own,
+ * found in the same way under the source of their keys (`stripe#audit`).
  * @throws TypeError when two of the user's handlers claim the same type and version under one name
  */
-export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]) {
+export function createRegistry(builtIn: readonly Handler[], configured: readonly Handler[]) {
   const table = new HandlerTable();
   for (const handler of builtIn) for (const version of handler.versions) table.set(handler, version);
-  for (const handler of own) {
+  for (const handler of configured) {
     for (const version of handler.versions) {
       const taken = table.get(keySourceOf(handler), version, handler.type);
-      if (taken !== undefined && own.includes(taken)) throw new TypeError(repeatedMessage(handler, version));
+      if (taken !== undefined && configured.includes(taken))
+        throw new TypeError(repeatedMessage(handler, version));
       table.set(handler, version);
     }
   }
@@ -54,9 +55,10 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
 
   /** @param source of a key: `stripe` for the handler without a name, `stripe#audit` for the one of that name */
   function find(source: string, version: Version, type: string): Handler | undefined {
-    const own = source === OAUTH ? PLATFORM : withoutTenant(source);
+    const handlerSource = source === OAUTH ? PLATFORM : withoutTenant(source);
     return (
-      table.get(own, version, type) ?? (patterns.length === 0 ? undefined : matching(own, version, type))
+      table.get(handlerSource, version, type) ??
+      (patterns.length === 0 ? undefined : matching(handlerSource, version, type))
     );
   }
 
@@ -70,7 +72,7 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
         source,
         ...new Set(named.get(withoutTenant(source))?.map(({ name }) => keySourceOf({ source, name }))),
       ].filter((keySource) => find(keySource, version, type) !== undefined),
-    /** The pattern by which a handler of a source takes a type; undefined where none does. @param source of a key, or its name */
+    /** The pattern by which a source's handler takes a type, if any. @param source a name, or of a key */
     patternOf: (source: string, type: string): string | undefined =>
       patterns.find(
         ({ handler }) => handler.source === withoutTenant(source) && fitsTypePattern(handler.type, type),
@@ -124,7 +126,7 @@ function repeatedMessage({ source, name, type }: Handler, version: Version): str
 const MAX_ISSUES = 3;
 
 /**
- * `data` through the handler's own schema; a refusal names the fields. A promise for an asynchronous schema alone.
+ * Validates `data` by the handler's schema; a refusal names the fields. A promise only for an asynchronous schema.
  * @throws HandlerTimedOut when an asynchronous schema does not come to an end
  */
 export function validateData(

@@ -1,12 +1,12 @@
 import { readableError } from "../domain/index.ts";
 import { DeadlineList } from "../system/index.ts";
 
-/** A handler, or its `prepare`, that ran past its limit. What it does afterwards has no effect. */
+/** A handler, or its `prepare`, ran past its limit. Its later work has no effect. */
 export class HandlerTimedOut extends Error {
   override readonly name = "HandlerTimedOut";
 }
 
-/** Tells work of its time limit; the signal is made for those who ask for it, since most do not. */
+/** The time limit of one run. Most runs do not use the signal, so that it is made on first use. */
 export class TimeLimit {
   readonly #what: string;
   readonly #reject: (error: HandlerTimedOut) => void;
@@ -37,8 +37,8 @@ export class TimeLimit {
 const LIMIT = Symbol("limit");
 
 /**
- * One getter for all contexts. A literal's own getter is another one each time, which V8 keeps in its old generation with
- * all that the event has, until it collects the whole heap.
+ * One getter for all contexts. A literal would make a new one each time. V8 would keep it and its event in the old
+ * generation until it collects the whole heap.
  */
 const SIGNAL: PropertyDescriptor & ThisType<{ readonly [LIMIT]: TimeLimit }> = {
   enumerable: true,
@@ -47,7 +47,7 @@ const SIGNAL: PropertyDescriptor & ThisType<{ readonly [LIMIT]: TimeLimit }> = {
   },
 };
 
-/** Adds `signal` to what a handler gets. */
+/** Adds `signal` to a handler's context. */
 export function withSignal<Context extends object>(
   context: Context,
   limit: TimeLimit,
@@ -59,7 +59,7 @@ export function withSignal<Context extends object>(
 type LimitedWork<T> = (limit: TimeLimit) => Promise<T> | T;
 
 /**
- * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped: the signal asks it to end, and the
+ * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped. The signal asks it to end, and the
  * caller must end any transaction handle that it passed on.
  */
 export function withTimeLimit<T>(ms: number, what: string, run: LimitedWork<T>): Promise<T> {
@@ -69,7 +69,7 @@ export function withTimeLimit<T>(ms: number, what: string, run: LimitedWork<T>):
   });
 }
 
-/** The same limit for many, without a timer for each. */
+/** One time limit for many runs, without a timer for each. */
 export class SharedTimeLimit {
   readonly #running: DeadlineList<TimeLimit>;
 
@@ -87,7 +87,7 @@ export class SharedTimeLimit {
   };
 }
 
-/** @param watch starts the limit's time; what it returns ends it */
+/** @param watch starts the limit's timer, and returns a function that stops it */
 function runLimited<T>(
   what: string,
   run: LimitedWork<T>,
@@ -98,7 +98,7 @@ function runLimited<T>(
     const unwatch = watch(limit);
     const failed = (error: unknown) => {
       unwatch();
-      // Whatever a handler throws is read from here on, and reading it must not throw again.
+      // Later code reads the thrown value, and reading it must not throw again.
       reject(readableError(error));
     };
     try {

@@ -43,10 +43,10 @@ function accessError(
 ): CallbackResponse | undefined {
   const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(String(headers.authorization)) ?? [];
   if (token === undefined) return UNAUTHORIZED;
-  const judged = judge(token, address);
-  if (judged.verdict === "right") return undefined;
-  if (judged.verdict !== "too many") return judged.verdict === "wrong" ? UNAUTHORIZED : FORBIDDEN;
-  const { waitSeconds } = judged;
+  const checked = judge(token, address);
+  if (checked.result === "right") return undefined;
+  if (checked.result !== "too many") return checked.result === "wrong" ? UNAUTHORIZED : FORBIDDEN;
+  const { waitSeconds } = checked;
   const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
   return refusal(429, error, { "retry-after": String(waitSeconds) });
 }

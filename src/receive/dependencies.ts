@@ -15,8 +15,8 @@ export interface AdmissionSettings {
 }
 
 type CaptureTokenCheck =
-  | { readonly verdict: "right" | "not allowed" | "wrong" }
-  | { readonly verdict: "too many"; readonly waitSeconds: number };
+  | { readonly result: "right" | "not allowed" | "wrong" }
+  | { readonly result: "too many"; readonly waitSeconds: number };
 
 export interface CaptureAccess {
   readonly buffer: CaptureBuffer;

@@ -258,7 +258,7 @@ describe("oncehook listen", () => {
       async (origin) => {
         const listening = startListening(["--from", origin, "--to", "http://127.0.0.1:9/hook"]);
         await until(
-          () => listening.stderr().includes("answered 429, and asks to be left alone for 3600 s"),
+          () => listening.stderr().includes("answered 429, and asks for a pause of 3600 s"),
           LIMIT_MS,
         );
         expect(await listening.interrupt()).toBe(0);

@@ -39,7 +39,7 @@ describe("the stream to a listener", () => {
     const follow = () => expect.unreachable("nothing is read for a client that has left");
     const buffer = { follow, ended: new AbortController().signal } as never;
     const log = recordedLog();
-    const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
+    const route = captureRoute({ buffer, checkToken: () => ({ result: "right" }) }, log);
     const streamed = Promise.withResolvers<void>();
     await withHttpServer(
       (message, response) => {
@@ -66,7 +66,7 @@ describe("the stream to a listener", () => {
     const ended = new AbortController();
     const buffer = { follow, ended: ended.signal } as never;
     const log = recordedLog();
-    const route = captureRoute({ buffer, checkToken: () => ({ verdict: "right" }) }, log);
+    const route = captureRoute({ buffer, checkToken: () => ({ result: "right" }) }, log);
     await withHttpServer(
       (message, response) =>
         void route({ exchange: nodeExchange(message, response), responseHeaders: {} } as never),

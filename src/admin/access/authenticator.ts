@@ -12,13 +12,13 @@ export interface AdminAccess {
   readonly tokens: readonly { readonly token: string; readonly role: Role }[];
   readonly provider: OidcProvider | null;
   readonly sessionHours: number;
-  /** The origin that operators use; null where it is the listener's own. */
+  /** The origin that operators use; null where it is the listener's. */
   readonly baseUrl: string | null;
-  /** Whether a request may name this host. On a loopback address only our own: another name was made to lead there. */
+  /** Whether a request may name this host. On a loopback address only names of this machine: others are DNS rebinding. */
   readonly isAllowedHost: (hostname: string) => boolean;
-  /** Where a request comes from, through trusted proxies only. */
+  /** The client's address, through trusted proxies only. */
   readonly remoteAddress: (message: IncomingMessage) => string;
-  /** What tries are counted under. @param address as `remoteAddress` has it */
+  /** The key under which wrong tokens are counted. @param address as `remoteAddress` returns it */
   readonly rateKey: (address: string) => string;
   /** A keyed hash: distinguishes texts without revealing them. */
   readonly fingerprint: (text: string) => string;
@@ -29,14 +29,14 @@ export interface OidcProvider {
   readonly label: string;
   /** Undefined for a person without access. */
   readonly roleOf: (person: Identity) => Role | undefined;
-  /** A fingerprint of all this: with other settings its sessions end. */
+  /** A fingerprint of these settings: with others the sessions end. */
   readonly fingerprint: string;
 }
 
 export interface Caller {
   readonly actor: string;
   readonly role: Role;
-  /** Null with a token, which is asked for each time. */
+  /** Null with a token, which each request sends. */
   readonly session: { readonly idSha256: string; readonly expiresAt: Date } | null;
 }
 
@@ -79,16 +79,16 @@ export function createAuthenticator(deps: {
     const { authorization = "" } = request.headers;
     const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? [];
     if (token === undefined) return authorization === "" ? sessionCaller(request) : undefined;
-    const judged = tokenCheck.check(token, access.remoteAddress(request.raw));
-    if (judged.verdict === "too many") throw tooManyAttempts(judged.waitSeconds);
-    return judged.verdict === "right" ? { actor: TOKEN_ACTOR, role: judged.role, session: null } : undefined;
+    const checked = tokenCheck.check(token, access.remoteAddress(request.raw));
+    if (checked.result === "too many") throw tooManyAttempts(checked.waitSeconds);
+    return checked.result === "right" ? { actor: TOKEN_ACTOR, role: checked.role, session: null } : undefined;
   }
 
   return {
     /** By `Authorization`, and without it by the session's cookie. @throws HttpError 401 without a valid one, 429 */
     async authenticate(request: FastifyRequest): Promise<Caller> {
-      const found = await caller(request);
-      if (found !== undefined) return found;
+      const authenticated = await caller(request);
+      if (authenticated !== undefined) return authenticated;
       throw new HttpError(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", CHALLENGE);
     },
     /** Ends a session for every process, and calls the listeners of this one. */
@@ -106,11 +106,11 @@ export function tooManyAttempts(waitSeconds: number): HttpError {
 }
 
 type TokenCheckResult =
-  | { readonly verdict: "right"; readonly role: Role; readonly credentialFingerprint: string }
-  | { readonly verdict: "wrong" }
-  | { readonly verdict: "too many"; readonly waitSeconds: number };
+  | { readonly result: "right"; readonly role: Role; readonly credentialFingerprint: string }
+  | { readonly result: "wrong" }
+  | { readonly result: "too many"; readonly waitSeconds: number };
 
-/** Judges tokens, wherever they are sent: one count of wrong ones for each address. */
+/** Checks tokens on every route that takes one, with one count of wrong ones for each address. */
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 export function createTokenCheck(deps: {
@@ -130,21 +130,21 @@ export function createTokenCheck(deps: {
   const loginThrottle = createLoginThrottle(clock);
   const recordRefusal = createRefusalRecorder(store.audit, clock, log);
 
-  /** Judges a token, in constant time and only so often. */
+  /** In constant time, and only so often for each address. */
   function check(token: string, remoteAddress: string): TokenCheckResult {
     const key = access.rateKey(remoteAddress);
     const waitSeconds = loginThrottle.secondsToWait(key);
-    if (waitSeconds > 0) return { verdict: "too many", waitSeconds };
-    // Hashed on both sides, and all of them looked at, so that the time tells neither a length nor which one it was.
-    const given = hash("sha256", token, "buffer");
-    const [found] = configured.filter(({ digest }) => timingSafeEqual(digest, given));
-    if (found !== undefined) {
-      const { role, credentialFingerprint } = found;
-      return { verdict: "right", role, credentialFingerprint };
+    if (waitSeconds > 0) return { result: "too many", waitSeconds };
+    // All digests are compared, so that the time reveals neither a length nor which token matched.
+    const sentDigest = hash("sha256", token, "buffer");
+    const [match] = configured.filter(({ digest }) => timingSafeEqual(digest, sentDigest));
+    if (match !== undefined) {
+      const { role, credentialFingerprint } = match;
+      return { result: "right", role, credentialFingerprint };
     }
     if (loginThrottle.recordFailure(key, token))
       recordRefusal({ remoteAddress, actor: null, reason: "wrong token" });
-    return { verdict: "wrong" };
+    return { result: "wrong" };
   }
 
   return { check, loginThrottle, recordRefusal, configured };
@@ -155,10 +155,7 @@ const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 
-/**
- * The same wrong token counts once: a script that repeats an outdated token must not lock out its address, and a guessing
- * attacker never repeats one.
- */
+/** A repeated wrong token counts once: a script with an outdated token must not lock out its address. */
 function createLoginThrottle(clock: Clock) {
   const windows = new WindowMap<{ readonly resetAt: Date; readonly digests: Set<string> }>(MAX_ADDRESSES);
   return {
@@ -191,20 +188,20 @@ interface Refusal {
   readonly actor: string | null;
   /** Fixed words, and nothing that the client wrote. */
   readonly reason: string;
-  /** What a known actor may not do. */
+  /** The action that a viewer asked for. */
   readonly attempt?: { readonly role: Role; readonly action: string; readonly target: string | null };
 }
 
 /**
- * Writes refused requests to the log and the audit log, without waiting, and never throws. Bounded, since any client can cause
- * refusals: the next row says how many were left out before it.
+ * Writes refused requests to the log and the audit log, without waiting, and never throws. Any client can cause refusals,
+ * so that they are bounded: the next row counts those left out before it.
  */
 function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: Refusal) => void {
   const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   let leftOut = 0;
   return ({ remoteAddress, actor, reason, attempt }) => {
-    const at = clock.now();
-    if (!mayWrite(at)) {
+    const now = clock.now();
+    if (!mayWrite(now)) {
       leftOut += 1;
       return;
     }
@@ -213,7 +210,7 @@ function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: 
     const what = attempt ?? { role: null, action: "session.refused", target: null };
     log.warn({ address: remoteAddress, actor, ...what, ...detail }, "the admin API refused a request");
     audit
-      .begin({ at, actor, remoteAddress, ...what, detail, outcome: "refused" })
+      .begin({ at: now, actor, remoteAddress, ...what, detail, outcome: "refused" })
       .catch((error: unknown) => log.error({ err: error }, "the audit log could not be written"));
   };
 }
@@ -222,7 +219,7 @@ function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: 
 type CookieKind = "session" | "flow";
 
 const SHAPES = { session: /^[\w-]{43}$/, flow: /^[\w-]{1,2000}$/ } as const;
-/** A browser comes back from the provider by the provider's doing, where `Strict` would keep the cookie from it. */
+/** The provider redirects the browser back, and with `Strict` the browser would not send the flow's cookie. */
 const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
 
 /** The hash of the session that the request's cookie names; undefined without one. */
@@ -239,7 +236,7 @@ export function readCookie(
   return cookieOf([headers.cookie ?? ""], cookieName(kind, headers.host, baseUrl), SHAPES[kind]);
 }
 
-/** The header that sets it. @param cookie without one, the header that takes it away */
+/** The header that sets the cookie, or deletes it by default. */
 export function setCookie(
   kind: CookieKind,
   { headers }: FastifyRequest,
@@ -252,14 +249,14 @@ export function setCookie(
 }
 
 /**
- * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2); without TLS there is no such thing. Since cookies know no ports
- * the name has it, but for the one that needs no saying: two receivers on one host would sign each other's operators out.
+ * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2), only with TLS. The name has the port if it is not
+ * the default, since cookies ignore ports: two receivers on one host would sign each other's operators out.
  */
 function cookieName(kind: CookieKind, host: string | undefined, baseUrl: string | null): string {
   if (baseUrl?.startsWith("https:")) {
     const { port } = new URL(baseUrl);
     return `__Host-oncehook-${kind}${port === "" ? "" : `-${port}`}`;
   }
-  // As the browser knows it, which a container's mapping may have changed.
+  // The browser's port, which a container's mapping may have changed.
   return `oncehook-${kind}-${URL.parse(`http://${host}`)?.port || "80"}`;
 }

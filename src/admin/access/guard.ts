@@ -12,12 +12,12 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Null on open routes. */
     caller: Caller | null;
-    /** Of its row in the audit log, while it is under way. */
+    /** The id of its row in the audit log, while it is under way. */
     auditId: number | null;
   }
 }
 
-/** Every answer has them; this content security policy lets it do nothing at all. The dashboard sets one of its own. */
+/** On every response. This content security policy allows nothing; the dashboard sets another one. */
 const HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -36,24 +36,24 @@ const crossOrigin = () =>
       "ADMIN_BASE_URL to it",
   );
 
-/** The rules of the route that was found, never of the text of the address, which can be written in many ways. */
+/** The rules of the matched route, never by the text of the URL, which has many spellings. */
 function rulesOf(request: FastifyRequest): GuardRules {
   return isWrongPage(request) ? { isPublic: true } : (request.routeOptions.schema?.guard ?? {});
 }
 
-/** Whether a browser is at an address that does not exist: it gets the page, which says so. */
+/** Whether a browser asks for an unknown address: it gets the page, which shows that. */
 export function isWrongPage({ is404, method, url, headers }: FastifyRequest): boolean {
   return (
     is404 && method === "GET" && headers.accept?.includes("text/html") === true && !url.startsWith("/api/")
   );
 }
 
-/** Decides for every route of the admin listener what a caller may do, and records in the audit log what was done. */
+/** Authorizes every request to the admin listener, and records changes in the audit log. */
 export function registerGuard(app: FastifyInstance, deps: RouteDependencies): void {
   app.decorateRequest("caller", null);
   app.addHook("onRoute", ({ method, url, schema: { guard: rules = {} } = {} }) => {
     if (rules.isPublic || rules.action !== undefined || ![method].flat().some(isUnsafe)) return;
-    // What changes something without a name could be found in no audit log.
+    // The audit log could not name a change without an action.
     throw new Error(`${[method].flat().join(", ")} ${url}: its operation names no action for the audit log`);
   });
   app.addHook("onRequest", async (request, reply) => {
@@ -63,7 +63,7 @@ export function registerGuard(app: FastifyInstance, deps: RouteDependencies): vo
   registerAudit(app, deps);
 }
 
-/** The caller where the route needs one. @throws HttpError where the request may go no further */
+/** The caller where the route needs one. @throws HttpError where the request is refused */
 async function callerOf(
   request: FastifyRequest,
   { access, tokenCheck, authenticator }: RouteDependencies,
@@ -82,7 +82,7 @@ async function callerOf(
     return null;
   }
   const caller = await authenticator.authenticate(request);
-  // A browser sends a cookie whichever page asks for it; a token only the page that has it.
+  // A browser sends a cookie for any page, but only a page that has a token sends it.
   if (caller.session !== null && isUnsafe(method) && from !== "same-origin") throw crossOrigin();
   const { actor, role } = caller;
   const needed = rules.role ?? (isUnsafe(method) ? "operator" : "viewer");
@@ -114,10 +114,9 @@ function hasAllowedHost({ host }: IncomingHttpHeaders, isAllowed: (hostname: str
 }
 
 /**
- * Which page has sent a request; scripts outside of browsers say nothing of it. By `Sec-Fetch-Site`, which browsers set and
- * pages cannot, and by `Origin` where there is none: plain HTTP to anything but loopback. Every browser of today sends one of
- * the two with whatever may change something.
- * @param baseUrl the origin that operators use, where a proxy hands another `Host` on
+ * Which page has sent a request, by `Sec-Fetch-Site`, which browsers set and pages cannot. Over plain HTTP, other than to
+ * loopback, browsers send only `Origin`. Every current browser sends one of the two with an unsafe method.
+ * @param baseUrl the origin that operators use, where a proxy changes `Host`
  */
 function requestOrigin(
   headers: IncomingHttpHeaders,
@@ -127,8 +126,8 @@ function requestOrigin(
   if (site !== undefined) return site === "same-origin" ? "same-origin" : "cross-origin";
   if (headers.origin === undefined) return "no browser";
   const origin = URL.parse(headers.origin);
-  const isOwn = origin !== null && (origin.origin === baseUrl || origin.host === headers.host);
-  return isOwn ? "same-origin" : "cross-origin";
+  const isSame = origin !== null && (origin.origin === baseUrl || origin.host === headers.host);
+  return isSame ? "same-origin" : "cross-origin";
 }
 
 const LIST = operation({
@@ -157,10 +156,10 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
   app.decorateRequest("auditId", null);
   const changes = new Set<FastifyRequest>();
   let whenIdle = () => {};
-  // A change is finished before the connections are closed: the outside work of a replay must not be cut off and repeated.
+  // Changes finish before the connections close: the outside work of a replay must not be cut off and repeated.
   app.addHook("preClose", () => {
     return new Promise<void>((resolve) => {
-      // The last response is written in the turn in which its change ends.
+      // The last response is written in the event loop's turn in which its change ends.
       whenIdle = () => void setImmediate(resolve);
       if (changes.size === 0) resolve();
     });
@@ -191,13 +190,13 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
     }
     if (changes.delete(request) && changes.size === 0) whenIdle();
   };
-  // Before the response, so that a client with the response finds the outcome in the list.
+  // Before the response, so that a client that has it finds the outcome in the list.
   app.addHook("onSend", (request, reply) => complete(request, reply));
-  // An answer that a route writes by itself comes by no other way.
+  // A hijacked response passes no `onSend`.
   app.addHook("onResponse", complete);
 }
 
-/** The name in the audit log of what a request asks for; before its validation the query still holds texts. */
+/** The action's name in the audit log; before validation the query still holds texts. */
 function actionOf(request: FastifyRequest): string | undefined {
   const { action, dryRunAction } = rulesOf(request);
   const { dry_run } = (request.query ?? {}) as { dry_run?: unknown };

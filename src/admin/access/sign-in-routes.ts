@@ -65,13 +65,13 @@ export function registerSessionRoutes(app: FastifyInstance, deps: RouteDependenc
     };
   });
   app.post("/api/v1/session", START, async (request, reply) => {
-    const judged = tokenCheck.check(request.body.token, access.remoteAddress(request.raw));
-    if (judged.verdict === "too many") throw auth.tooManyAttempts(judged.waitSeconds);
-    if (judged.verdict === "wrong") {
+    const checked = tokenCheck.check(request.body.token, access.remoteAddress(request.raw));
+    if (checked.result === "too many") throw auth.tooManyAttempts(checked.waitSeconds);
+    if (checked.result === "wrong") {
       const error = "this is neither ADMIN_TOKEN nor ADMIN_VIEWER_TOKEN of this receiver";
       throw new HttpError(401, error, auth.CHALLENGE);
     }
-    const admitted = { actor: auth.TOKEN_ACTOR, method: "token", ...judged } as const;
+    const admitted = { actor: auth.TOKEN_ACTOR, method: "token", ...checked } as const;
     const session = await startSession(request, reply, admitted, deps);
     if (session === undefined) throw new HttpError(503, "the session cannot be stored right now");
     return view(session, session.expiresAt);
@@ -107,11 +107,11 @@ async function startSession(
   const { store, clock, log, access, authenticator } = deps;
   const { actor, role, credentialFingerprint } = identity;
   const id = randomSecret();
-  const at = clock.now();
-  const expiresAt = new Date(at.getTime() + access.sessionHours * HOUR_MS);
-  const session = { actor, role, credentialFingerprint, startedAt: at, expiresAt };
+  const now = clock.now();
+  const expiresAt = new Date(now.getTime() + access.sessionHours * HOUR_MS);
+  const session = { actor, role, credentialFingerprint, startedAt: now, expiresAt };
   const remoteAddress = access.remoteAddress(request.raw);
-  const entry = { at, actor, role, remoteAddress, action: "session.begin", target: null };
+  const entry = { at: now, actor, role, remoteAddress, action: "session.begin", target: null };
   let auditId: number | undefined;
   try {
     auditId = await store.audit.begin({ ...entry, detail: { by: method }, outcome: null });
@@ -135,7 +135,7 @@ export const CALLBACK_PATH = "/sign-in/oidc/callback";
 interface SignInDependencies extends RouteDependencies {
   readonly provider: auth.OidcProvider;
   readonly logError: (error: unknown, message: string) => void;
-  /** Any page can make a browser send such a request: it must neither count against an address nor fill the audit log. */
+  /** Any page can make a browser send such a request: it neither counts against an address nor fills the audit log. */
   readonly logUnknownFlow: (address: string, reason: string) => void;
 }
 
@@ -171,7 +171,7 @@ export function registerOidcRoutes(
   });
   app.get(CALLBACK_PATH, HIDDEN_ROUTE, async (request, reply) => {
     const page = await signIn(request, reply, signInDeps);
-    // It is of no use any more, whatever came of it; `append` keeps the session's.
+    // The flow has ended, whatever its outcome; Fastify keeps the session's cookie beside this header.
     reply.header("set-cookie", auth.setCookie("flow", request, access.baseUrl));
     return sendPage(reply, page);
   });
@@ -220,11 +220,11 @@ function sendPage(reply: FastifyReply, [status, html]: Page): FastifyReply {
 }
 
 /**
- * A redirect would be the last step of a way that the provider's page began, and no `Strict` cookie goes along with that: so it is a
- * page of our own that goes on.
+ * The provider's page began this navigation, so that a redirect would carry no `Strict` cookie. A page of this origin
+ * continues instead.
  */
 function signedInPage(returnTo: ReturnTo): Page {
-  // An address that was parsed has neither quotation marks nor angle brackets in it.
+  // A parsed address contains neither quotation marks nor angle brackets.
   const href = returnTo.replaceAll("&", "&amp;");
   return [200, browserPage("You are signed in", `<a href="${href}">Continue</a>.`, href)];
 }
@@ -253,15 +253,15 @@ const PLACEHOLDER_ORIGIN = "http://here.invalid";
 const HOME = "/" as ReturnTo;
 
 /**
- * The page to return to after signing in. It comes from a URL that anyone can write, so that it leads only to
- * another page here, and not into another sign-in; what does not is the first page.
+ * The page to return to after signing in, or else the first page. Anyone can write the parameter: it may lead only to
+ * another page of this origin, and not into another sign-in.
  */
 function parseReturnTo(asked: unknown): ReturnTo {
   const url =
     typeof asked === "string" && asked.startsWith("/") ? URL.parse(asked, PLACEHOLDER_ORIGIN) : null;
   if (url === null || url.origin !== PLACEHOLDER_ORIGIN || url.pathname.startsWith("/sign-in")) return HOME;
   const path = `${url.pathname}${url.search}${url.hash}`;
-  // A browser would take what follows two slashes for a host, and there they may be only now that the dots are gone.
+  // A browser reads a host after two slashes. Parsing may have made them by removing dots.
   if (path.startsWith("//") || /["<>]/.test(path) || JSON.stringify(path).length > MAX_LENGTH) return HOME;
   return path as ReturnTo;
 }

@@ -65,7 +65,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
     keep(request: RawCallback): void {
       if (!buffer.add(request)) warn("callbacks are not kept for listeners: too many wait for the database");
     },
-    /** Undefined where the text is no place. */
+    /** Undefined where the text is no position. */
     parsePosition(text: string): CapturePosition | undefined {
       const [, log, id] = /^([0-9a-f]{16})\.(\d{1,15})$/.exec(text) ?? [];
       return log === undefined ? undefined : { log, id: Number(id) };
@@ -83,7 +83,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
   };
 }
 
-/** Where a reader begins: after a place, with what came lately, or with what comes from now on. */
+/** The start of a reader: after a position, some seconds ago, or now. */
 export type StartPosition =
   | { readonly from: "position"; readonly position: CapturePosition }
   | { readonly from: "since"; readonly seconds: number }
@@ -93,16 +93,16 @@ const LOOK_EVERY_MS = 200;
 const HEARTBEAT_MS = 5_000;
 const AT_ONCE = { rows: 200, bytes: 4 * 1024 * 1024 };
 
-/** What was kept, in its order, then what is kept from now on, until the signal. @throws what the database throws */
+/** Kept requests in their order, then new ones, until the signal. @throws the database's errors */
 async function* follow(
   beginning: StartPosition,
   deps: CaptureBufferOptions,
   signal: AbortSignal,
 ): AsyncGenerator<CaptureLine, void, void> {
   const { store } = deps;
-  const { hello, place } = await begin(beginning, deps);
-  const { log } = place;
-  let { id } = place;
+  const { hello, position } = await begin(beginning, deps);
+  const { log } = position;
+  let { id } = position;
   yield hello;
   let saidSweptTo = 0;
   let spokenAt = performance.now();
@@ -127,26 +127,30 @@ async function* follow(
 
 async function begin(beginning: StartPosition, { store, clock }: CaptureBufferOptions) {
   const { log, newestId } = await store.extent();
-  const at = (id: number, database: "same" | "another" | "older" = "same") => ({
-    place: { log, id },
+  const startAfter = (id: number, database: "same" | "another" | "older" = "same") => ({
+    position: { log, id },
     hello: { line: "hello", at: formatPosition({ log, id }), database } as const,
   });
-  if (beginning.from === "now") return at(newestId);
+  if (beginning.from === "now") return startAfter(newestId);
   if (beginning.from === "since")
-    return at(await store.idBefore(new Date(clock.now().getTime() - beginning.seconds * 1_000)));
-  const { position: place } = beginning;
-  // Whatever is kept there is new to this reader.
-  if (place.log !== log) return at(0, "another");
-  // A database that was put back to an earlier state: what it has was seen, and its next ids mean other requests.
-  return place.id > newestId ? at(newestId, "older") : at(place.id);
+    return startAfter(await store.idBefore(new Date(clock.now().getTime() - beginning.seconds * 1_000)));
+  const { position } = beginning;
+  // All requests that it keeps are new to this reader.
+  if (position.log !== log) return startAfter(0, "another");
+  // The database was put back to an earlier state: its rows were seen, and its next ids mean other requests.
+  return position.id > newestId ? startAfter(newestId, "older") : startAfter(position.id);
 }
 
-function lineOf(request: CapturedRequest, at: string, { encryptor, log }: CaptureBufferOptions): CaptureLine {
+function lineOf(
+  request: CapturedRequest,
+  position: string,
+  { encryptor, log }: CaptureBufferOptions,
+): CaptureLine {
   try {
     const { receivedAt, method, url, rawHeaders, body } = decryptCapture(request, encryptor);
     return {
       line: "request",
-      at,
+      at: position,
       received_at: receivedAt.toISOString(),
       method,
       url,
@@ -155,7 +159,7 @@ function lineOf(request: CapturedRequest, at: string, { encryptor, log }: Captur
     };
   } catch (error) {
     log.warn({ err: error, request_id: request.requestId }, "a request that was kept cannot be read");
-    return { line: "unreadable", at };
+    return { line: "unreadable", at: position };
   }
 }
 
@@ -189,7 +193,7 @@ function encryptCapture(request: RawCallback, encryptor: Encryptor): NewCaptured
   return { requestId, receivedAt, encrypted };
 }
 
-/** @throws DecryptionError; EncryptionKeyMissing where the key that sealed it is not configured any more */
+/** @throws DecryptionError; EncryptionKeyMissing where the key that encrypted it is not configured any more */
 function decryptCapture({ requestId, receivedAt, encrypted }: CapturedRequest, encryptor: Encryptor) {
   const plain = Buffer.from(encryptor.decrypt(encrypted, contextOf(requestId)));
   const end = plain.indexOf(LINE_FEED);

@@ -12,11 +12,11 @@ const MAX_BYTES = 16_384;
 const LETTERS = 24;
 
 /**
- * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify the request:
- * its own header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
+ * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify it: a
+ * header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
  * @param address a configured address; never one from a request
  * @param proof headers by which the receiver logs the request as `endpoint_check`
- * @param tenant whose values take the place of the path's parameters; made-up ones where they do not fit
+ * @param tenant its values replace the path's parameters; made-up ones where they do not fit
  */
 export async function checkEndpoint(
   address: string,
@@ -27,7 +27,7 @@ export async function checkEndpoint(
   const startedAt = performance.now();
   const sentTo = withoutParameters(address, tenant?.split("/") ?? []);
   const url = new URL(sentTo);
-  // Of letters alone: digits could be taken for a card's number, and masked in the log.
+  // Only letters: the log would mask digits that look like a card's number.
   const mark = Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   const [end = 0] = await log.rows.newestIds(1);
   const attempt = await sendProbe(url, mark, proof);
@@ -41,7 +41,7 @@ export async function checkEndpoint(
     url: address,
     reached,
     message: `${message}${where}`,
-    /** What keeps a platform outside from reaching it although this machine does. */
+    /** Why a platform outside may not reach it although this machine does. */
     warning: answer === undefined ? null : warningOf(url, answer),
     duration_ms: performance.now() - startedAt,
     status: answer?.status ?? null,
@@ -73,7 +73,7 @@ async function sendProbe(
   }
 }
 
-/** No receiver redirects a callback, so that nothing need be looked for. */
+/** False for a redirect, which no receiver sends: the log has no entry then. */
 function mayHaveArrived(attempt: ProbeResult): boolean {
   if ("problem" in attempt) return attempt.problem.mayHaveArrived;
   return attempt.answer.status < 300 || attempt.answer.status >= 400;
@@ -88,7 +88,7 @@ function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): stri
 }
 
 export interface CallbackLogReader {
-  /** Makes visible what this process has still to write. */
+  /** Makes the rows visible that this process has still to write. */
   readonly flush: () => Promise<void>;
   readonly rows: Pick<Callbacks, "newestIds" | "after">;
 }
@@ -109,8 +109,8 @@ async function findLoggedRequest(
     let last = end;
     for (let count = 0; count < MAX_PAGES; count += 1) {
       const page = await rows.after(last, PAGE);
-      const found = page.find(isOurs);
-      if (found !== undefined || page.length < PAGE) return found;
+      const row = page.find(isOurs);
+      if (row !== undefined || page.length < PAGE) return row;
       last = page.at(-1)?.id ?? last;
     }
     return undefined;
@@ -119,8 +119,8 @@ async function findLoggedRequest(
   const until = performance.now() + SEARCH_TIMEOUT_MS;
   for (;;) {
     await flush();
-    const found = await searchOnce();
-    if (found !== undefined || performance.now() > until) return found;
+    const row = await searchOnce();
+    if (row !== undefined || performance.now() > until) return row;
     await sleep(SEARCH_INTERVAL_MS);
   }
 }

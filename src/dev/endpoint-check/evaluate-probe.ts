@@ -177,7 +177,7 @@ function problemMessage(code: string, error: unknown, url: URL): string {
   return `${hostAndPort(url)} could not be reached: ${code}.`;
 }
 
-/** Host and port, which is said also where it is the usual one: firewalls know ports. */
+/** The port is shown also where it is the default one: firewalls know ports. */
 function hostAndPort({ hostname, port, protocol }: URL): string {
   return `${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`;
 }

@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import { z } from "zod";
 import { parseJson } from "../../domain/index.ts";
 
-/** The receiver says something every five seconds. */
+/** The receiver sends a line at least every five seconds. */
 const IDLE_TIMEOUT_MS = 15_000;
 const LINE_FEED = 10;
 /** The longest body that a receiver takes, as base64, and its headers. */
@@ -72,15 +72,19 @@ async function withIdleTimeout<T>(
   }
 }
 
-/** Where to go on after this line; for the receiver alone to understand. */
-const at = z.string();
+/** The position after this line; only the receiver reads it. */
+const POSITION = z.string();
 const LINE = z.union([
   z.discriminatedUnion("line", [
     /** The first line: from where on requests follow. */
-    z.object({ line: z.literal("hello"), at, database: z.enum(["same", "another", "older"]) }),
+    z.object({
+      line: z.literal("hello"),
+      at: POSITION,
+      database: z.enum(["same", "another", "older"]),
+    }),
     z.object({
       line: z.literal("request"),
-      at,
+      at: POSITION,
       received_at: z.string(),
       method: z.string(),
       /** The request target as it was sent. */
@@ -91,7 +95,7 @@ const LINE = z.union([
       body: z.string(),
     }),
     /** A kept request was encrypted with a key that is not configured any more. */
-    z.object({ line: z.literal("unreadable"), at }),
+    z.object({ line: z.literal("unreadable"), at: POSITION }),
     /** `swept`: requests after the reader's position were deleted before it read them. */
     z.object({ line: z.enum(["swept", "heartbeat"]) }),
   ]),
@@ -113,7 +117,7 @@ function statusError({ statusCode = 0, headers }: IncomingMessage, url: URL): Di
   const who = `${url.origin} answered ${statusCode}`;
   if (statusCode === 429 || statusCode >= 500) {
     const seconds = Number(headers["retry-after"]) || 0;
-    const wait = seconds > 0 ? `, and asks to be left alone for ${seconds} s` : "";
+    const wait = seconds > 0 ? `, and asks for a pause of ${seconds} s` : "";
     return new Disconnected(`${who}${wait}`, "always", seconds * 1_000);
   }
   if (statusCode >= 300 && statusCode < 400) {
@@ -127,7 +131,7 @@ function statusError({ statusCode = 0, headers }: IncomingMessage, url: URL): Di
 }
 
 const STATUS_MESSAGES: Readonly<Record<number, { readonly message: string; readonly passes?: RetryWhen }>> = {
-  400: { message: "it does not know this place; take the --state file away, or --since", passes: "never" },
+  400: { message: "it does not know this position; remove the --state file, or --since", passes: "never" },
   401: {
     message:
       "ADMIN_TOKEN here is another than the receiver's. Set it to the receiver's, in the environment or with --env",
@@ -142,7 +146,7 @@ const STATUS_MESSAGES: Readonly<Record<number, { readonly message: string; reado
 const TLS_CODES =
   /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO|HOSTNAME_MISMATCH|ERR_OSSL)/;
 
-/** Whether the two sides could not agree on TLS, or this one does not believe the other's certificate. */
+/** Whether the TLS handshake failed, such as for an untrusted certificate. */
 export function isTlsError(error: unknown): boolean {
   return TLS_CODES.test(errorCode(error));
 }
@@ -163,7 +167,7 @@ function connectionErrorMessage(error: unknown, { origin, hostname }: URL): stri
   return `${origin} cannot be reached, or broke off: ${errorCode(error)}`;
 }
 
-/** The system's word for an error, or the error's own text. */
+/** The system's code of an error, or its message. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("code" in error && typeof error.code === "string") return error.code;
@@ -171,8 +175,8 @@ export function errorCode(error: unknown): string {
 }
 
 /**
- * Whether another try may end better: by itself in time (`always`), where it did before and something went wrong since then
- * (`after_success`), or only after the user has changed something (`never`).
+ * Whether another try may succeed: `always`, only if one has succeeded before (`after_success`), or `never` unless the
+ * user changes something.
  */
 type RetryWhen = "always" | "after_success" | "never";
 
@@ -180,7 +184,7 @@ type RetryWhen = "always" | "after_success" | "never";
 export class Disconnected extends Error {
   override readonly name = "Disconnected";
   readonly retryWhen: RetryWhen;
-  /** How long the receiver asked not to be called, where it did. */
+  /** The pause that the receiver asked for; 0 without one. */
   readonly retryAfterMs: number;
 
   constructor(message: string, retryWhen: RetryWhen, retryAfterMs = 0) {

@@ -6,7 +6,7 @@ import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } 
 export type Delivered = NonNullable<Awaited<ReturnType<typeof deliver>>>;
 
 export interface DeliverOptions {
-  /** The server at this machine; without a path of its own a request keeps the one it came with. */
+  /** The server at this machine; without a path here a request keeps the one it came with. */
   readonly to: URL;
   readonly log: (words: string) => void;
   /** Begins no further try. */
@@ -24,10 +24,10 @@ const LONGEST_DELAY_MS = 2_000;
 const LOG_SLOW_AFTER_MS = 10_000;
 
 /**
- * Sends a request as it came, with the same bytes, until the server responds with any status: it may be restarted in
- * the middle, and a debugger may hold an answer up for as long as it likes.
+ * Sends a request as it came, with the same bytes, until the server responds with any status. The server may be restarted
+ * meanwhile, and a debugger may pause it for any time.
  * @returns undefined where it was given up
- * @throws Disconnected where the server's TLS is not believed
+ * @throws Disconnected where the server's certificate is not trusted
  */
 export async function deliver(request: CapturedRequest, options: DeliverOptions) {
   const { to, log, stopping, abandoned } = options;
@@ -54,7 +54,7 @@ export async function deliver(request: CapturedRequest, options: DeliverOptions)
   return undefined;
 }
 
-/** Over a connection of its own: one that was kept might be closed by the server just as it is used. */
+/** Over a new connection: the server might close a kept one just as it is used. */
 async function send(request: CapturedRequest, to: URL, signal: AbortSignal): Promise<number> {
   const body = Buffer.from(request.body, "base64");
   const headers = [
@@ -64,7 +64,7 @@ async function send(request: CapturedRequest, to: URL, signal: AbortSignal): Pro
   const { method, url } = request;
   const options = { method, path: requestTarget(to, url), headers, agent: false, signal };
   const response = await openRequest(to, options, body);
-  // What it says does not matter, only that it has said all of it.
+  // The delivery has ended only with the whole response, whatever its body.
   await finished(response.resume());
   return response.statusCode ?? 0;
 }

@@ -5,7 +5,7 @@ export interface FollowOptions {
   /** Of the receiver: its CALLBACK_BASE_URL. */
   readonly from: URL;
   readonly token: string;
-  /** Where an earlier run stopped. */
+  /** The end of an earlier run. */
   readonly position: string | undefined;
   readonly sinceSeconds: number | undefined;
   readonly signal: AbortSignal;
@@ -17,8 +17,8 @@ const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
 
 /**
- * Every request that the receiver gets, in its order and once: over one connection after another, each of which goes on
- * behind the request before.
+ * Every request that the receiver gets, in its order and once. Each connection continues after the last request of the
+ * one before.
  * @throws Disconnected where the next connection would end in the same way
  */
 export async function* followReceiver(options: FollowOptions): AsyncGenerator<CapturedRequest, void, void> {
@@ -95,7 +95,7 @@ function captureUrl(from: URL, place: string | undefined, { sinceSeconds }: Foll
   return url;
 }
 
-/** Doubles, up to ten seconds; half of it is chance, so that not all listeners come back at once. */
+/** Doubles, up to ten seconds. Half of it is chance, so that not all listeners reconnect at once. */
 function retryDelay(failures: number): number {
   const most = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   return most * (0.5 + Math.random() / 2);

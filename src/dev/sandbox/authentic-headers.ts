@@ -3,7 +3,7 @@ import { sha256Hex, signHmac } from "../../sources/index.ts";
 
 export type Authentication = Config["authentication"];
 
-/** Only the platform, which has the private key, can make what `AUTH_METHOD` asks for. */
+/** Only the platform, which has the private key, can make the credentials of `AUTH_METHOD`. */
 export class CannotSignError extends Error {
   override readonly name = "CannotSignError";
 }

@@ -3,7 +3,7 @@ import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
 export interface OAuthFlowOptions {
   readonly receiver: OwnListener;
-  /** The origin that is registered: in a redirect it stands for the receiver. */
+  /** The registered origin, which stands for the receiver in a redirect. */
   readonly registeredOrigin: string;
   readonly startPath: string;
   readonly redirectUri: string;
@@ -16,8 +16,8 @@ const MAX_STEPS = 5;
 const MAX_BYTES = 65_536;
 
 /**
- * Signs in at the sandbox platform as a browser does, with cookies of its own, and goes nowhere but to the receiver and the
- * sandbox platform.
+ * Signs in at the sandbox platform as a browser with cookies does. It sends requests only to the receiver and the sandbox
+ * platform.
  * @throws NoResponseError
  */
 export async function runOAuthFlow(places: OAuthFlowOptions) {
@@ -37,7 +37,7 @@ export async function runOAuthFlow(places: OAuthFlowOptions) {
   return { steps, isSignedIn: false };
 }
 
-/** Its address is as the browser has it, with code and state; the body of a redirect is empty. */
+/** With the address as the browser has it, code and state included; the body of a redirect is empty. */
 function stepOf({ href }: URL, place: FlowStage, { status, body }: ReceivedResponse, duration_ms: number) {
   const message = stageMessage(place, status);
   return { method: "GET", url: href, status, message, body, duration_ms } as const;
@@ -59,7 +59,7 @@ async function visit(
 ) {
   const { timeLimitMs, certificate } = receiver;
   const limits = { method: "GET", timeLimitMs, maxBytes: MAX_BYTES } as const;
-  // An answer in JSON says what became of the flow, where a browser would be sent on to a page.
+  // A response in JSON shows the outcome of the flow, where a browser would be redirected to a page.
   const headers = { accept: "application/json" };
   if (place === "platform") return sendOrThrow(url, { ...limits, headers });
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");

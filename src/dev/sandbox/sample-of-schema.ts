@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/inde
 /** A schema may lead back to itself. */
 const MAX_DEPTH = 12;
 
-/** Of formats of JSON Schema that are checked commonly. */
+/** Samples of the common formats of JSON Schema. */
 const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
   "date-time": "2026-01-02T03:04:05Z",
   date: "2026-01-02",
@@ -19,16 +19,16 @@ const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Some value that a JSON Schema describes, for a person to change: the fields that must be there, each as small as it may be.
- * What a pattern or a rule beyond the schema asks for is not known.
+ * A value for a JSON Schema, for a developer to change: the required fields, each as small as it may be. It may not
+ * satisfy a pattern or a rule beyond the schema.
  */
 export function sampleOfSchema(schema: unknown): JsonValue {
   return sample(schema, isJsonObject(schema) ? schema : {}, 0);
 }
 
-function sample(given: unknown, root: JsonObject, depth: number): JsonValue {
-  if (!isJsonObject(given) || depth > MAX_DEPTH) return null;
-  const schema = resolved(given, root);
+function sample(described: unknown, root: JsonObject, depth: number): JsonValue {
+  if (!isJsonObject(described) || depth > MAX_DEPTH) return null;
+  const schema = resolved(described, root);
   const fixed = fixedValue(schema);
   if (fixed !== undefined) return fixed;
   const choices = [schema.anyOf, schema.oneOf].find(Array.isArray);
@@ -60,11 +60,11 @@ function resolved(schema: JsonObject, root: JsonObject): JsonObject {
   const { $ref } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith("#")) return schema;
   const steps = $ref.split("/").slice(1);
-  const found = steps.reduce<unknown>(
-    (at, step) => (isJsonObject(at) ? at[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
+  const target = steps.reduce<unknown>(
+    (part, step) => (isJsonObject(part) ? part[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
     root,
   );
-  return isJsonObject(found) && found.$ref === undefined ? found : {};
+  return isJsonObject(target) && target.$ref === undefined ? target : {};
 }
 
 function fixedValue({ examples, enum: values, ...schema }: JsonObject): JsonValue | undefined {
@@ -72,8 +72,8 @@ function fixedValue({ examples, enum: values, ...schema }: JsonObject): JsonValu
   return (schema.const ?? schema.default ?? first) as JsonValue | undefined;
 }
 
-function sampleOfAll({ allOf, ...own }: JsonObject, root: JsonObject, depth: number): JsonValue {
-  const values = [own, ...[allOf].flat()].map((part) => sample(part, root, depth + 1));
+function sampleOfAll({ allOf, ...rest }: JsonObject, root: JsonObject, depth: number): JsonValue {
+  const values = [rest, ...[allOf].flat()].map((part) => sample(part, root, depth + 1));
   const objects = values.filter(isJsonObject);
   return objects.length > 0 ? Object.assign({}, ...objects) : (values.at(-1) ?? null);
 }

@@ -12,7 +12,7 @@ export interface Sample {
 
 const TIME_LIMIT_MS = 1_000;
 
-/** One for each type in each version, with an id of its own and the time of now. */
+/** One for each type in each version, with a new id and the current time. */
 export async function samplesOf({ types, find }: Registry, now: Date): Promise<Sample[]> {
   const samples: Sample[] = [];
   for (const type of types.toSorted()) {
@@ -28,7 +28,7 @@ export async function samplesOf({ types, find }: Registry, now: Date): Promise<S
   return samples;
 }
 
-/** A user may have taken a built-in type's place, so that its sample counts only where the schema takes it. */
+/** A user's handler may replace a built-in one, so that the built-in sample counts only if the schema takes it. */
 async function dataFor(type: string, schema: StandardSchemaV1): Promise<JsonObject> {
   const usual = sampleData(type);
   if (usual !== undefined && (await fits(schema, usual))) return usual;
@@ -40,12 +40,12 @@ async function fits(schema: StandardSchemaV1, data: JsonObject): Promise<boolean
   try {
     return "value" in (await validateData(schema, data, TIME_LIMIT_MS));
   } catch {
-    // A schema that throws, or waits for a service that does not answer, fails in the callback too, and reports it there.
+    // A schema that throws, or waits for a silent service, fails in the callback too, and reports it there.
     return false;
   }
 }
 
-/** Undefined where the library does not offer Standard JSON Schema, or has no words for this one. */
+/** Undefined where the library does not offer Standard JSON Schema, or cannot describe this schema. */
 function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema["~standard"] as Partial<StandardJSONSchemaV1.Props>;
   try {

@@ -3,15 +3,15 @@ import { type Dialect, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import { decimalValue, idValue, plainText } from "./text-fields.ts";
 
-/** Written out and not built for each event, which costs as much as running it; the databases number values otherwise. */
+/** Prepared once: building it for each event costs as much as running it. The databases number values differently. */
 const UPSERT: Record<Dialect, string> = {
   sqlite: upsert("?", "?", "?", "?"),
   postgres: upsert("$1", "$2", "$3", "$4"),
 };
 
-function upsert(orderId: string, amount: string, eventId: string, at: string): string {
+function upsert(orderId: string, amount: string, eventId: string, updatedAt: string): string {
   return `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
-    VALUES (${orderId}, 'paid', ${amount}, ${eventId}, ${at})
+    VALUES (${orderId}, 'paid', ${amount}, ${eventId}, ${updatedAt})
     ON CONFLICT (order_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
       event_id = excluded.event_id, updated_at = excluded.updated_at`;
 }
@@ -24,7 +24,7 @@ const ORDERS = `CREATE TABLE orders (
 /** SPEC 6.3: sets the order paid and queues a notification, in one transaction with the record. */
 export const paymentNotify = defineHandler({
   type: "payment_notify",
-  // SPEC 2.2 gives neither a type: ids are numbers at some platforms, amounts strings at others, and a refund is negative.
+  // SPEC 2.2 gives neither a type. Some platforms send ids as numbers or amounts as strings, and a refund is negative.
   data: z.object({ order_id: idValue, amount: decimalValue }),
   migrations: [sqlMigration("built-in-orders", ORDERS)],
   async handle({ event, tx, notify, now }) {

@@ -25,7 +25,7 @@ const events = sqlMigration(
 )`,
 );
 
-/** What a handler gets of an event beside its data, for `oncehook backfill`. Rows of earlier versions have none of it. */
+/** The envelope of an event beside its data, for `oncehook backfill`. Rows of earlier versions have none. */
 const envelopes = sqlMigration(
   "built-in-events-envelope",
   `ALTER TABLE events ADD COLUMN timestamp bigint;
@@ -33,7 +33,7 @@ ALTER TABLE events ADD COLUMN headers text;
 ALTER TABLE events ADD COLUMN version text;`,
 );
 
-/** Keeps every event of a source without a handler. @param hide for `JSON.stringify`: masks what proves a callback */
+/** Keeps every event of a source without a handler. @param hide for `JSON.stringify`: masks credentials */
 export function storeEvent(
   source: string,
   hide: (of: "headers" | "fields") => (name: string, value: unknown) => unknown,

@@ -18,7 +18,7 @@ export const idText = storableText.refine(
 /** An id as platforms send it: a text or a number. `plainText` is the key that both have in a table. */
 export const idValue = z.union([idText, z.number()], "expected a string or a number");
 
-/** At most so many digits before or behind the point: PostgreSQL's `numeric` takes far more. */
+/** PostgreSQL's `numeric` takes far more digits than `LONGEST_DECIMAL`. */
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
 const LONGEST_DECIMAL = 255;
 const EXPECTED_DECIMAL = 'expected a number, or a decimal number as a string such as "49.90"';
@@ -36,7 +36,7 @@ export function plainText(value: string | number): string {
     (typeof value === "number" && /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text)) || [];
   if (exponent === undefined) return text;
   const shift = Number(exponent);
-  // A double's own digits are seventeen at most, so that a large one has no fraction.
+  // A double has at most seventeen digits, so that a large one has no fraction.
   return shift < 0
     ? `${sign}0.${"0".repeat(-shift - 1)}${whole}${fraction}`
     : `${sign}${whole}${fraction.padEnd(shift, "0")}`;

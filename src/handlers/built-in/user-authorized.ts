@@ -7,7 +7,7 @@ import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { idValue, plainText, storableText } from "./text-fields.ts";
 
-/** What is handed to the token endpoint; `flow` for those that were started here. */
+/** An authorization code for the token endpoint; `flow` is set where the flow began here. */
 export interface CodeGrant {
   readonly code: string;
   readonly flow?: { readonly code_verifier: string; readonly nonce: string; readonly redirect_uri: string };
@@ -53,7 +53,7 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
     data,
     migrations: [sqlMigration("built-in-users", USERS)],
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
-    // It has a time limit of its own: one that the handler's limit cut off may have spent the code.
+    // `exchange` has its own time limit: one that the handler's limit cut off may have spent the code.
     prepare({ event }) {
       const { code, flow, user_id } = event.data;
       return exchange({ code, ...(flow === undefined ? {} : { flow }), isUserKnown: user_id !== undefined });
@@ -69,7 +69,7 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
         expires_at: expiresAt?.toISOString() ?? null,
         refresh_at: refreshAt?.toISOString() ?? null,
         error: null,
-        // A refresh under way is of the tokens before these, and must not take their place.
+        // A refresh under way is of the earlier tokens, and must not replace these.
         lease_owner: null,
         leased_until: null,
         updated_at,
@@ -94,19 +94,19 @@ export function userIdOf(tokens: TokenResponse): string | undefined {
   return storableId(tokens.user_id) ?? storableId(tokens.sub);
 }
 
-/** A number beyond 2^53 may have lost digits when it was parsed, and would be another user's id; 0 is no user's. */
+/** Parsing may have changed a number beyond 2^53 to another user's id; 0 is no user's. */
 export function storableId(value: unknown): string | undefined {
   if (typeof value === "number" && !(Number.isSafeInteger(value) && value > 0)) return undefined;
   const id = idValue.safeParse(value);
   return id.success ? plainText(id.data) : undefined;
 }
 
-/** The code is spent: its tokens are kept under a random id, which the result names, rather than lost. */
+/** The code is spent: to keep its tokens they get a random id, which the result names. */
 function randomUserId(): string {
   return `usr_${randomBytes(OWN_ID_BYTES).toString("hex")}`;
 }
 
-/** The answer of a token endpoint (RFC 6749 §5.1), as JSON; kept with what the redirect had beside the code. */
+/** The response of a token endpoint (RFC 6749 §5.1), with the redirect's parameters beside the code. */
 export type TokenResponse = JsonObject & {
   access_token: string;
   redirect_parameters?: Record<string, string>;
@@ -119,7 +119,7 @@ const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_SECONDS = 3_155_760_000;
 
 /**
- * The answer of a token endpoint as it is kept: encrypted, with the times that tell what to do with it.
+ * Encrypts the response of a token endpoint, with the times of its expiry and refresh.
  * @returns `refreshAt` as null where the tokens cannot be refreshed, or need not be
  */
 export function encryptTokens(tokens: TokenResponse, userId: string, encryptor: Encryptor, now: Date) {
