@@ -6,7 +6,6 @@ import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createReconcilePoller, scheduledSources } from "../reconcile/index.ts";
 import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import { createPoller } from "../system/index.ts";
-import type { UndoStep } from "./listeners.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */
@@ -63,8 +62,8 @@ export function createBackgroundWork(
     clock,
     log,
   });
-  const stops: UndoStep[] = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
-    (loop) => () => loop.stop(),
+  const stops = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
+    (loop) => (): Promise<void> => loop.stop(),
   );
   const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
   return {

@@ -1,10 +1,66 @@
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createAdminListener } from "../admin/index.ts";
 import { type Config, ConfigError } from "../config/index.ts";
-import { StartError } from "../configured/index.ts";
+import { configuredChannelNames, StartError } from "../configured/index.ts";
 import { type Listener, readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
+import { discard, dryRunReplay, replay } from "../retry/index.ts";
+import { createAdminConnections, packageVersion } from "./admin-access.ts";
+import type { Assembled } from "./assemble.ts";
+import { publicListener } from "./public-listener.ts";
+import { createSandbox } from "./sandbox.ts";
+import { createSources } from "./sources.ts";
+import type { UndoSteps } from "./undo-steps.ts";
+
+export interface Listening {
+  readonly server: Server;
+  readonly tls: TlsPair | null;
+  /** For the probes of the admin listener: whether callbacks are served. */
+  readonly health: { isServing: boolean };
+}
+
+/**
+ * Opens the admin listener, then the public one. The rounds under way end between the two when they close: after the
+ * last callback, and while the probes and metrics still answer.
+ * @throws StartError that names the variables of an address that cannot be listened on
+ */
+export async function listen(assembled: Assembled, tls: TlsPair | null, undo: UndoSteps): Promise<Listening> {
+  const { config, origins, background } = assembled;
+  const health = { isServing: false };
+  await openAdmin(assembled, () => health.isServing, undo);
+  undo.add("background work", background.stop);
+  const listener = publicListener(assembled, tls);
+  undo.add("public listener", () => closeListener(listener));
+  await listenOn(listener, config.listen, "");
+  origins.public = originOf(listener, tls === null ? "http" : "https");
+  return { server: listener.server, tls, health };
+}
+
+async function openAdmin(assembled: Assembled, isServing: () => boolean, undo: UndoSteps): Promise<void> {
+  const { config, services, origins, secrets, access, tokenCheck, tokens } = assembled;
+  const { receiver, metrics, callbackLog, mask, rollups } = services;
+  const connections = createAdminConnections(receiver.log);
+  undo.add("admin connections", connections.close);
+  const admin = createAdminListener({
+    ...{ access, tokenCheck, guard: connections.guard, metrics, callbackLog, mask, isServing },
+    revoke: tokens.revoke,
+    sources: createSources(config, services, secrets, origins),
+    sandbox: createSandbox(config, services, origins),
+    channelNames: configuredChannelNames(config),
+    about: { environment: config.environment, version: await packageVersion() },
+    ...receiver,
+    replay: (key) => replay(key, receiver),
+    dryRun: (key) => dryRunReplay(key, receiver),
+    discard: (key) => discard(key, receiver),
+    flushRollups: rollups.flush,
+  });
+  undo.add("admin listener", () => closeListener({ server: admin.server, close: () => admin.close() }));
+  await listenOn(admin, config.admin, "ADMIN_");
+  origins.admin = originOf(admin, "http");
+}
 
 /** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartError that names them */
-export async function listen(
+async function listenOn(
   listener: Pick<Listener, "listen">,
   { host, port }: Config["admin"] | Config["listen"],
   prefix: "" | "ADMIN_",
@@ -38,7 +94,7 @@ function listenErrorMessage(cause: unknown, host: string, port: number, prefix: 
 }
 
 /** Where a listener can be reached from this machine; an unspecified address stands for the loopback one. */
-export function originOf({ server }: Pick<Listener, "server">, protocol: "http" | "https"): string {
+function originOf({ server }: Pick<Listener, "server">, protocol: "http" | "https"): string {
   const { address, port } = server.address() as AddressInfo;
   if (address === "0.0.0.0") return `${protocol}://127.0.0.1:${port}`;
   if (address === "::") return `${protocol}://[::1]:${port}`;
@@ -55,28 +111,13 @@ export async function tlsPair({ listen }: Config): Promise<TlsPair | null> {
   }
 }
 
-export type UndoStep = () => Promise<void>;
-
-/** Undoes the steps of a start, the last one first; one that fails does not keep the others from it. */
-export async function stopAll(steps: UndoStep[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (const step of steps.splice(0).reverse()) {
-    try {
-      await step();
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  if (errors.length > 0) throw new AggregateError(errors, "some parts did not stop cleanly");
-}
-
 const CHECK_EVERY_MS = 50;
 
 /**
  * Accepts nothing new and waits for what is under way. A connection that was busy when the closing began turns
  * idle later, and would be kept open for the next request of a client that never comes.
  */
-export async function closeListener({ server, close }: Pick<Listener, "server" | "close">): Promise<void> {
+async function closeListener({ server, close }: Pick<Listener, "server" | "close">): Promise<void> {
   const timer = setInterval(() => server.closeIdleConnections(), CHECK_EVERY_MS);
   try {
     await close();

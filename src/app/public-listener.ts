@@ -1,10 +1,8 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { SIGNED_IN, sourceBounds, startsFlows, unhandledSignIn } from "../configured/index.ts";
-import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
 import { createPublicListener, type Listener, type TlsPair } from "../http/index.ts";
-import type { Platform } from "../oauth/index.ts";
 import {
   type AdmissionSettings,
   type CaptureAccess,
@@ -17,38 +15,27 @@ import {
 import { createPlatformDiagnosis } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { createAllowList } from "../system/index.ts";
-import type { Services } from "./services.ts";
+import type { Assembled } from "./assemble.ts";
 
-interface PublicParts {
-  readonly platform: () => Platform;
-  readonly tokenCheck: TokenCheck;
-  readonly captureBuffer: CaptureBuffer | null;
+export function publicListener(assembled: Assembled, tls: TlsPair | null): Listener {
+  const { listen, connections } = assembled.config;
+  const { options, dependencies } = receiveParts(assembled, tls !== null);
+  return createPublicListener({ ...options, trustProxy: listen.trustProxy, connections, tls }, dependencies);
 }
 
-export function publicListener(
-  config: Config,
-  tls: TlsPair | null,
-  { platform, tokenCheck, captureBuffer }: PublicParts,
-  services: Services,
-): Listener {
-  const { receiver, source, maskFor, metrics, callbackLog } = services;
-  const sourcePaths = services.configured.map(({ name, definition }) => ({
-    source: name,
-    path: definition.settings.path,
-  }));
+/** How requests are received, whatever listens for them. @param hasTls whether they arrive over TLS */
+export function receiveParts({ config, services, platform, ...assembled }: Assembled, hasTls: boolean) {
+  const { receiver, source, configured } = services;
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, {
       startsFlows: startsFlows(config),
       servesPlatform: config.servesPlatform,
-      sources: sourcePaths,
+      sources: configured.map(({ name, definition }) => ({ source: name, path: definition.settings.path })),
     }),
-    trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
-    sourceBounds: sourceBounds(config, services.configured),
+    sourceBounds: sourceBounds(config, configured),
     maxUnverifiedBytes: config.maxUnverifiedBytes,
-    connections: config.connections,
     requestTimeoutMs: config.requestTimeoutMs,
-    tls,
   };
   const { store, clock, log } = receiver;
   const { signing, token } = config.authentication;
@@ -62,14 +49,15 @@ export function publicListener(
     startPath: startRefusal === undefined ? options.addresses.start : undefined,
     successUrl: successUrl ?? options.addresses.done,
   };
-  const deps = {
+  const { captureBuffer: buffer, tokenCheck } = assembled;
+  const dependencies = {
     source,
     receiver,
     oauth,
     admission: gateRules(config, store, clock, log),
-    maskFor,
-    metrics,
-    callbackLog,
+    maskFor: services.maskFor,
+    metrics: services.metrics,
+    callbackLog: services.callbackLog,
     diagnoser: createDiagnoser({
       platform: createPlatformDiagnosis({
         secrets: signing.secrets,
@@ -79,16 +67,15 @@ export function publicListener(
       sources: services.diagnoses,
       clock,
       log,
-      diagnosed: metrics.diagnosed,
+      diagnosed: services.metrics.diagnosed,
     }),
     isEndpointCheck: services.endpointCheckProofs.accept,
-    capture:
-      captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
+    capture: buffer === null ? null : { buffer, checkToken: captureAuthorization(tokenCheck) },
     onResponse: services.onResponse,
     onItem: services.onItem,
-    tls: tls !== null,
+    tls: hasTls,
   };
-  return createPublicListener(options, deps);
+  return { options, dependencies };
 }
 
 /** Callbacks as they came hold their credentials: an operator may have them, a viewer may not. */

@@ -42,7 +42,7 @@ import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
 import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 
-interface Dependencies {
+interface ServiceDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly registry: Registry;
@@ -65,7 +65,7 @@ interface Dependencies {
 
 export type Services = ReturnType<typeof createServices>;
 
-export function createServices(dependencies: Dependencies) {
+export function createServices(dependencies: ServiceDependencies) {
   const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer } = dependencies;
   const { namedSecrets = [], learntSecrets, configuredSources: configured = [] } = dependencies;
   const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
@@ -134,7 +134,7 @@ export function createServices(dependencies: Dependencies) {
 
 /** How the refusals of each source beside the platform are explained. */
 function diagnosesOf(
-  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: Dependencies,
+  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: ServiceDependencies,
   origin: () => string,
 ): ReadonlyMap<string, DiagnoseSource> {
   const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
@@ -153,7 +153,7 @@ function diagnosesOf(
 }
 
 function metricsOf(
-  { config, store, registry, clock, configuredSources = [] }: Dependencies,
+  { config, store, registry, clock, configuredSources = [] }: ServiceDependencies,
   concurrency: ConcurrencyLimit,
 ): Metrics {
   return createMetrics({
@@ -186,7 +186,7 @@ function retrySettings(config: Config): Receiver["settings"]["retry"] {
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */
-function createCounters(metrics: Metrics, { registry, store, clock, logger }: Dependencies) {
+function createCounters(metrics: Metrics, { registry, store, clock, logger }: ServiceDependencies) {
   const arrivals = createArrivalCounts(registry.types);
   const rollupCounts = createRollupCounts();
   const onItem = (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result);
@@ -227,7 +227,7 @@ const TYPE_MISMATCH =
 function createObserver(
   metrics: Metrics,
   noteAccepted: RollupCounts["noteAccepted"],
-  { noteCredential, store, clock, logger: log }: Dependencies,
+  { noteCredential, store, clock, logger: log }: ServiceDependencies,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
     handlerRan: createSlowHandlerReport(store, clock, log),

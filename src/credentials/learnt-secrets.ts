@@ -29,7 +29,7 @@ export const sourceSecretContext = (source: string): string => `source_secret\n$
 
 type Learning = NonNullable<SourceEnvironment["learning"]>;
 
-interface Dependencies {
+interface LearntSecretsDependencies {
   readonly store: Pick<Store, "sourceSecrets">;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ interface Dependencies {
 
 /** Secrets that platforms chose themselves: kept encrypted, and known to every process of this database. */
 export class LearntSecrets {
-  readonly #deps: Dependencies;
+  readonly #deps: LearntSecretsDependencies;
   readonly #sparing: SparingLog;
   readonly #poller: Poller;
   #learnt: ReadonlyMap<string, readonly string[]> = new Map();
@@ -51,7 +51,7 @@ export class LearntSecrets {
   #looking: Promise<void> | undefined;
   #loaded: Promise<void> = Promise.resolve();
 
-  constructor(deps: Dependencies) {
+  constructor(deps: LearntSecretsDependencies) {
     this.#deps = deps;
     this.#sparing = createSparingLog(deps.log, deps.clock);
     this.#poller = createPoller(

@@ -1,0 +1,149 @@
+import { createTokenCheck } from "../admin/index.ts";
+import type { Config } from "../config/index.ts";
+import {
+  type ConfiguredSource,
+  configuredAuthorizationServer,
+  configuredChannelNames,
+  configuredHandlers,
+  configuredSources,
+  createPlatformScheme,
+  maskOf,
+  migrationsOf,
+  notificationChannels,
+} from "../configured/index.ts";
+import {
+  configuredSecrets,
+  createCredentialUseRecorder,
+  createTenantUseRecorder,
+  LearntSecrets,
+  learntCredentials,
+  type NoteCredential,
+  readDiagnosisSecrets,
+  secretFingerprint,
+} from "../credentials/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
+import { logStartupWarnings } from "../doctor/index.ts";
+import type { Clock } from "../domain/index.ts";
+import { type Handler, isRejected } from "../handlers/index.ts";
+import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
+import { type Logger, withTraceIds } from "../observability/index.ts";
+import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
+import type { Migration, Store } from "../store/index.ts";
+import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
+import { adminAccess } from "./admin-access.ts";
+import { createBackgroundWork } from "./background-work.ts";
+import { openStore } from "./open-store.ts";
+import { createServices } from "./services.ts";
+import type { UndoSteps } from "./undo-steps.ts";
+
+export interface AssembleOptions {
+  readonly handlers?: readonly Handler[];
+  readonly migrations?: readonly Migration[];
+  readonly clock?: Clock;
+  readonly logger: Logger;
+}
+
+export type Assembled = Awaited<ReturnType<typeof assemble>>;
+
+interface Common {
+  readonly store: Store;
+  readonly encryptor: Encryptor;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Opens the store and makes the sources, the registry, the services and the background work of a receiver, which listens
+ * nowhere and begins no round by itself.
+ * @param undo gets what closes each part
+ * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
+ */
+export async function assemble(config: Config, options: AssembleOptions, undo: UndoSteps) {
+  const { clock = systemClock, handlers = [], migrations = [] } = options;
+  // Before the database: a source that cannot be made leaves no empty file behind.
+  const configured = await configuredSources(config);
+  const mask = maskOf(config, { configured });
+  const { logger, tracer } = await openTracing(config, options.logger, mask, undo);
+  /** Of the listeners, on this machine; empty until they listen. */
+  const origins = { public: "", admin: "" };
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const platform = configuredAuthorizationServer(config, () => origins.admin);
+  const exchange = createCodeExchange(platform, {
+    redirectUri: config.redirect.isUriGiven ? config.redirect.uri : undefined,
+    timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
+    log: logger,
+  });
+  const registry = configuredHandlers({ config, handlers }, configured, exchange, encryptor);
+  const scheme = await createPlatformScheme(config, clock);
+  const namedSecrets = await readDiagnosisSecrets(config);
+  const channels = await notificationChannels(config, logger, mask);
+  const store = await openStore(config, migrationsOf(registry, migrations), clock, logger);
+  undo.add("store", () => store.close());
+  const common = { store, encryptor, clock, log: logger };
+  const tokens = createUserTokens({ ...common, store: store.userTokens, platform });
+  const captureBuffer = await openCaptureBuffer(config, common);
+  const { secrets, ...credentials } = await openCredentials(config, configured, common);
+  const services = createServices({
+    ...{ config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, namedSecrets },
+    ...{ configuredSources: configured, ...credentials },
+    origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
+  });
+  const { callbackLog, metrics, receiver } = services;
+  undo.add("callback log", () => callbackLog.close());
+  undo.add("captured callbacks", () => captureBuffer?.close());
+  undo.add("metrics", () => metrics.close());
+  undo.add("late handlers", () => receiver.concurrency.outsideLimitEnded());
+  await logStartupWarnings(config, services, configuredChannelNames(config), logger);
+  const access = adminAccess(config, encryptor, clock);
+  return {
+    ...{ config, services, origins, platform, tokens, captureBuffer, secrets, access },
+    tokenCheck: createTokenCheck({ access, ...receiver }),
+    background: createBackgroundWork(config, services, tokens, channels),
+  };
+}
+
+/** Its code is loaded only where callbacks are kept for listeners. */
+async function openCaptureBuffer({ captureEnabled }: Config, common: Common): Promise<CaptureBuffer | null> {
+  if (!captureEnabled) return null;
+  const { createCaptureBuffer } = await import("../dev/capture/index.ts");
+  return createCaptureBuffer({ ...common, store: common.store.captures });
+}
+
+/** The secrets of the sources, learnt ones among them, and the notes of their use. */
+async function openCredentials(config: Config, configured: readonly ConfiguredSource[], common: Common) {
+  const { store, clock, log } = common;
+  const fingerprint = secretFingerprint(config);
+  const learntSecrets = new LearntSecrets({
+    ...common,
+    fingerprint: (source, secret) => fingerprint(`source:${source}`, secret),
+  });
+  await learntSecrets.begin(configured);
+  const fixed = await configuredSecrets(config, configured);
+  const secrets = () => [...fixed, ...learntCredentials(configured, learntSecrets, fingerprint)];
+  const noteSecret = await createCredentialUseRecorder(secrets, store, clock, log);
+  const withTenants = configured.filter(({ definition }) => definition.hasTenantSecrets);
+  const noteTenant = createTenantUseRecorder(new Set(withTenants.map(({ name }) => name)), store, clock, log);
+  const noteCredential: NoteCredential = (source, credential, tenant) => {
+    noteSecret(source, credential);
+    noteTenant(source, credential, tenant);
+  };
+  return { learntSecrets, secrets, noteCredential };
+}
+
+async function openTracing(
+  { tracing, environment }: Config,
+  logger: Logger,
+  mask: ReturnType<typeof maskOf>,
+  undo: UndoSteps,
+) {
+  if (tracing === null) return { tracer: undefined, logger };
+  const adapter = await import("../observability/tracing/opentelemetry/index.ts");
+  const opened = await adapter.openTracing(tracing, {
+    log: logger,
+    environment,
+    describe: (error) => mask.text(errorText(error)),
+    isRejection: isRejected,
+  });
+  undo.add("tracing", () => opened.close());
+  return { tracer: opened.tracer, logger: withTraceIds(logger, opened.activeIds) };
+}
