@@ -46,9 +46,8 @@ const INSERT_NOTIFICATION = prepared(
     VALUES ($1, $2, $3, $4, $5, $6)`,
 );
 
-/** The parts of a completion; one statement holds those that an event has, so that it costs one execution. */
+/** The parts of a completion; one statement holds those that an event has. */
 const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
-const LOGGED = ", callback_id = (SELECT id FROM callback)";
 /** The record that this very transaction inserted; one that was committed or undone meanwhile is another, or none. */
 const OF_EVENT = `WHERE event_id = $3 AND source = $4 AND status = 'processing'
       AND xmin = pg_current_xact_id()::xid`;
@@ -57,24 +56,19 @@ const NOT_ITS_TRANSACTION = "the record is not of this transaction";
 const EXACTLY_ONE = `SELECT (CASE count(*) WHEN 1 THEN '1' ELSE '${NOT_ITS_TRANSACTION}' END)::int FROM completed`;
 const DELETE_LEFTOVERS = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
     preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
-const FIRST_NOTIFICATION = `notification AS (
-      INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
-      VALUES ($4, $3, 1, $5, $6, $7))`;
-const callback = (from: number) => `callback AS (
+const INSERT_CALLBACK = `callback AS (
       INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
-      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${from + index}`).join(", ")}) RETURNING id)`;
+      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 5}`).join(", ")}) RETURNING id)`;
 
 function completionStatement(parts: readonly string[], more = ""): WireStatement {
   const completed = `completed AS (${COMPLETE}${more} ${OF_EVENT} RETURNING 1)`;
-  const text = `WITH ${[DELETE_LEFTOVERS, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`;
-  return prepared(text);
+  return prepared(`WITH ${[DELETE_LEFTOVERS, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`);
 }
-const COMPLETIONS = {
-  plain: completionStatement([]),
-  notified: completionStatement([FIRST_NOTIFICATION]),
-  logged: completionStatement([callback(5)], LOGGED),
-  notifiedAndLogged: completionStatement([FIRST_NOTIFICATION, callback(8)], LOGGED),
-} as const;
+const COMPLETE_EVENT = completionStatement([]);
+const COMPLETE_AND_LOG = completionStatement(
+  [INSERT_CALLBACK],
+  ", callback_id = (SELECT id FROM callback)",
+);
 
 /** Reserves the event: it answers one row, or none where a record is there. */
 export function insertRecord(record: NewRecord, now: Date): WireStatement {
@@ -120,35 +114,27 @@ export function insertNotification(
 export function completionStatements(
   { source, eventId }: EventKey,
   { result, logEntry }: Completion,
-  [first, ...more]: readonly QueuedNotification[],
+  notifications: readonly QueuedNotification[],
   now: Date,
 ): WireStatement[] {
   const values = [JSON.stringify(result), now.toISOString(), eventId, source];
-  const others = more.map((one, index) => insertNotification({ source, eventId }, index + 2, one));
-  return [
-    { ...completionFor(first, logEntry), values: [...values, ...valuesOf(first, logEntry)] },
-    ...others,
-  ];
+  const completion =
+    logEntry === undefined
+      ? { ...COMPLETE_EVENT, values }
+      : { ...COMPLETE_AND_LOG, values: [...values, ...callbackValues(logEntry, 1)] };
+  const queued = notifications.map((one, index) => insertNotification({ source, eventId }, index + 1, one));
+  return [completion, ...queued];
 }
 
-function completionFor(
-  first: QueuedNotification | undefined,
-  logRow: CallbackLogEntry | undefined,
-): WireStatement {
-  if (first === undefined) return logRow === undefined ? COMPLETIONS.plain : COMPLETIONS.logged;
-  return logRow === undefined ? COMPLETIONS.notified : COMPLETIONS.notifiedAndLogged;
-}
-
-function valuesOf(first: QueuedNotification | undefined, logRow: CallbackLogEntry | undefined) {
-  const notified = first === undefined ? [] : [first.topic, first.payload, first.at];
-  return logRow === undefined ? notified : [...notified, ...callbackValues(logRow, 1)];
+/** What completes an event whose handler has ended. */
+export interface HandlerResult {
+  readonly completion: Completion;
+  readonly notifications: readonly QueuedNotification[];
 }
 
 /** An event of an optimistic group, whose record is inserted when it is complete. */
-export interface CompletedEvent {
+export interface CompletedEvent extends HandlerResult {
   readonly record: NewRecord;
-  readonly completion: Completion;
-  readonly notifications: readonly QueuedNotification[];
 }
 
 /** The columns of a log row that are no texts. */

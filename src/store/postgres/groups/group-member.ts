@@ -1,15 +1,15 @@
 import type pg from "pg";
 import { type Clock, keyText } from "../../../domain/index.ts";
 import { withTimeout } from "../../../system/index.ts";
-import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../../handler-transaction.ts";
+import { HandlerTransaction } from "../../handler-transaction.ts";
 import type { Completion, OnceResult, OnceScope, PendingEvent } from "../../once.ts";
 import type { Transaction } from "../../transaction.ts";
 import { transientReason } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { executeOn } from "../wire/statement.ts";
-import type { QueuedNotification } from "./event-statements.ts";
+import type { HandlerResult } from "./event-statements.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
-import { createScope } from "./single-event.ts";
+import { runMemberHandler } from "./single-event.ts";
 
 /** Runs an event in a transaction of its own. */
 export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
@@ -98,11 +98,7 @@ const MAX_MEMBER_MS = 30;
 
 /** How a member ended; one leaves for its own transaction after an unsupported statement, a timeout or a server error. */
 export type MemberResult =
-  | {
-      readonly kind: "done";
-      readonly completion: Completion;
-      readonly notifications: readonly QueuedNotification[];
-    }
+  | ({ readonly kind: "done" } & HandlerResult)
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "own transaction"; readonly reason: "unsupported" | "late" | "refused" };
 
@@ -139,15 +135,8 @@ export class GroupMember {
 
   async #handle(event: PendingEvent): Promise<MemberResult> {
     try {
-      const notifications: QueuedNotification[] = [];
-      const keep = (notification: QueuedNotification) => notifications.push(notification);
-      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, keep);
-      const returned = await event.handle(scope);
-      // Where the group gave this run up, another one completes the event.
-      assertOpen(this.transaction);
-      const completion = event.complete(returned);
-      endHandlerTransaction(this.transaction);
-      return { kind: "done", completion, notifications };
+      const tx = this.#createHandle();
+      return { kind: "done", ...(await runMemberHandler(event, tx, this.transaction, this.#clock)) };
     } catch (error) {
       const isTransient = transientReason(error) !== undefined;
       return isTransient ? { kind: "own transaction", reason: "refused" } : { kind: "failed", error };

@@ -3,8 +3,8 @@ import type { CompiledQuery } from "kysely";
 import pg from "pg";
 import type { Clock } from "../../../domain/index.ts";
 import { withTimeout } from "../../../system/index.ts";
-import { assertOpen, endHandlerTransaction, HandlerTransaction } from "../../handler-transaction.ts";
-import type { Completion, PendingEvent } from "../../once.ts";
+import { endHandlerTransaction, HandlerTransaction } from "../../handler-transaction.ts";
+import type { PendingEvent } from "../../once.ts";
 import type { Deadline } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 import { markStaleStatement } from "../wire/database-errors.ts";
@@ -17,11 +17,11 @@ import {
   toQueryResult,
   typedStatement,
 } from "../wire/statement-batch.ts";
-import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
+import { type CompletedEvent, completedStatements, type HandlerResult } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
-import { createScope } from "./single-event.ts";
+import { runMemberHandler } from "./single-event.ts";
 
 /** A handler that takes longer, apart from the database's part, leaves the group, since the others wait for it. */
 const MAX_HANDLERS_MS = 30;
@@ -170,16 +170,15 @@ export class OptimisticGroup {
 
   async #commit(startedAt: Date): Promise<GroupResult> {
     const completed: CompletedEvent[] = [];
-    for (const { event, completion, notifications } of this.#members) {
-      if (completion !== undefined) completed.push({ record: event.record, completion, notifications });
-    }
+    for (const { event, result } of this.#members)
+      if (result !== undefined) completed.push({ record: event.record, ...result });
     const last = [...(this.#hasBegun ? [] : [BEGIN]), ...RESET_SESSION];
     last.push(...completedStatements(completed, startedAt, this.#clock.now()));
     // Nothing responds 200 before this COMMIT: `settle` is called below it.
     if (completed.length > 0) await commit(this.#client, last, timeLeft(this.#deadline));
     else await rollback(this.#client);
-    for (const { event, completion, failure } of this.#members) {
-      if (completion !== undefined) event.settle({ kind: "completed", result: completion.result });
+    for (const { event, result, failure } of this.#members) {
+      if (result !== undefined) event.settle({ kind: "completed", result: result.completion.result });
       else event.fail(failure?.error);
     }
     return { kind: "committed" };
@@ -197,8 +196,7 @@ interface QueuedStatement {
 class OptimisticMember {
   readonly event: PendingEvent;
   readonly transaction: HandlerTransaction;
-  readonly notifications: QueuedNotification[] = [];
-  completion: Completion | undefined;
+  result: HandlerResult | undefined;
   failure: { readonly error: unknown } | undefined;
   hasSent = false;
   hasAnswer = false;
@@ -222,15 +220,9 @@ class OptimisticMember {
   /** Never rejects. */
   async run(): Promise<void> {
     try {
-      const keep = (notification: QueuedNotification) => this.notifications.push(notification);
       const execute: Execute = (statement) => this.#execute(statement);
       const handle = createGroupHandle(this.transaction, execute, () => this.reject("unsupported"));
-      const scope = createScope(handle, this.transaction, this.#clock, keep);
-      const returned = await this.event.handle(scope);
-      // Where the group gave this run up, another one completes the event.
-      assertOpen(this.transaction);
-      endHandlerTransaction(this.transaction);
-      this.completion = this.event.complete(returned);
+      this.result = await runMemberHandler(this.event, handle, this.transaction, this.#clock);
     } catch (error) {
       this.failure = { error };
     }
@@ -256,7 +248,7 @@ class OptimisticMember {
       endHandlerTransaction(this.transaction);
     } catch (error) {
       this.failure ??= { error };
-      this.completion = undefined;
+      this.result = undefined;
     }
   }
 

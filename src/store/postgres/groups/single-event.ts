@@ -21,6 +21,7 @@ import type { WireStatement } from "../wire/message-writer.ts";
 import { sendBatch } from "../wire/statement.ts";
 import {
   completionStatements,
+  type HandlerResult,
   insertNotification,
   insertRecord,
   type QueuedNotification,
@@ -87,8 +88,25 @@ export async function handleSingle(
   });
 }
 
+/** Runs the handler of a group's member. @throws its error, or an error where it left a call unfinished */
+export async function runMemberHandler(
+  event: PendingEvent,
+  tx: Transaction,
+  transaction: HandlerTransaction,
+  clock: Clock,
+): Promise<HandlerResult> {
+  const notifications: QueuedNotification[] = [];
+  const returned = await event.handle(
+    createScope(tx, transaction, clock, (notification) => notifications.push(notification)),
+  );
+  // Where the group gave this run up, another one completes the event.
+  assertOpen(transaction);
+  endHandlerTransaction(transaction);
+  return { completion: event.complete(returned), notifications };
+}
+
 /** @param keep takes a notification that is written with the completion, or writes it at once */
-export function createScope(
+function createScope(
   tx: Transaction,
   transaction: HandlerTransaction,
   clock: Clock,
