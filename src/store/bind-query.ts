@@ -43,8 +43,8 @@ export const postgresDialect = sqlDialect(
 );
 
 /**
- * A Kysely whose statements all go through `execute`, called before the builder's own call returns: one that is not awaited would
- * be seen too late otherwise. Transactions are the store's, so it refuses to begin one.
+ * A Kysely whose statements all go through `execute`. It is called before the builder's call returns: one that is not awaited
+ * would be seen too late otherwise. Transactions are the store's, so it refuses to begin one.
  */
 export function bindQuery(sqlDialect: SqlDialect, execute: Execute): UntypedQuery {
   const connection: DatabaseConnection = {

@@ -15,7 +15,7 @@ export function keepCallSites(): void {
   areKept = true;
 }
 
-/** Where the present code was called from; its text is made when `framesOf` reads it. */
+/** The caller of the present code; its text is made when `framesOf` reads it. */
 export interface CallSite {
   readonly stack?: string;
 }
@@ -48,7 +48,7 @@ export function showCallSite(error: unknown, site: CallSite | undefined): void {
   }
 }
 
-/** The text of an error with the handler's frames alone; as it is where it has none of them. */
+/** The text of an error with only the handler's frames; as it is where it has none of them. */
 export function withHandlersFrames(text: string): string {
   if (framesOf(text) === "") return text;
   return text

@@ -33,7 +33,7 @@ export function callbackValues(entry: CallbackLogEntry, withRecord: 0 | 1): (str
   return values;
 }
 
-/** The columns of refused callbacks alone, so that the insert of an event's row names none of them. */
+/** The columns that only refused callbacks have: the insert of an event's row names none of them. */
 export const REFUSED_COLUMNS = ["diagnosis", "refused_bytes", "left_out"] as const;
 
 /** The values of `REFUSED_COLUMNS`; undefined for a row of an event. */

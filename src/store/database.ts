@@ -3,7 +3,7 @@ import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
 import type { Dialect, ExecuteResult } from "./transaction.ts";
 
-/** What runs statements: on a connection of its own for each, or all of them in one transaction. */
+/** Runs statements, each on a connection of the pool, or all of them in one transaction. */
 export type Query = QueryExecutorProvider;
 
 export type TableName = `oncehook_${string}`;
@@ -49,7 +49,7 @@ export abstract class Area {
     return run(this.database.write, sql(text, ...values));
   }
 
-  /** Deletes rows in steps with a turn of the event loop between; rows that another process holds stay. @returns how many */
+  /** Deletes rows in steps with a turn of the event loop between. Rows that another process holds stay. @returns how many */
   protected async deleteInSteps(
     table: TableName,
     where: RawBuilder<unknown>,
@@ -102,7 +102,7 @@ export function insert(table: TableName, values: Values): RawBuilder<unknown> {
   return sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(values))})`;
 }
 
-/** What stands behind SET. */
+/** The assignments behind SET. */
 export function assign(values: Values): RawBuilder<unknown> {
   return sql.join(Object.entries(values).map(([name, value]) => sql`${column(name)} = ${value}`));
 }
@@ -144,8 +144,8 @@ export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unk
 
 /**
  * A table of these rows. The statement's text is the same however many there are, so that it is compiled once. PostgreSQL
- * expects few rows of what has a LIMIT that it does not know yet: a plan that is kept uses the indexes of what it is joined
- * with, and not a scan that is cheap only as long as that table is new and empty.
+ * expects few rows of a list with a LIMIT that it does not know yet. So the plan that it keeps uses the indexes of the joined
+ * tables. A scan is cheap only as long as such a table is new and empty.
  * @param columns their types in PostgreSQL
  */
 export function rowList<Column extends string>(

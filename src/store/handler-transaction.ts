@@ -7,7 +7,7 @@ import type { TransactionObserver } from "./transaction.ts";
 interface PendingCall {
   /** The statement's text, or the method's name. */
   readonly label: string;
-  /** Where the handler made it; known in dry runs and tests. */
+  /** The handler's line; known in dry runs and tests. */
   readonly site: CallSite | undefined;
   /** Set where the handler returned before it had ended: no code waits for its result. */
   isAbandoned: boolean;
@@ -20,9 +20,9 @@ export class HandlerTransaction {
   readonly pending = new LinkedList<PendingCall>();
   /** The first call after its end: the handler did not await a call that it had started. */
   usedAfterEnd: Pick<PendingCall, "label" | "site"> | undefined;
-  /** What failed, by its error: an error that no code awaits fails the event. */
+  /** Failed calls by their errors: an error that no code awaits fails the event. */
   failedCalls: Map<unknown, PendingCall> | undefined;
-  /** What failed without code that awaited it. */
+  /** The call that failed without code that awaited it. */
   unawaitedFailure: PendingCall | undefined;
   /** Whether the handler set a savepoint, to which it may roll back; noted on PostgreSQL. */
   hasSavepoint = false;
@@ -41,8 +41,8 @@ export class HandlerTransaction {
 const transactionOfError = new WeakMap<object, HandlerTransaction>();
 
 /**
- * Runs a call of the handler at once, and settles after the microtasks that are due, so that a handler that
- * returns without awaiting it returns before its end, on a synchronous driver too.
+ * Runs a call of the handler at once, and settles after the microtasks that are due. So a handler that does not await it
+ * returns before its end, on a synchronous driver too.
  */
 export function trackCall<T>(
   transaction: HandlerTransaction,
@@ -92,7 +92,7 @@ async function failCall(
   throw error;
 }
 
-/** What waits for the microtasks that are due. */
+/** Callbacks that wait for the microtasks that are due. */
 let waiting: (() => void)[] = [];
 
 /** Calls back when the microtasks that are due have run: Node runs its next ticks after them. */
@@ -141,8 +141,8 @@ function notAwaited(problem: string, { label, site }: Pick<PendingCall, "label" 
 }
 
 /**
- * The same after all that the handler may have started: this finds calls in microtasks that are due, and an error of a
- * statement that it did not await.
+ * Ends the handle after all that the handler may have started. It finds calls in microtasks that are due, and an error of a
+ * statement that was not awaited.
  */
 export async function drainAndEndHandlerTransaction(transaction: HandlerTransaction): Promise<void> {
   endHandlerTransaction(transaction);
@@ -152,7 +152,7 @@ export async function drainAndEndHandlerTransaction(transaction: HandlerTransact
   endHandlerTransaction(transaction);
 }
 
-/** What differs between the drivers, and between their objects. */
+/** The differences between the drivers, and between their objects. */
 export interface GuardRules {
   /** The object's name in errors, such as `connection`. */
   readonly name: string;
@@ -221,8 +221,8 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
 }
 
 /**
- * @throws Error when the transaction is over, so that nothing a handler writes afterwards commits by itself: not
- *   after its end here, nor after an end that the database or the handler brought about
+ * @throws Error when the transaction is over, after its end here or one that the database or the handler brought about: nothing
+ *   that a handler writes afterwards may commit by itself
  */
 export function assertOpen(transaction: HandlerTransaction, what?: string): void {
   if (!transaction.isOpen) {

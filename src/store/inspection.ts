@@ -96,14 +96,14 @@ export async function inspectTables(
   };
 }
 
-/** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
+/** A condition that holds between the rows of a database at any instant, after any fault of a process. */
 export interface Invariant {
   readonly name: string;
   readonly message: string;
   /**
    * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
    * for a time that no retention reaches: what is younger has not been deleted. `@handled` leaves out the log entries `c` whose
-   * event was only stored: a backfill has taken their record away, and the event runs after them.
+   * event was only stored. A backfill has taken their record away, and the event runs after them.
    */
   readonly select: string;
 }
@@ -118,7 +118,7 @@ export interface InvariantResult {
 
 export const MAX_EXAMPLES = 5;
 
-/** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
+/** Rows go by their age: a row may outlive the one that it names. Only a young row must have it. */
 export const INVARIANTS: readonly Invariant[] = [
   {
     name: "records-completed",
@@ -193,7 +193,7 @@ const HANDLED = `AND NOT EXISTS (SELECT 1 FROM oncehook_backfilled b
 /** The shortest retention is a day. */
 const RECENT_MS = 12 * 3_600_000;
 
-/** What tells one database from another, for a person who has several. */
+/** Facts that distinguish one database from another, for a person who has several. */
 export interface DatabaseContents {
   /** Which `APP_ENV` it belongs to. */
   readonly environment: string | null;
@@ -214,8 +214,8 @@ const SELECT_CONTENTS = sql`SELECT
   (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest_record_at`;
 
 /**
- * Checks the integrity of a database that has this service's tables, while it may be in use: each invariant on a snapshot of its
- * own. The statements have one text for both databases.
+ * Checks the integrity of a database that has this service's tables, while it may be in use. Each invariant reads a snapshot.
+ * The statements have one text for both databases.
  * @throws MaintenanceError for a database that this version cannot read
  */
 export async function checkInvariants(database: Database): Promise<IntegrityReport> {

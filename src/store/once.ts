@@ -4,8 +4,8 @@ import type { Deadline } from "./retry-until.ts";
 import type { Transaction, TransactionObserver } from "./transaction.ts";
 
 /**
- * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
- * Exactly one of `settle` and `fail` is called, once, in no particular asynchronous context.
+ * An event that the store handles as soon as it can, sharing a transaction where the database allows that. Exactly one of
+ * `settle` and `fail` is called, once, in no particular asynchronous context.
  */
 export interface PendingEvent {
   readonly record: NewRecord;
@@ -13,8 +13,8 @@ export interface PendingEvent {
   /** Set where it locks rows before its handler, for which the others of a group should not wait. */
   readonly locksRows?: boolean;
   /**
-   * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was
-   * lost. What it throws or rejects with fails the event.
+   * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was lost. An
+   * error that it throws or rejects with fails the event.
    */
   handle(scope: OnceScope): unknown;
   /** Turns what the handler returned into what is stored. @throws an error that fails the event */
@@ -36,7 +36,7 @@ export function duplicateOf(record: StoredRecord | undefined, { eventId }: Event
   );
 }
 
-/** What a handler may do inside its transaction. */
+/** The scope of a handler: its transaction, and its notifications. */
 export interface OnceScope {
   /** Handed to the handler; refuses every use after the transaction has ended. */
   readonly tx: Transaction;
@@ -49,7 +49,7 @@ export interface DryRunOptions {
   readonly observer: TransactionObserver | undefined;
 }
 
-/** What completes an event: the result to store, and the log row that commits with it. */
+/** The completion of an event: the result to store, and the log row that commits with it. */
 export interface Completion {
   readonly result: JsonObject;
   readonly logEntry?: CallbackLogEntry;

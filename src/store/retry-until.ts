@@ -5,7 +5,7 @@ import { StoreError, type StoreErrorReason } from "./store-errors.ts";
 const FIRST_DELAY_MS = 5;
 const MAX_DELAY_MS = 200;
 
-/** What a try fails with that had no time left to begin; it says less than the try before it. */
+/** The error of a try that had no time left to begin; it says less than the try before it. */
 export class OutOfTime extends Error {
   override readonly name = "OutOfTime";
 }
@@ -38,7 +38,7 @@ export async function retryUntil<T>(
 }
 
 /**
- * The same for a look-up of a request, which changes nothing: one that is under way at the deadline ends by itself later.
+ * `retryUntil` for a look-up of a request, which changes nothing. One that is under way at the deadline ends by itself later.
  * @throws StoreError `unavailable` where it has no answer until the deadline
  */
 export function lookUpUntil<T>(

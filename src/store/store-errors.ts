@@ -13,7 +13,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly reason: StoreErrorReason;
 
-  /** Whether the handler started in the last attempt that had time to start it, so that it may itself be the cause. */
+  /** Whether the handler started in the last attempt that had time to start it: it may itself be the cause. */
   readonly handlerStarted: boolean;
 
   constructor(reason: StoreErrorReason, message: string, cause: unknown) {
@@ -32,7 +32,10 @@ export class DatabaseErrorInHandler extends Error {
   }
 }
 
-/** What an event locks before its handler is held by another delivery or event until the lock timeout: it has not run. */
+/**
+ * Another delivery or event held a lock that the event takes before its handler, until the lock timeout. The handler has not
+ * run.
+ */
 export class EventLocked extends Error {
   override readonly name: string = "EventLocked";
 }
@@ -72,7 +75,7 @@ export function causesOf(error: unknown): unknown[] {
   return found;
 }
 
-/** A look at a database, a backup or a restore that was not done; the message says why, and what to do. Nothing was changed. */
+/** A look at a database, a backup or a restore that was not done. The message says why, and what to do. Nothing was changed. */
 export class MaintenanceError extends Error {
   override readonly name = "MaintenanceError";
 }

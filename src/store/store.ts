@@ -22,17 +22,17 @@ export interface StoreCore {
   /** `find` for a delivery of the pipeline; the look-ups of one turn of the event loop share a read. */
   lookUp(lookup: PendingLookup): void;
   /**
-   * Handles an event at most once. One transaction holds its record, the writes of its handler, and the log entry; it is shared
+   * Handles an event at most once. One transaction holds its record, the writes of its handler, and the log entry. It is shared
    * with other events where it can be. An error of the handler rolls its part back.
    */
   submit(event: PendingEvent): void;
-  /** The same in a transaction of its own, all of which is rolled back at the end. @param observer sees its statements */
+  /** Runs an event in a transaction that is rolled back at its end. @param observer sees its statements */
   dryRun(event: PendingEvent, observer?: TransactionObserver): void;
   /** Adds entries to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;
   /**
-   * Resolves, with the reason, after a flush or a ROLLBACK failed: from then on the store takes nothing, and only a new process can
-   * find out what the disk holds. Pending for ever where that cannot happen.
+   * Resolves, with the reason, after a flush or a ROLLBACK failed. From then on the store takes nothing, and only a new process
+   * can find out what the disk holds. Pending for ever where that cannot happen.
    */
   readonly broken: Promise<StoreError>;
   ping(): Promise<void>;

@@ -11,7 +11,7 @@ import type {
 
 type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** What differs between the databases, the same for every transaction on one connection. */
+/** The differences between the databases, the same for every transaction on one connection. */
 export interface TransactionDriver {
   readonly dialect: Dialect;
   readonly sqlDialect: SqlDialect;
@@ -22,7 +22,7 @@ export interface TransactionDriver {
   readonly connection: (transaction: HandlerTransaction) => object;
 }
 
-/** What a handler gets as `tx`. Each part is created on first use. */
+/** The handler's `tx`. Each part is created on first use. */
 class TransactionHandle {
   readonly #transaction: HandlerTransaction;
   readonly #driver: TransactionDriver;

@@ -49,7 +49,7 @@ export interface PostgresTransaction<Tables = AnyTables> extends Statements<Tabl
  */
 export type Transaction<Tables = AnyTables> = SqliteTransaction<Tables> | PostgresTransaction<Tables>;
 
-/** What a handler may ask a `Client` of `pg`: `connection as ClientBase` where the types of `pg` are installed. */
+/** The members of a `Client` of `pg` that a handler may use: `connection as ClientBase` where the types of `pg` are installed. */
 export interface PostgresConnection {
   query<Row = AnyTables>(
     statement: string | { readonly text: string; readonly values?: AnyTables[]; readonly name?: string },

@@ -60,7 +60,7 @@ export interface NewAuditEntry {
   readonly remoteAddress: string;
   /** Such as `failure.replay`. */
   readonly action: string;
-  /** What it applies to, such as `platform/evt_1`. */
+  /** Such as `platform/evt_1`. */
   readonly target: string | null;
   /** Holds no secret. */
   readonly detail: JsonObject | null;

@@ -13,7 +13,7 @@ import { firstAccepted } from "./failures.ts";
 
 export type AlertKind = "failures" | "accepted" | "signatures" | "silence";
 
-/** What an alert is about; `subject` is an event type, or empty where it is about the whole source. */
+/** The subject of an alert; it is an event type, or empty where the whole source is meant. */
 export interface AlertKey {
   readonly kind: AlertKind;
   readonly source: string;
@@ -45,7 +45,7 @@ export interface Arrival {
   readonly count: number;
 }
 
-/** What came of an event type on one day (UTC), to the minute. */
+/** The callbacks of an event type on one day (UTC), to the minute. */
 export interface ArrivalDay extends Arrival {
   /** In days since the epoch. */
   readonly day: number;
@@ -61,7 +61,7 @@ const OWN_SOURCE = "oncehook";
 const INTERRUPTION_MS = 300_000;
 const STEP_SECONDS = OVERVIEW_RANGES.day.stepSeconds;
 
-/** What alerts are evaluated from, and the alerts that were sent. */
+/** The figures that alerts are evaluated from, and the alerts that were sent. */
 export class Alerts extends Area {
   /**
    * Claims the evaluation of a kind: one caller per `everyMs` succeeds, across all processes. Returns since when evaluations

@@ -2,7 +2,7 @@ import type { EventKey, FaultCode } from "../../domain/index.ts";
 import { Area, insert, type Query, run, storableText } from "../database.ts";
 import type { ForwardPage } from "./paging.ts";
 
-/** What started an attempt. The first one is in the callback log instead, but for an event that was accepted before it. */
+/** The cause of an attempt. The first one is in the callback log instead, but for an event that was accepted before it. */
 export type AttemptTrigger = "accepted" | "retry" | "replay" | "bulk";
 
 /** One run of a handler beside the callbacks, as it ended. */

@@ -100,8 +100,8 @@ export class BulkReplays extends Area {
   }
 
   /**
-   * The next failures to try, by their ids. A failure names the bulk replay that tried it last, and an earlier one leaves it out;
-   * otherwise the two would try the same failures again and again.
+   * The next failures to try, by their ids. A failure names the bulk replay that tried it last, and an earlier one leaves it
+   * out. Otherwise the two would try the same failures again and again.
    */
   async next(bulk: StoredBulkReplay, limit: number): Promise<DueReplay[]> {
     const { id, filter, afterId, upToId, startedAt } = bulk;

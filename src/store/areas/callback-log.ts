@@ -25,19 +25,19 @@ import { longestRunMs } from "./settings.ts";
 export interface CallbackSearchResult {
   /** Newest first. */
   readonly callbacks: readonly StoredCallback[];
-  /** Where the search continues, as `before`; null at its end. */
+  /** The search continues here, as `before`; null at its end. */
   readonly next: number | null;
   /** When the oldest callback that the search has read was received, in ISO 8601; null at the end. */
   readonly searchedUntil: string | null;
 }
 
-/** Bodies may be long, so that a search begins with few rows, and takes more at a time as long as that is quick. */
+/** Bodies may be long: a search begins with few rows, and takes more at a time while that is quick. */
 const STEPS: StepSizes = { first: 64, most: 20_000 };
-/** A long body takes SQLite half a millisecond to compare with a text, and after a thousand short ones there may be long ones. */
+/** A long body takes SQLite half a millisecond to compare with a text. After a thousand short ones there may be long ones. */
 const STEPS_WITH_BODIES: StepSizes = { first: 4, most: 32 };
 
 /**
- * The callback log for its readers. Ids nearly grow with the time: a row gets its id when its callback is answered, and on
+ * The callback log for its readers. Ids nearly grow with the time. A row gets its id when its callback is answered; on
  * PostgreSQL rows may become visible out of order. Rows that waited for an absent database get theirs far later, which
  * `noteLate` records.
  */
@@ -131,12 +131,12 @@ export class Callbacks extends Area {
 const byId = (one: StoredCallback, other: StoredCallback) => one.id - other.id;
 
 /**
- * How much later than others of the same time a row may get its id, besides the longest run: it waits for its group, and the
+ * How much later than others of the same time a row may get its id, besides the longest run. It waits for its group, and the
  * clocks of processes differ. A search reads so much more of the log at each end.
  */
 const SLACK_MS = 120_000;
 
-/** All rows of these times have ids in this range; others may too, so that the search still compares the times. */
+/** All rows of these times have ids in this range. Others may too: the search still compares the times. */
 async function idsBetween(
   database: Database,
   { from, to }: Pick<CallbackFilter, "from" | "to">,
@@ -155,7 +155,7 @@ async function idsBetween(
   return { from: first, below: end };
 }
 
-/** No row that came before it has an id above one of `from`: late ones that were stored after `from` came no earlier. */
+/** No row that came before it has an id above one of `from`. Late ones that were stored after `from` came no earlier. */
 async function lowerTimeBound(database: Database, from: string, slack: number): Promise<string> {
   const late = sql`SELECT min(oldest) AS time FROM oncehook_late_callbacks
     WHERE stored_at > ${shifted(from, -slack)}`;
@@ -163,7 +163,7 @@ async function lowerTimeBound(database: Database, from: string, slack: number): 
   return shifted(oldest < from ? oldest : from, -slack);
 }
 
-/** No row that came since has an id below one from before `to`: late ones of those were stored by then. */
+/** No row that came since has an id below one from before `to`. Late ones of those were stored by then. */
 async function upperTimeBound(database: Database, to: string, slack: number): Promise<string> {
   const late = sql`SELECT max(stored_at) AS time FROM oncehook_late_callbacks WHERE oldest < ${to}`;
   const stored = (await select<{ time: string | null }>(database, late))[0]?.time ?? to;
@@ -203,8 +203,8 @@ function stepThroughIds(
 }
 
 /**
- * The rows that the index by event holds, and the one that the event's record names: that may be gone, and on SQLite another
- * event's row may have got its id, which the conditions tell.
+ * The rows that the index by event holds, and the one that the event's record names. That one may be gone, and on SQLite
+ * another event's row may have got its id: the conditions show it.
  */
 function idsOfEvent(database: Database, eventId: string, from: number): IdsBelow {
   return async (below, step) => {
@@ -217,7 +217,7 @@ function idsOfEvent(database: Database, eventId: string, from: number): IdsBelow
   };
 }
 
-/** Each outcome's own part of the index in turn; the words of its condition are repeated, or it would not be used. */
+/** Each outcome's part of the index in turn. The words of its condition are repeated, or it would not be used. */
 function idsOfOutcomes(database: Database, outcomes: readonly string[], from: number): IdsBelow {
   const idsOf = (outcome: RawBuilder<unknown>, below: number, step: number) => sql`SELECT id
       FROM oncehook_callbacks WHERE outcome = ${outcome} AND outcome <> 'success'
@@ -249,12 +249,12 @@ const ALWAYS = { from: "0001-01-01T00:00:00.000Z", to: "9999-12-31T23:59:59.999Z
 const ANY_STATUS = [0, 999] as const;
 
 /**
- * A filter as a condition. Its text is the same for every filter, so that it is one statement however many there are: what is
- * left out is NULL. None of it decides the plan; what does stands beside it.
+ * A filter as a condition. Its text is the same for every filter: it is one statement, with NULL for an absent one. None of it
+ * decides the plan; what does stands beside it.
  */
 function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unknown> {
   const { from = ALWAYS.from, to = ALWAYS.to, statuses = ANY_STATUS } = filter;
-  // What is dear, and lies behind long values in the row, comes last.
+  // A condition that is dear, and lies behind long values in the row, comes last.
   return sql`received_at >= ${from} AND received_at < ${to}
     AND ${isGiven("source", filter.source)} AND ${isGiven("event_id", filter.eventId)}
     AND ${isGiven("event_type", filter.eventType)} AND ${isGiven("remote_address", filter.remoteAddress)}
@@ -274,9 +274,9 @@ function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBu
 }
 
 /**
- * With the collation "C" PostgreSQL folds the letters A to Z alone, as SQLite's `lower` always does. SQLite blocks the event loop
- * while it compares, and its `LIKE` restarts the comparison at each letter, which a text of one letter many times and
- * bodies of the same make hundreds of times slower than `instr`.
+ * With the collation "C" PostgreSQL folds only the letters A to Z, as SQLite's `lower` always does. SQLite blocks the event
+ * loop while it compares, and its `LIKE` restarts the comparison at each letter. A text of one letter many times, on bodies of
+ * the same, is hundreds of times slower than by `instr`.
  */
 function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
   if (dialect === "sqlite")

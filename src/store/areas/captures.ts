@@ -24,7 +24,7 @@ export interface CapturedRequest {
 }
 
 export interface CaptureExtent {
-  /** Another name means other requests under the same ids: another database, or one in which nothing was kept for a while. */
+  /** Another name means other requests under the same ids: another database, or one that kept nothing for a while. */
   readonly log: string;
   /** 0 where there is none. */
   readonly newestId: number;
@@ -47,8 +47,8 @@ type Measured = Pick<CapturedRequest, "id" | "receivedAt"> & { readonly bytes: n
 /** Captured requests in order of capture; each is stored once. */
 export class Captures extends Area {
   /**
-   * Stores all of them or none. PostgreSQL gives ids before it commits: without the lock, of two processes the later id could become
-   * visible first, and a reader would miss the earlier one. SQLite has one writer at a time anyway.
+   * Stores all of them or none. PostgreSQL gives ids before it commits. Without the lock the later id of two processes could
+   * appear first, and a reader would miss the earlier one. SQLite has one writer at a time anyway.
    */
   async append(requests: readonly NewCapturedRequest[]): Promise<void> {
     const { dialect, transact } = this.database;
@@ -66,7 +66,7 @@ export class Captures extends Area {
     });
   }
 
-  /** The next ones after an id: as many as fit into the bytes, but at least one where there is one. */
+  /** The next ones after an id: as many as fit into the bytes, and at least one. */
   async after(
     id: number,
     most: { readonly rows: number; readonly bytes: number },

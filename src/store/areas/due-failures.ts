@@ -12,8 +12,8 @@ export interface DueRows {
 }
 
 /**
- * Each step finds the next source in the index, so that a source with many rows costs as much as one with few. At the end,
- * PostgreSQL would join all rows for an EXISTS.
+ * Each step finds the next source in the index: one with many rows costs as much as one with few. At the end, PostgreSQL would
+ * join all rows for an EXISTS.
  */
 export function dueSources(
   state: DueState,
@@ -33,13 +33,10 @@ export function dueSources(
     LIMIT ${sql.lit(limit)}`;
 }
 
-/** So many rows of a source are read to find those whose keys are free: the rows of one busy key may be far more. */
+/** So many rows of a source are read to find those whose keys are free. The rows of one busy key may be far more. */
 const READ_AHEAD = 1_000;
 
-/**
- * The due rows of a source that may run. Of those with one `orderBy` only the first may, and none while that one is leased:
- * a key has one place.
- */
+/** The due rows of a source that may run. Of those with one `orderBy` only the first may, and none while that one is leased. */
 export function firstOfKeys(state: DueState, source: string, now: Date): RawBuilder<unknown> {
   const isDue = sql`state = ${sql.lit(state)} AND source = ${source} AND next_attempt_at <= ${now}`;
   return sql`${isDue} AND lease_owner IS NULL ${state === "waiting" ? sql`AND crashes = 0` : sql``}

@@ -81,7 +81,7 @@ const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('accepted',
   retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
 /**
- * The attempts of failures beside their callbacks: retries, replays and removals, each under a lease; and their recovery after
+ * The attempts of failures beside their callbacks, each under a lease: retries, replays and removals. Also their recovery after
  * a process has ended, or a clock was set back.
  */
 export class FailureLeases extends Area {
@@ -93,7 +93,7 @@ export class FailureLeases extends Area {
 
   /**
    * Leases due rows of one source and tenant, oldest first, each to one owner only, without suspects. The lease counts the
-   * attempt, and the retry if it is one, so that an attempt during which the process ends counts too.
+   * attempt, and a retry: an attempt during which the process ends counts too.
    */
   leaseDue(lease: Lease, { state, source, limit }: DueRows): Promise<StoredFailure[]> {
     const due = sql`${firstOfKeys(state, source, lease.now)} ORDER BY next_attempt_at, id LIMIT ${limit}`;
@@ -186,8 +186,8 @@ export class FailureLeases extends Area {
   }
 
   /**
-   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry that
-   * lies further ahead than the present clock can have set it moves to the latest time it may have.
+   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry
+   * that lies further ahead than the clock can have set it moves to its latest time.
    */
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
     const { now, leaseMs, longestDelayMs } = recovery;
@@ -201,8 +201,8 @@ export class FailureLeases extends Area {
       if (interrupted !== undefined) ended.push(interrupted);
     }
     await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
-    // Unless the clock was set back, or a setting shortened, no retry lies further ahead than the longest delay, and no accepted
-    // event further than the lease of its callback.
+    // No retry lies further ahead than the longest delay, and no accepted event further than the lease of its callback. Only a
+    // clock that was set back, or a shortened setting, causes that.
     await this.bringForward("waiting", now.getTime() + longestDelayMs);
     await this.bringForward("accepted", now.getTime() + leaseMs);
     return ended;

@@ -11,7 +11,7 @@ import {
   type SearchStep,
 } from "./paging.ts";
 
-/** An event that was accepted and has not been run to its end, whose attempts have failed, or that was rejected. */
+/** An event that was accepted and not run to its end, whose attempts have failed, or that was rejected. */
 export interface StoredFailure extends EventKey {
   readonly id: number;
   /** Empty for a callback that its contract could not read: `encryptedBody` holds the request then. */
@@ -20,7 +20,7 @@ export interface StoredFailure extends EventKey {
   readonly state: FailureState;
   /** Every attempt that failed: inline, retries and replays. */
   readonly attempts: number;
-  /** Asynchronous retries alone; `RETRY_MAX` bounds these. */
+  /** Only asynchronous retries; `RETRY_MAX` bounds these. */
   readonly retriesDone: number;
   readonly code: FaultCode | "accepted";
   readonly error: string;
@@ -93,9 +93,9 @@ const REPLACED = sql.join(
 /** Events whose attempts have failed, and rejected ones. `FailureLeases` has their attempts. */
 export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: string }, StoredFailure> {
   /**
-   * Makes an event durable before it was run. One that is there already stays as it is; one that is exhausted or rejected
-   * begins again, as it does when a platform delivers such an event again. If it ended processes, it waits as a suspect.
-   * `last_failed_at` is when it was accepted.
+   * Makes an event durable before it was run. One that is there already stays as it is. An exhausted or rejected one begins
+   * again when a platform delivers it again. If it ended processes, it waits as a suspect. `last_failed_at` is when it was
+   * accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
     const { lease, ...columns } = event;
@@ -143,8 +143,8 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
   }
 
   /**
-   * Newest first, within a time budget: `next` continues a search that has used it up. A filter reads the index alone, and only
-   * the rows of the page. The failures of an event's id are found at once.
+   * Newest first, within a time budget: `next` continues a search that has used it up. A filter reads only the index, and the
+   * rows of the page. The failures of an event's id are found at once.
    */
   async search(
     { eventId, ...filter }: FailureFilter & { readonly eventId?: string },
@@ -204,7 +204,7 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
         (state) => this.read<IdRow>`SELECT id FROM oncehook_failures
           WHERE state = ${state} AND id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`,
       );
-      // The rows of one state may end before those of the other; both are read as far as the shorter step.
+      // The rows of one state may end before those of another; all are read as far as the shortest step.
       const reached = Math.max(...ends.map(([end]) => end?.id ?? 0)) || undefined;
       const found = await ofStates(
         (state) => this.read<IdRow>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}

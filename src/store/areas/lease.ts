@@ -15,7 +15,7 @@ export const NO_LEASE = sql`lease_owner = NULL, leased_until = NULL`;
 const RELEASE_TIMEOUT_MS = 10_000;
 
 /**
- * Takes a lease. After an error that leaves open whether it was taken, releases it: at its end it would look as if its process
+ * Takes a lease. After an error that leaves open whether it was taken, releases it. At its end it would look as if its process
  * had ended during the attempts.
  * @param release releases what this owner holds; it has no other lease
  */
@@ -29,7 +29,7 @@ export async function takeLease<T>(
   } catch (error) {
     const isUnknown = !(error instanceof StoreError) || error.reason === "commit_unknown";
     const deadline = performance.now() + RELEASE_TIMEOUT_MS;
-    // Where that fails, too, the lease expires.
+    // If that fails too, the lease expires.
     if (isUnknown) await retryUntil(deadline, release, transientReason).catch(() => {});
     throw error;
   }
@@ -119,7 +119,7 @@ export async function bringForward(
 export class Leases extends Area {
   /**
    * Ends the leases of failures, deliveries and bulk replays, as if their time were over. Those of prepare steps and of users'
-   * tokens stay: if their process runs after all, a code or refresh token would be sent twice (decision 0041).
+   * tokens stay. If their process runs after all, a code or refresh token would be sent twice (decision 0041).
    */
   async expireAll(now: Date): Promise<void> {
     await this.database.transact(async (query) => {

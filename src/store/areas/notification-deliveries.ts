@@ -22,15 +22,15 @@ export interface NotificationLease extends Lease {
 
 const DELIVERIES = "oncehook_deliveries";
 const NOT_LEASED = sql`${NO_LEASE}, lease_alone = 0`;
-/** Takes back the attempt that a lease has counted; due as before: the lease has deferred it in case its process ends. */
+/** Takes back the attempt that a lease has counted. It is due as before: the lease has deferred it in case its process ends. */
 const UNCOUNTED = sql`attempts = attempts - 1, next_attempt_at = scheduled_at`;
 
 /** The deliveries of notifications: leased, tried and settled. */
 export class NotificationDeliveries extends Area {
   /**
-   * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that one
-   * during which the process ends counts too. Each channel is searched by itself: those of a removed channel are always due, and
-   * all of them would be read otherwise.
+   * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that
+   * one during which the process ends counts too. Each channel is searched by itself. Those of a removed channel are always
+   * due, and all of them would be read otherwise.
    */
   leaseDue(channels: readonly string[], lease: NotificationLease, limit: number): Promise<DueNotification[]> {
     const names = channels.map((_, index) => sql.ref(`due_${index}`));
@@ -88,8 +88,8 @@ export class NotificationDeliveries extends Area {
   }
 
   /**
-   * Corrects deliveries of these channels after the clock was set back: leases that last longer than two of `leaseMs` are cut to
-   * one, and times that were set later than now move to as long after now.
+   * Corrects deliveries of these channels after the clock was set back. Leases longer than two of `leaseMs` are cut to one.
+   * Times that were set later than now move to as long after now.
    */
   async repairTimes(channels: readonly string[], leaseMs: number, now: Date): Promise<void> {
     // The conditions of the indexes, word for word.

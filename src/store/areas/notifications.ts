@@ -61,7 +61,7 @@ export type DeliveryRow = NotificationDelivery & { readonly notificationId: numb
 export const UNDELIVERED = sql`state IN ('waiting', 'dead')`;
 
 /**
- * Ids follow the time but for this and the longest run: a handler may send long before its transaction writes the row. SQLite
+ * Ids follow the time but for this and the longest run. A handler may send long before its transaction writes the row. SQLite
  * runs one transaction after the other, so that the longest run adds nothing.
  */
 const EARLIER_MS = 15_000;

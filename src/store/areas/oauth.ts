@@ -4,7 +4,7 @@ import { Area, assign, insert, storableText } from "../database.ts";
 import { type Deadline, lookUpUntil } from "../retry-until.ts";
 import { bringForward, cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 
-/** Any client can end flows, each with a row: past so many in a flow's time each new row replaces the oldest. */
+/** Any client can end flows, each with a row. Past so many in a flow's time each new row replaces the oldest. */
 const MAX_SPENT_STATES = 10_000;
 const SPENT_FOR_MS = 600_000;
 /** Rows one call deletes at most, so that no callback waits long for the writer. */

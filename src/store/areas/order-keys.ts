@@ -12,12 +12,12 @@ export interface EventOrder {
   readonly at: number;
   /** A text that sorts. */
   readonly sequence: string | null;
-  /** What tells that an event is stale; undefined where none is. */
+  /** The value that shows a stale event; undefined where none is stale. */
   readonly staleBy: "time" | "sequence" | undefined;
 }
 
 /**
- * Waits until no other transaction works on an event of this key, and keeps others from it until this one ends.
+ * Waits until no other transaction works on an event of this key, and keeps others from it until its end.
  * @returns whether a newer event has run @throws OrderKeyLocked where the other one lasts for longer than the lock timeout
  */
 export async function takeOrder(

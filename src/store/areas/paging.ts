@@ -19,7 +19,7 @@ export interface SearchPage extends Page {
 
 export interface SearchResult<Row> {
   readonly rows: readonly Row[];
-  /** Where the search continues, as `before`; null at its end. */
+  /** The search continues here, as `before`; null at its end. */
   readonly next: number | null;
 }
 
@@ -165,7 +165,7 @@ interface Probe {
 const POINTS = 32;
 
 /**
- * A bisection, five halvings a statement: there is no index by time, which every callback would have to write (decision 0017).
+ * A bisection, five halvings a statement. There is no index by time, which every callback would have to write (decision 0017).
  */
 async function bisect(
   range: IdRange,

@@ -28,7 +28,7 @@ interface PreparationStatus extends EventKey {
 
 /**
  * Results of `prepare` steps: outside work that must happen once although its transaction may roll back. Each step is claimed,
- * and its result stored, in a commit of its own before its event's; the steps of many events share them.
+ * and its result stored, in a commit before its event's. The steps of many events share them.
  */
 export class Preparations extends Area {
   private readonly claims: Batches<PendingClaim, PreparationStatus>;
@@ -72,8 +72,8 @@ export class Preparations extends Area {
   }
 
   /**
-   * What is prepared, or leased, is not touched: on PostgreSQL its row may be locked by the group that completes the
-   * event. What was committed while the INSERT waited for such a lock only the next statement sees.
+   * A prepared or leased row is not touched: on PostgreSQL the group that completes the event may have locked it. Only the next
+   * statement sees the rows that were committed while the INSERT waited for such a lock.
    */
   private claimAll(claims: readonly PendingClaim[]): Promise<PreparationStatus[]> {
     const rows = inOrder(claims).map(({ key, lease: { owner, now, until } }) => ({

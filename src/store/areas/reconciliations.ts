@@ -5,7 +5,7 @@ import { readSetting, writeSetting } from "./settings.ts";
 
 /** How far the reconciliation of a source has come. Times in ISO 8601. */
 export interface ReconcileProgress {
-  /** Where the first run began: no run goes back further. */
+  /** The start of the first run: no run goes back further. */
   readonly since?: string;
   /** The end of the last complete run. */
   readonly through?: string;
@@ -23,7 +23,7 @@ export interface ReconcileProgress {
 /** Milliseconds since the epoch have this many digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-/** What the scheduled reconciliation of each source keeps, in `oncehook_settings`: its progress, and a lease. */
+/** The progress and the lease of each source's scheduled reconciliation, in `oncehook_settings`. */
 export class Reconciliations extends Area {
   async progress(source: string): Promise<ReconcileProgress> {
     return JSON.parse((await readSetting(this.database.read, progressName(source))) ?? "{}");

@@ -11,7 +11,7 @@ import {
   stepThrough,
 } from "./paging.ts";
 
-/** What the record of an event keeps besides its result (SPEC 2.4). */
+/** The record of an event besides its result (SPEC 2.4). */
 export interface NewRecord extends EventKey {
   readonly eventType: string;
   readonly version: string;
@@ -51,7 +51,7 @@ export const RECORD_FIELDS = [
 export const RECORD_COLUMNS: readonly string[] = RECORD_FIELDS.map(columnName);
 const COLUMNS = sql.raw(RECORD_COLUMNS.join(", "));
 
-/** As a database returns it: its result is JSON text, and its id, on the hot path of PostgreSQL, a text too. */
+/** As a database returns it: its result is JSON text. On the hot path of PostgreSQL its id is a text too. */
 export interface RecordRow extends Omit<StoredRecord, "result"> {
   readonly result: string | null;
 }

@@ -32,7 +32,7 @@ const TENANT_USE_MS = 90 * 86_400_000;
 /** An operator may need the audit log long after the action. */
 const AUDIT_MS = 365 * 86_400_000;
 
-/** Of these sources a record alone detects a replay. Other events whose record may be deleted are refused by their timestamp. */
+/** Only a record detects a replay of these sources. Other events whose record may be deleted are refused by their timestamp. */
 const notOf = (sources: readonly string[]) =>
   sql.join(
     // With those of its tenants and of its handlers that have a name: `github/acme`, `github#audit`.
@@ -52,7 +52,7 @@ const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FRO
 
 const ENDED = sql`AND ended_at IS NOT NULL`;
 
-/** The log entries of deleted records are no longer found through them, and from then on by the index of the others. */
+/** The log entries of deleted records are found by the index of the others from then on. */
 export const indexCallbacks = (deleted: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
 
@@ -112,8 +112,8 @@ export class Retention extends Area {
   }
 
   /**
-   * Deletes the oldest log entries of refused callbacks until all of them take at most so many bytes. Both walks read their index
-   * alone.
+   * Deletes the oldest log entries of refused callbacks until all of them take at most so many bytes. Both walks read only
+   * their index.
    * @returns how many rows it deleted
    */
   async trimRefused(maxBytes: number, isStopping = () => false): Promise<number> {

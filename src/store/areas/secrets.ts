@@ -11,10 +11,10 @@ export interface TenantSecretClaim {
   readonly lostBy?: string | undefined;
 }
 
-/** A row says at most this late that its secret is in use: a start with thousands of tenants writes few rows. */
+/** A row says at most this late that its secret is in use. A start with thousands of tenants writes few rows. */
 const SEEN_EVERY_MS = 86_400_000;
 
-/** The first tenant that each secret has verified, for all processes. Authentic callbacks alone add rows. */
+/** The first tenant that each secret has verified, for all processes. Only authentic callbacks add rows. */
 export class TenantSecrets extends Area {
   /** @returns the tenant that the secret is of: the one that was first, until it has lost it */
   async claim({ source, fingerprint, tenant, lostBy }: TenantSecretClaim, now: Date): Promise<string> {
@@ -48,7 +48,7 @@ export interface StoredTenantUses {
   readonly previousUsedAt: string | null;
 }
 
-/** One row for each tenant whose callbacks were authentic. The secrets themselves are known to the source's function alone. */
+/** One row for each tenant whose callbacks were authentic. Only the source's function knows the secrets. */
 export class TenantSecretUses extends Area {
   /** All of them in one statement. */
   async note(uses: readonly TenantSecretUse[], now: Date): Promise<void> {
@@ -79,7 +79,7 @@ export class TenantSecretUses extends Area {
         last_used_at = excluded.last_used_at`;
   }
 
-  /** The tenants of a source, the one that was first seen last at the head. @param of.tenant of this one alone */
+  /** The tenants of a source, newest first. @param of.tenant only this one */
   list(
     of: { readonly source: string; readonly tenant?: string | undefined },
     { before = NEWEST, limit }: Page,

@@ -17,7 +17,7 @@ export interface SlowHandler {
   readonly at: string;
 }
 
-/** What a database knows of the service that uses it, by name. */
+/** The facts that a database keeps about the service that uses it, by name. */
 export class Settings extends Area {
   /** Notes the base address that this database is used with, once the service listens. */
   async noteBaseUrl(url: string): Promise<void> {

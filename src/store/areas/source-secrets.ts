@@ -10,7 +10,7 @@ export interface StoredSourceSecret {
   readonly encrypted: Uint8Array;
 }
 
-/** Each is tried for every callback that no other one fits; a platform that registers again leaves the older ones behind. */
+/** Each is tried for every callback that no other one fits. A platform that registers again leaves the older ones behind. */
 const MAX_SECRETS = 16;
 /** Open until the first secret is known, and then closed for good. */
 const UNTIL_ONE_IS_KNOWN = "9999-12-31T00:00:00.000Z";
@@ -114,7 +114,7 @@ export class SourceSecrets extends Area {
     });
   }
 
-  /** Notes a secret that was sent; the oldest one of the address with the most makes room. @returns all of the last day */
+  /** Notes a secret that was sent. The oldest one of the address with the most makes room. @returns all of the last day */
   async offer(source: string, sent: Pick<OfferedSecret, "fingerprint" | "encrypted" | "address">, now: Date) {
     return this.database.transact(async (query) => {
       const offers = await lockOffers(query, source, now);

@@ -35,7 +35,7 @@ export interface NewBackfill extends Omit<NewAcceptedEvent, "nextAttemptAt" | "l
 /** The schema's step that makes `oncehook_backfilled`. */
 export const BACKFILL_SCHEMA = 27;
 
-/** Records are kept for a day at the least, so that one that is so much younger is of a handler of the user's. */
+/** Records are kept for a day at the least. One that is so much younger is of a user's handler. */
 const STORED_RECORD_MS = 86_400_000;
 
 /** The events of sources that had no handler, until a backfill has handed each of them to its handlers. */
@@ -59,7 +59,9 @@ export class StoredEvents extends Area {
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
   }
 
-  /** Stored events that no backfill has handed to the handlers of each name, or to those without one, and no delivery has run. */
+  /**
+   * Stored events that no backfill has handed to the handlers of each name, or to those without one. No delivery has run them.
+   */
   async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
     if (!(await this.exist())) return [];
     const ofName = (name: string | undefined) => {

@@ -8,7 +8,7 @@ import {
   toPostgresText,
 } from "./copy.ts";
 
-/** What `textsOf` gives as the values of a statement, in the columns `c0`, `c1` and so on. */
+/** The values that `textsOf` gives to a statement, in the columns `c0`, `c1` and so on. */
 export function tableOfTexts(columns: readonly TargetColumn[]): string {
   const given = columns.map((_column, index) => `$${index + 1}::text[]`).join(", ");
   return `unnest(${given}) AS given (${columns.map((_column, index) => `c${index}`).join(", ")})`;
@@ -20,14 +20,14 @@ export function textsOf(rows: readonly SourceRow[], columns: readonly TargetColu
   );
 }
 
-/** A value in a form in which equal ones have one text, and no limit of a column cuts anything off. */
+/** A value in a form in which equal ones have one text; no limit of a column cuts anything off. */
 function comparable(value: string, { kind, unlimited }: TargetColumn): string {
   if (kind === "numeric") return `trim_scale(${value}::numeric)`;
   if (kind === "json") return `${value}::jsonb`;
   return kind === "bpchar" ? `rtrim(${value}::text)` : `${value}::${unlimited}`;
 }
 
-/** Rows add up to the sum of parts of their SHA-256 digests, so that a row that is there twice counts twice. */
+/** Rows add up to the sum of parts of their SHA-256 digests: a row that is there twice counts twice. */
 async function sumOf(client: pg.ClientBase, rows: string, values: unknown[] = []): Promise<Fingerprint> {
   const digest = "encode(sha256(convert_to(r::text, 'UTF8')), 'hex')";
   const { rows: sums } = await client.query<{ rows: string; digest: string }>(

@@ -13,7 +13,7 @@ import {
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
- * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
+ * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for another file
  */
 export function openCopySource(path: string): CopySource {
   assertReadable(path);
@@ -40,8 +40,8 @@ export function openCopySource(path: string): CopySource {
 }
 
 /**
- * In the exclusive mode the first read takes a lock that excludes every other connection, as long as this one is open: a
- * receiver that serves keeps it from us, and one that starts meanwhile finds the database busy.
+ * In the exclusive mode the first read takes a lock that excludes every other connection, until this one is closed. It fails
+ * where a receiver serves; one that starts meanwhile finds the database busy.
  */
 function lock(database: DatabaseSync, path: string): void {
   try {

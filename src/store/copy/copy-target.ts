@@ -229,7 +229,7 @@ async function compareTables(client: pg.ClientBase, pairs: readonly CopyPair[], 
   return { found, different };
 }
 
-/** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */
+/** The ids that the database gives from now on begin after all that were copied, or that a row names. */
 async function setIds(client: pg.ClientBase, pairs: readonly CopyPair[]): Promise<void> {
   const { rows } = await client.query<{ table: string; name: string; sequence: string }>(
     `SELECT * FROM (SELECT c.relname AS table, a.attname AS name, pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS sequence

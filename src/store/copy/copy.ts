@@ -62,7 +62,7 @@ export interface CopyProgress {
   readonly positions: Readonly<Record<string, { readonly after: string; readonly copied: number }>>;
 }
 
-/** What a table holds: equal for two tables with the same rows, whatever their order. */
+/** A table's content: equal for two tables with the same rows, whatever their order. */
 export interface Fingerprint {
   readonly rows: number;
   readonly digest: bigint;
@@ -88,7 +88,7 @@ export interface CopyTarget {
     settings: ReadonlyMap<string, string>,
     source: SourceBatches,
   ): Promise<readonly Fingerprint[]>;
-  /** What each table holds where all of them hold what the source does, as after a copy that has finished. */
+  /** Each table's content, if all of them hold what the source does, as after a copy that has finished. */
   completed(pairs: readonly CopyPair[], source: SourceBatches): Promise<readonly Fingerprint[] | undefined>;
   close(): Promise<void>;
 }
@@ -110,8 +110,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * Columns that name rows which may be deleted already. The ids that the target gives from now on lie beyond these too, or a
- * new row would be taken for the old one.
+ * Columns that name rows which may be deleted already. The ids that the target gives from now on lie beyond these too. A new
+ * row would be taken for the old one otherwise.
  */
 export const ID_REFERENCES: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> =
   {

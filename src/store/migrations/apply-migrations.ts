@@ -7,9 +7,8 @@ import { initialSchema, runStatements } from "./schema.ts";
 import { STEPS } from "./steps.ts";
 
 /**
- * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
- * the migration lock; a throw leaves the database as it was. The handler's type and the name are its identity: never
- * rename one.
+ * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds the migration
+ * lock. A throw leaves the database as it was. The handler's type and the name are its identity: never rename one.
  */
 export interface Migration {
   readonly name: string;
@@ -26,7 +25,7 @@ export function sqlMigration(name: string, text: string): Migration {
 
 /** A migration with the types of the handlers that list it. */
 export interface HandlerMigration extends Migration {
-  /** `CONFIGURATION` alone when left out. */
+  /** Only `CONFIGURATION` when left out. */
   readonly handlers?: readonly string[];
 }
 
@@ -49,7 +48,7 @@ export interface KeyStamp {
 }
 
 export interface MigrationReport {
-  /** What was applied now, in order; empty when the database was up to date. In a dry run, what would be. */
+  /** The names that were applied now, in order; empty when the database was up to date. In a dry run, what would be. */
   readonly applied: readonly string[];
 }
 
@@ -59,7 +58,7 @@ export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 /** How many steps a database of this schema lacks. */
 export const pendingSteps = (schema: number) => STEPS.filter(({ number }) => number > schema).length;
 
-/** Why this version cannot use a database whose newest schema number is this one, and what to do; undefined where it can. */
+/** Why this version cannot use a database of this newest schema number, and what to do; undefined where it can. */
 export function outdatedSchema(schema: number): string | undefined {
   if (schema >= OLDEST_SCHEMA) return undefined;
   return (
@@ -120,7 +119,7 @@ async function applySteps(tx: Transaction, done: ReadonlySet<number>, now: Date)
   return applied;
 }
 
-/** Two handlers may give their migrations the same name. @param now null in a dry run @returns the names of what was applied now */
+/** Two handlers may give their migrations the same name. @param now null in a dry run @returns the applied ones */
 async function applyHandlerMigrations(
   tx: Transaction,
   own: readonly HandlerMigration[],
@@ -152,7 +151,7 @@ async function applyHandlerMigrations(
 }
 
 /**
- * Checks the stamp of the database and writes it, inside the transaction that migrates it: of two processes that start at once,
+ * Checks the stamp of the database and writes it, inside the transaction that migrates it. Of two processes that start at once,
  * the second sees the stamp of the first.
  * @returns the base address that the database had before, so that the caller can warn about a change
  */

@@ -39,7 +39,9 @@ const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 const MAX_GROUP_CONNECTIONS = 4;
 /** Connections that look-ups may use at a time. */
 const MAX_CONCURRENT_LOOKUPS = 2;
-/** A group waits for no lock and no long statement: an event that needs one runs in its own transaction, with the usual limits. */
+/**
+ * A group waits for no lock and no long statement. An event that needs one runs in its own transaction, with the usual limits.
+ */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
@@ -142,7 +144,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
         sendBatch(client, [WRITES_NOTHING]),
       );
     },
-    // What becomes of a disk is the server's business; it ends its own process then.
+    // The server handles a failed disk; it ends its own process then.
     broken: new Promise(() => {}),
     close: callOnce(async () => void (await Promise.all([pool.end(), groups?.end()]))),
   };
@@ -195,8 +197,8 @@ const TYPED_LOG_COLUMNS = sql.raw(
 );
 
 /**
- * All rows in one statement, so that they are stored together or not at all; its text is the same for any number. A
- * column without a value is NULL.
+ * All rows in one statement: they are stored together or not at all. Its text is the same for any number. A column without a
+ * value is NULL.
  */
 async function appendCallbacks({ write }: Database, rows: readonly CallbackLogEntry[]): Promise<void> {
   if (rows.length === 0) return;

@@ -12,10 +12,9 @@ const TIMEOUT_MS = 10_000;
 const LATE = Symbol("late");
 
 /**
- * Where a server has synchronous standbys, a record that can be seen may not be on them: a COMMIT that waits for them
- * when its session is ended, or the server restarted, is visible from then on all the same (PostgreSQL manual,
- * 27.2.8.4). A commit of our own that comes after it in the log waits for them in its place. One serves all who have
- * come until it begins.
+ * A server with synchronous standbys may show a record that is not on them. A COMMIT waits for them. If its session is ended
+ * then, it is visible all the same (PostgreSQL manual, 27.2.8.4). A commit of our own that comes after it in the log waits for
+ * them in its place. One serves all who have come until it begins.
  */
 export class SynchronousStandbys {
   readonly #pool: pg.Pool;
@@ -44,7 +43,7 @@ export class SynchronousStandbys {
   }
 
   async #start(): Promise<void> {
-    // What the one under way confirms may be older than what was just seen.
+    // The commit under way may confirm a state older than the one just seen.
     await this.#running;
     this.#next = undefined;
     // An empty WAL message: without a write the commit would not wait for the standbys.

@@ -20,7 +20,7 @@ export async function backupSqlite(path: string, to: string): Promise<IntegrityR
   if (existsSync(to)) throw new MaintenanceError(`${to} exists; name a file that does not`);
   const partial = partialName(to);
   try {
-    // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
+    // SQLite makes it with the rights of any new file; only the owner may read the copy.
     await (await open(partial, "wx", 0o600)).close();
     await withReadOnlyDatabase(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
     const copy = await checkSqlite(partial);
@@ -38,7 +38,7 @@ async function nameOnce(partial: string, to: string): Promise<void> {
   try {
     await link(partial, to);
   } catch (error) {
-    // Not every file system can give a file a second name; a copy of the copy is found whole, or is not there.
+    // Not every file system can give a file a second name. A copy of the copy is found whole, or is not there.
     if (!NO_LINKS.has(String((error as NodeJS.ErrnoException).code))) throw error;
     try {
       await copyFile(partial, to, constants.COPYFILE_EXCL);

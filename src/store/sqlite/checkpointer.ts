@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** What one pass came to: how many frames the write-ahead log had as it began, and how many of them it could not copy. */
+/** One pass: how many frames the write-ahead log had as it began, and how many it could not copy. */
 export interface CheckpointResult {
   readonly frames: number;
   readonly left: number;
@@ -27,7 +27,7 @@ interface Thread {
 }
 
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
-  // The flush of the WAL waits behind what is copied: of a second at full rate that is 40 MB (docs/performance.md).
+  // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (docs/performance.md).
   afterMs: 100,
   restartFrames: 4_096,
   code: new URL("./checkpoint-thread.js", import.meta.url),
@@ -37,12 +37,12 @@ const MAX_PASSES = 5;
 const FEW_FRAMES = 256;
 
 /**
- * Copies the write-ahead log into the database, in a thread of its own: inside a commit it would delay all events. A WAL
- * that is written to all the time is never copied to its end, and grows; so each pass has fewer new frames to copy than the
- * one before, and the last one runs while the writer pauses, after which the next commit restarts the WAL.
+ * Copies the write-ahead log into the database, in another thread: inside a commit it would delay all events. A WAL that is
+ * written to all the time is never copied to its end, and grows. So each pass has fewer new frames to copy than the one before.
+ * The last one runs while the writer pauses; the next commit restarts the WAL.
  *
- * What goes wrong here loses nothing, and is tried again; SQLite's own checkpoint in a commit stays on, for a log that
- * has become far longer than it should be.
+ * An error here loses nothing, and is tried again; SQLite's own checkpoint in a commit stays on, for a log that has become far
+ * longer than it should be.
  */
 export class Checkpointer {
   readonly #path: string;
@@ -135,8 +135,8 @@ export class Checkpointer {
 }
 
 /**
- * Whether one connection may copy the log while another one commits. Before 3.51.3 (3.50.7 and 3.44.6 in their lines) SQLite
- * could then treat a log that had just restarted as copied, and lose its contents: https://sqlite.org/wal.html#walresetbug
+ * Whether one connection may copy the log while another one commits. Before 3.51.3 (3.50.7 and 3.44.6) SQLite could then treat
+ * a restarted log as copied, and lose its contents: https://sqlite.org/wal.html#walresetbug
  * @param version as `sqlite_version()` tells it: a Node may be linked with another SQLite than it was made with
  */
 export function isConcurrentCheckpointSafe(version: string): boolean {

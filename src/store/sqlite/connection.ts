@@ -21,7 +21,7 @@ const TEMPORARY =
   "of your own, or WITH";
 const SETS = (pragma: string | null) =>
   `PRAGMA ${pragma} would stay set for the events after this one, and for Oncehook itself`;
-/** With a value they look something up, hold for the transaction alone, or are part of the database. */
+/** With a value they look something up, hold only for the transaction, or are part of the database. */
 const PRAGMAS = new Set([
   "table_info",
   "table_xinfo",
@@ -41,7 +41,7 @@ const PRAGMAS = new Set([
   "application_id",
 ]);
 
-/** What a statement that only reads asks for. */
+/** The actions of a statement that only reads. */
 const READS = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,
@@ -54,7 +54,7 @@ function mayRun(pragma: string | null, value: string | null): boolean {
   return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
 }
 
-/** What was compiled, and what it may do when it runs. */
+/** A compiled statement, and what it may do when it runs. */
 interface Compiled<T> {
   readonly value: T;
   readonly isWriting: boolean;
@@ -199,8 +199,8 @@ function assertOneStatement(sql: string, statement: StatementSync): void {
 }
 
 /**
- * SQLite has no booleans and no dates; the driver refuses them instead of choosing. It takes another object in the first
- * place for named values, so that one without members would shift all values after it.
+ * SQLite has no booleans and no dates; the driver refuses them instead of choosing. It takes another object in the first place
+ * for named values. One without members would shift all values after it.
  * @throws TypeError
  */
 export function toSqliteValue(value: unknown, index: number): SQLInputValue {

@@ -28,7 +28,7 @@ export function isSystemError(error: unknown): boolean {
   return code !== undefined && SYSTEM_ERRORS.has(code);
 }
 
-/** What a statement wrote is not allowed; at COMMIT, by a constraint that is checked no sooner. */
+/** A constraint refused a statement's values; some are checked only at COMMIT. */
 export function isConstraintError(error: unknown): boolean {
   return primaryCode(error) === SQLITE_CONSTRAINT;
 }

@@ -20,8 +20,8 @@ export async function withReadOnlyDatabase<T>(
 }
 
 /**
- * Where a copy is made until it is whole. No other process has the name: process ids are the same in every start of a
- * container, and a killed one leaves its file.
+ * The name of a copy until it is whole. No other process has the name. Process ids are the same in every start of a container,
+ * and a killed one leaves its file.
  */
 export function partialName(path: string): string {
   return `${path}.partial-${randomUUID()}`;

@@ -21,7 +21,7 @@ import type { Connection } from "./connection.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";
 import type { WriterTask } from "./writer-queue.ts";
 
-/** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
+/** The state of an event: its record, and whether an earlier delivery left a failure or a preparation. */
 const SELECT_EVENT_STATE = `SELECT
     EXISTS (SELECT 1 FROM oncehook_records r WHERE r.event_id = k.event_id AND r.source = k.source) AS recorded,
     EXISTS (SELECT 1 FROM oncehook_failures f WHERE f.event_id = k.event_id AND f.source = k.source) AS failed,
@@ -52,8 +52,8 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
 type EventState = Readonly<Record<"recorded" | "failed" | "prepared", number>>;
 
 /**
- * An event as a member of the writer's next group. There is one writer, so that what was looked up at the begin still
- * holds at the end: the record is written once, when it is complete.
+ * An event as a member of the writer's next group. There is one writer: a look-up at the begin still holds at the end. So the
+ * record is written once, when it is complete.
  */
 export class EventTask implements WriterTask, HandlerRun<Completion> {
   readonly eventKey: string;
@@ -135,8 +135,8 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
 }
 
 /**
- * SQLite counts what deferred keys are violated, and shows the count to its own COMMIT alone; its check of keys that can be asked
- * for reads whole tables, and finds older violations too.
+ * SQLite counts the violated deferred keys, and shows the count only to its own COMMIT. Its check of keys on request reads
+ * whole tables, and finds older violations too.
  */
 function mayDeferKeys(connection: Connection): boolean {
   const pragma = connection.get("PRAGMA defer_foreign_keys") as { readonly defer_foreign_keys: number };

@@ -72,7 +72,9 @@ export class Flusher {
     return this.#next;
   }
 
-  /** A flush has failed, here or in a checkpoint, or a ROLLBACK: from now on the store takes nothing and calls nothing durable. */
+  /**
+   * A flush has failed, here or in a checkpoint, or a ROLLBACK. From now on the store takes nothing and calls nothing durable.
+   */
   markFailed(cause: unknown, message = WAL_FLUSH_FAILED): StoreError {
     this.#error ??= new StoreError("unavailable", message, cause);
     this.#failure.resolve(this.#error);
@@ -107,9 +109,9 @@ export class Flusher {
 const KEPT: DatabaseSync[] = [];
 
 /**
- * The last connection that closes copies what is left of the log and deletes it. After a flush that failed the log may be
- * the only whole copy: a connection that can do nothing but read is left open, so that none of the others is the last,
- * and the next start copies the log from its begin.
+ * The last connection that closes copies what is left of the log and deletes it. After a failed flush the log may be the only
+ * whole copy. A connection that can only read is left open, and none of the others is the last. The next start copies the log
+ * from its begin.
  */
 export function keepWal(path: string): void {
   const database = new DatabaseSync(path, { readOnly: true });

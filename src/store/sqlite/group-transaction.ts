@@ -11,9 +11,9 @@ const NOT_ENDED = "a transaction could not be rolled back; check the disk and re
 const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
 
 /**
- * The transaction of a group. It is optimistic, without savepoints, until a member fails after it has written; then the
- * group runs again, and the groups of the next second run, with a savepoint for each member. An error that would come
- * back at each event breaks the store.
+ * The transaction of a group. It is optimistic, without savepoints, until a member fails after it has written. Then the group
+ * runs again, and the groups of the next second run, with a savepoint for each member. An error that would come back at each
+ * event breaks the store.
  */
 export class GroupTransaction {
   readonly #connection: Connection;
@@ -81,8 +81,8 @@ export class GroupTransaction {
   }
 
   /**
-   * @returns whether the next member may share the transaction: false where what this one wrote must not stay, and only
-   *   a ROLLBACK undoes it, or where a savepoint or PRAGMA of its own lasts until COMMIT
+   * @returns whether the next member may share the transaction. False if only a ROLLBACK undoes what this one wrote and must
+   *   not stay, or its savepoint or PRAGMA lasts until COMMIT
    * @throws the driver's error
    */
   endMember(keep: boolean): "next" | "last" | "undo all" {
@@ -99,7 +99,7 @@ export class GroupTransaction {
   }
 
   /**
-   * What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group.
+   * A member that cannot be undone by itself, on a disk that fails, say, is undone with its group.
    * @throws StoreError where that does not leave a connection that can be used
    */
   undoMember(): "next" | "last" | "undo all" {
@@ -129,7 +129,7 @@ export class GroupTransaction {
 
   /** Rolls back after a COMMIT that was refused. @returns what that means for the events of the group */
   commitError(cause: unknown): StoreError {
-    // Where it is not undone, the next process may find in the WAL what COMMIT wrote there.
+    // If it is not undone, the next process may find in the WAL what COMMIT wrote there.
     if (!this.rollBack()) return new StoreError("commit_unknown", "COMMIT was refused", cause);
     // Nothing but a statement in progress is busy here, and the next BEGIN would meet it again.
     if (transientReason(cause) !== undefined) return this.#flusher.markFailed(cause, UNUSABLE);

@@ -56,7 +56,7 @@ export async function runHandler<T>(
   try {
     const tx = createTransactionHandle(transaction, driverOf(connection));
     const returned = await run.start(tx, transaction);
-    // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+    // If the transaction is gone, later statements would commit by themselves, one at a time.
     assertOpen(transaction);
     await drainAndEndHandlerTransaction(transaction);
     return run.complete(returned);
@@ -71,7 +71,7 @@ export async function runHandler<T>(
   }
 }
 
-/** What a handler threw, with what SQLite's own text leaves out. */
+/** A handler's error, with what SQLite's own text leaves out. */
 function explainedError(error: unknown, { refusal }: Connection): unknown {
   const isRefused = error instanceof Error && error.message === "not authorized";
   if (isRefused && refusal !== undefined)
@@ -135,7 +135,7 @@ function rowsOfAll(statement: StatementSync, values: SQLInputValue[]): Iterator<
   })();
 }
 
-/** What each handler reads row by row. */
+/** The iterators that each handler reads row by row. */
 const iterators = new WeakMap<HandlerTransaction, Set<Iterator<unknown>>>();
 
 function rowsOneByOne(

@@ -28,7 +28,7 @@ export async function inspectSqlite(path: string, options: InspectOptions = {}):
   });
 }
 
-/** What must hold for a file to be used at all. */
+/** The condition for a file to be used at all. */
 export const FILE_INTACT = "file-intact";
 
 /** https://sqlite.org/rescode.html: CORRUPT and NOTADB. */

@@ -45,7 +45,7 @@ const WAL_NOT_RESTARTED =
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   makePrivateFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
-  // Only where there is none: to open and close a file takes away every lock that this process has on it.
+  // Only if there is none: to open and close a file takes away every lock of this process on it.
   if (createdFile === undefined) await assertOwnFile(options.path);
   else closeSync(openSync(options.path, "a", 0o600));
   const inode = statSync(options.path).ino;
@@ -72,8 +72,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 }
 
 /**
- * A process that waited while `oncehook restore` replaced the database has opened a file without a name; its data would be
- * lost. From here on a restore is refused: its lock and an open connection exclude each other.
+ * `oncehook restore` may replace the database while a process waits for it. That process has opened a file without a name, and
+ * its data would be lost. From here on a restore is refused: its lock and an open connection exclude each other.
  */
 function assertSameFile(path: string, inode: number): void {
   if (statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
@@ -84,8 +84,8 @@ function assertSameFile(path: string, inode: number): void {
 
 /**
  * Copies the WAL that a killed process, or one whose flush failed, left behind. Its pages may lie only in the kernel's memory,
- * marked as written, where no flush of the WAL finds them; the copy writes and flushes them again. A reader keeps the WAL, and
- * is waited for some time. A receiver on the same file keeps it for good, and has flushed what it relies on.
+ * marked as written, and no flush of the WAL finds them. The copy writes and flushes them again. A reader keeps the WAL, and is
+ * waited for some time. A receiver on the same file keeps it for good, and has flushed what it relies on.
  * @returns false where the WAL was kept
  */
 async function restartWal({ database }: Connection): Promise<boolean> {
@@ -148,7 +148,7 @@ function createStore(
 /** A handler may hold the writer for longer: that is no fault of the disk. */
 const PROBE_MS = 1_000;
 
-/** Writes a row, at most once a second however many ask: a full disk still reads. @throws what the write throws */
+/** Writes a row, at most once a second: a full disk still reads. @throws the driver's error */
 function createWriteProbe({ write }: Database, clock: SqliteOptions["clock"]): () => Promise<void> {
   let written: Promise<void> | undefined;
   let triedAt = 0;

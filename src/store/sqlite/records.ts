@@ -6,13 +6,13 @@ import type { Flusher } from "./flusher.ts";
 
 type Lookups = readonly { readonly key: EventKey }[];
 
-/** Reads records beside the writer, and returns those that are on the disk alone. */
+/** Reads records beside the writer, and returns only those that are on the disk. */
 export function createRecordReader(connection: Connection, flusher: Flusher) {
   /** The state of the database of which all is known to be on the disk. */
   let flushed: number | undefined;
   return async (lookups: Lookups): Promise<(StoredRecord | undefined)[]> => {
     const { records, version } = readNow(connection, lookups);
-    // One may have been committed a moment ago, here or by another process, and be on its way to the disk.
+    // One may have been committed a moment ago, here or by another process, and not be on the disk yet.
     if (version !== flushed && records.some((record) => record !== undefined)) {
       await flusher.flush();
       flushed = version;
@@ -22,8 +22,8 @@ export function createRecordReader(connection: Connection, flusher: Flusher) {
 }
 
 /**
- * One read transaction for all: to begin one costs more than to look a record up, and after each commit of the writer
- * every page has to be found again.
+ * One read transaction for all: to begin one costs more than to look a record up. After each commit of the writer every page
+ * has to be found again.
  */
 function readNow(connection: Connection, lookups: Lookups) {
   connection.run("BEGIN");

@@ -11,12 +11,12 @@ import { checkSqlite, FILE_INTACT } from "./inspect.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
 const DAMAGED: ReadonlySet<number> = new Set([10, 11, 26]);
-/** What SQLite keeps beside a database; found beside another file, it would be applied to that. */
+/** SQLite's files beside a database; found beside another file, they would be applied to that. */
 const COMPANIONS = ["-wal", "-shm", "-journal"];
 
-/** What a restore put in place, and what it did with the database that was there before. */
+/** The restored copy, and what became of the database that was there before. */
 export interface Restored {
-  /** What is broken in it was broken in the database that the copy was made of. */
+  /** An invariant that is broken in it was broken in the database that the copy was made of. */
   readonly copy: IntegrityReport;
   readonly keptAs: string | undefined;
 }
@@ -49,7 +49,7 @@ export async function restoreSqlite({
     await chmod(partial, 0o600);
     await giveToOwner(partial, path);
     await syncFile(partial);
-    // What is checked is what will be used.
+    // The file that is checked is the one that will be used.
     const copy = await soundCopy(partial, from, environment);
     const keptAs = `${path}.before-${now.toISOString().replace(/[:.]/g, "-")}`;
     const wasThere = await replace(path, partial, keptAs);
@@ -94,7 +94,7 @@ function holdsChanges(file: string): boolean {
   return head.some((byte) => byte !== 0);
 }
 
-/** The receiver could not open what root has restored; the database that was there, or its folder, tells whose it is. */
+/** The receiver could not open what root has restored. The database that was there, or its folder, shows its owner. */
 async function giveToOwner(partial: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(path, { throwIfNoEntry: false }) ?? statSync(dirname(path));
@@ -116,12 +116,12 @@ async function soundCopy(file: string, name: string, environment: string): Promi
   );
 }
 
-/** Locked until the new file has its name: a process in between waits, and does not write to the old one. */
+/** Locked until the new file has its name: a process in between waits instead of writing to the old one. */
 async function replace(path: string, partial: string, keptAs: string): Promise<boolean> {
   const wasThere = existsSync(path);
   const lock = wasThere ? locked(path) : undefined;
   try {
-    // A second name for it: at no instant is there no database, for which a start would make a new and empty one.
+    // A second name for it: a start would make a new and empty database at an instant without one.
     if (wasThere) await secondName(path, keptAs);
     for (const end of COMPANIONS.filter((one) => existsSync(path + one))) {
       // Taking the lock has checkpointed them; next to an unreadable file they are kept with it.

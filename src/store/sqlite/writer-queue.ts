@@ -58,13 +58,13 @@ class TaskList {
 }
 
 /**
- * Tasks that wait for the writer; each fails at its deadline. Where both wait, events and background tasks take turns. So
- * a backlog of events keeps no failure from being stored for its retry, and background tasks delay no event for long.
+ * Tasks that wait for the writer; each fails at its deadline. If both wait, events and background tasks take turns. So a
+ * backlog of events lets failures be stored for their retries, and background tasks delay no event for long.
  */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
   readonly running = new BriefMap<string, true>();
-  /** What the database said last when it could not begin. */
+  /** The last error of the database that could not begin. */
   lastBeginError: unknown;
   readonly #events = new TaskList();
   readonly #background = new TaskList();

@@ -8,7 +8,7 @@ import type { Flusher } from "./flusher.ts";
 import { GroupTransaction } from "./group-transaction.ts";
 import { WriterQueue, type WriterTask } from "./writer-queue.ts";
 
-/** What a piece of work came to, and whether what it wrote shall stay. */
+/** The result of a piece of work, and whether its writes shall stay. */
 export interface TaskResult<T> {
   readonly value: T;
   readonly keep: boolean;
@@ -39,9 +39,9 @@ interface FlushingGroup {
 }
 
 /**
- * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
- * work shares the next transaction: its members run one after the other, and report their results after the
- * commit and its flush. No task waits for a group to fill.
+ * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So the tasks that wait while a group is at
+ * work share the next transaction. Its members run one after the other, and report their results after the commit and its
+ * flush. No task waits for a group to fill.
  */
 export class Writer {
   readonly #transaction: GroupTransaction;
@@ -139,7 +139,7 @@ export class Writer {
 
   async #work(): Promise<void> {
     try {
-      // What is added by the end of this microtask is in the group: the events of one look-up, that is.
+      // A task that is added by the end of this microtask is in the group: so are the events of one look-up.
       await undefined;
       while (this.#queue.length > 0) {
         if (this.#paused !== undefined) await this.#paused;
@@ -265,8 +265,8 @@ export class Writer {
   }
 
   /**
-   * A member has failed after it had written, or an error has ended the transaction: what the others did is undone with
-   * it. @throws where that could not be rolled back
+   * A member has failed after it had written, or an error has ended the transaction. The others' writes are undone with it.
+   * @throws where that could not be rolled back
    */
   #runAgain(done: readonly FinishedTask[]): void {
     const wasOpen = this.#transaction.isOpen;

@@ -65,10 +65,7 @@ function completionStatement(parts: readonly string[], more = ""): WireStatement
   return prepared(`WITH ${[DELETE_LEFTOVERS, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`);
 }
 const COMPLETE_EVENT = completionStatement([]);
-const COMPLETE_AND_LOG = completionStatement(
-  [INSERT_CALLBACK],
-  ", callback_id = (SELECT id FROM callback)",
-);
+const COMPLETE_AND_LOG = completionStatement([INSERT_CALLBACK], ", callback_id = (SELECT id FROM callback)");
 
 /** Reserves the event: it answers one row, or none where a record is there. */
 export function insertRecord(record: NewRecord, now: Date): WireStatement {
@@ -126,7 +123,7 @@ export function completionStatements(
   return [completion, ...queued];
 }
 
-/** What completes an event whose handler has ended. */
+/** The completion of an event whose handler has ended. */
 export interface HandlerResult {
   readonly completion: Completion;
   readonly notifications: readonly QueuedNotification[];
@@ -225,7 +222,7 @@ function recordArrays(events: readonly CompletedEvent[]): WireValue[] {
   return transposed(rows, COMPLETED);
 }
 
-/** One array a column: of texts, or the literal of what else there is, which has nothing to escape (manual, 8.15.2). */
+/** One array a column: of texts, or the literal of another type, which has nothing to escape (manual, 8.15.2). */
 function transposed(
   rows: readonly (readonly (string | number | null)[])[],
   columns: readonly string[],

@@ -13,7 +13,7 @@ const OWN_FUNCTIONS: WireStatement = {
 
 /**
  * Whether the database has functions of its own, beyond PostgreSQL's and those of extensions. Only these, called or as
- * triggers, can leave a setting or a temporary table to the members after the one whose statement ran them.
+ * triggers, can leave a setting or a temporary table to the next members.
  */
 export class FunctionCheck {
   #newest: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Points for a late run and for one in time: a type is excluded from groups when more than one event in six is late. A
- * busy machine makes a quick handler late now and then, and must not exclude its type: under load groups save most.
+ * Points for a late run and for one in time. A type is excluded from groups when more than one event in six is late. A busy
+ * machine makes a quick handler late now and then. That must not exclude its type: under load groups save most.
  */
 const LATE_POINTS = 1;
 const IN_TIME_POINTS = -0.2;

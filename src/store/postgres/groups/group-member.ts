@@ -18,7 +18,7 @@ export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
 export class QueuedEvent implements PendingEvent {
   readonly record: PendingEvent["record"];
   readonly deadline: number;
-  /** What its handler is known by. */
+  /** The name of its handler. */
   readonly type: string;
   /** By which late runs are counted: a tenant whose events are slow keeps no other one out of the groups. */
   readonly typeOfSource: string;
@@ -152,7 +152,7 @@ export class GroupMember {
         throw error;
       });
     };
-    // What would stay for the members after this one, such as a setting, sends the event into its own transaction.
+    // A statement with a lasting effect for the next members, such as a setting, sends the event into its own transaction.
     return createGroupHandle(this.transaction, execute, () => {
       this.#isUnsupported = true;
       throw new Error("this event runs again in its own transaction");

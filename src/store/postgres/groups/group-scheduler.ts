@@ -67,7 +67,7 @@ export class GroupScheduler {
 
   async #runGroups(): Promise<void> {
     this.#activeGroups += 1;
-    // What is submitted by the end of this microtask is in the group: the events of one look-up, that is.
+    // An event that is submitted by the end of this microtask is in the group: so are those of one look-up.
     await undefined;
     for (let group = this.#takeGroup(); group.length > 0; group = this.#takeGroup())
       await this.#runGroup(group);
@@ -150,7 +150,7 @@ export class GroupScheduler {
     return group.filter((event) => {
       const reason = result.reasons.get(event);
       event.rollbacks += 1;
-      // Where it is not known whose fault it was, each gets a savepoint.
+      // If the culprit is unknown, each gets a savepoint.
       if (reason === "failed" || result.reasons.size === 0 || event.rollbacks > MAX_ROLLBACKS)
         event.mustBeSequential = true;
       if (reason === "dependent") this.#eligibility.markDependent(event.type);

@@ -10,7 +10,7 @@ import { isPooled } from "../wire/pooled-connections.ts";
 import { nameOf } from "../wire/prepared-names.ts";
 import { executeOn, waitFor } from "../wire/statement.ts";
 
-/** What reads and writes rows; anything else may leave something behind for the rest of its transaction, or longer. */
+/** Statements that read and write rows. Any other may leave something behind for the rest of its transaction, or longer. */
 const READS_AND_WRITES = new Set(["INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "VALUES", "MERGE"]);
 /** Functions whose effect outlives the statement, or whose value is the transaction's or the session's. */
 const LEAVES_SOMETHING =
@@ -154,7 +154,7 @@ function assertAllowedAlone(sql: string, transaction: HandlerTransaction, client
 
 export type Execute = TransactionDriver["execute"];
 
-/** The handle of a member of a group, which may read and write rows. @param reject throws for whatever else it asks */
+/** The handle of a group's member, which may read and write rows. @param reject throws for any other request */
 export function createGroupHandle(
   transaction: HandlerTransaction,
   execute: Execute,

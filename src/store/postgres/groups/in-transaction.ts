@@ -22,8 +22,8 @@ const COMMIT = prepared("COMMIT");
 const ROLLBACK = prepared("ROLLBACK");
 const locked = (cause: unknown) => new EventLocked("another delivery holds the event's record", { cause });
 /**
- * What a handler, a function or a trigger may have left for the rest of the session, which outlives a savepoint too. Before
- * the completion, so that COMMIT waits for the disk, and this role writes the record.
+ * A handler, a function or a trigger may have left these for the rest of the session, beyond a savepoint. Before the
+ * completion, so that COMMIT waits for the disk, and this role writes the record.
  */
 export const RESET_SESSION: readonly WireStatement[] = [
   prepared("RESET ROLE"),
@@ -60,7 +60,7 @@ export interface TransactionWork<T> {
   readonly opening?: readonly WireStatement[];
   /** @param opened the answers to `opening` */
   readonly run: (open: OpenTransaction, opened: readonly StatementResult[]) => Promise<T>;
-  /** What is sent with COMMIT, in one round trip; or that nothing shall stay. */
+  /** The statements that go with COMMIT in one round trip, or the order to roll back. */
   readonly closing: (value: T) => readonly WireStatement[] | "rollback";
 }
 
@@ -102,7 +102,7 @@ export function timeLeft(deadline: Deadline): number {
   return Math.max(MIN_TIMEOUT_MS, deadline - performance.now());
 }
 
-/** Near the deadline the lock timeout is the time left, less what the answer takes: it says what holds the lock. */
+/** Near the deadline the lock timeout is the time left, less the answer's: it says what holds the lock. */
 function beginStatements({ deadline, lockTimeoutMs }: TransactionLimits): WireStatement[] {
   const remaining = Math.max(1, Math.ceil(deadline - performance.now() - ANSWER_MS));
   return remaining < lockTimeoutMs ? [BEGIN, { text: `SET LOCAL lock_timeout = ${remaining}` }] : [BEGIN];
@@ -110,8 +110,8 @@ function beginStatements({ deadline, lockTimeoutMs }: TransactionLimits): WireSt
 
 /**
  * Sends the last statements and COMMIT in one round trip.
- * @throws StoreError `commit_unknown` where the outcome of COMMIT is unknown, `commit_failed` where it was refused for
- *   good; any other error means that it did not happen and may be tried again
+ * @throws StoreError `commit_unknown` where the outcome of COMMIT is unknown, `commit_failed` where it was refused for good.
+ *   Any other error means that it did not happen and may be tried again
  */
 export async function commit(
   client: pg.ClientBase,
@@ -145,7 +145,7 @@ function commitError(
     if (isForeignTransactionError(cause)) return new Error(ENDED_INSIDE, { cause });
     return isReadOnlyServer(cause) ? markPermanent(cause) : cause;
   }
-  // Where BEGIN went with COMMIT, the status from before them looks like that of a refused COMMIT.
+  // If BEGIN went with COMMIT, the status from before them looks like that of a refused COMMIT.
   const isRefused =
     cause instanceof pg.DatabaseError && closing.isReady && client.getTransactionStatus() === "I";
   if (!isRefused) return new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);

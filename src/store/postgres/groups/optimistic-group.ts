@@ -30,25 +30,25 @@ const MAX_HANDLERS_MS = 30;
 export type Unfit =
   /** It sent a statement after an answer, or one more behind another member's, whose uncommitted writes it could read. */
   | "dependent"
-  /** It asked for what would stay for the members after it, such as a setting, or for the driver's own connection. */
+  /** It asked for an effect that would stay for the members after it, or for the driver's connection. */
   | "unsupported"
   | "late"
   /** A statement of its own was refused, or its handler failed after it had written. */
   | "failed";
 
-/** What an optimistic group came to: nothing of it is left in the database unless it committed. */
+/** The end of an optimistic group: nothing of it is left in the database unless it committed. */
 export type GroupResult =
   | { readonly kind: "committed" }
   | { readonly kind: "unfit"; readonly reasons: ReadonlyMap<PendingEvent, Unfit> }
   | { readonly kind: "unknown"; readonly error: StoreError };
 
 /**
- * Several events in one transaction and two round trips: the statements of all handlers, which start together; then
- * the completed records, the notifications, the log rows and COMMIT. There are no savepoints and no record before the
- * handler: an event that another process has completed meanwhile makes its INSERT fail, and the group is undone.
+ * Several events in one transaction and two round trips. The first has the statements of all handlers, which start together.
+ * The second has the completed records, the notifications, the log rows and COMMIT. There are no savepoints and no record
+ * before the handler. An event that another process has completed meanwhile makes its INSERT fail, and the group is undone.
  *
- * No lock separates two members, so that one may stay only where no other's statement goes between its own, and none of
- * them can depend on an answer: then the group is the same as its members one after the other.
+ * No lock separates two members. So one may stay only where no other's statement goes between its statements, and no statement
+ * depends on an answer. Then the group is the same as its members one after the other.
  */
 export class OptimisticGroup {
   readonly #client: pg.ClientBase;
@@ -86,7 +86,7 @@ export class OptimisticGroup {
     try {
       const running = Promise.all(this.#members.map((member) => member.run()));
       await this.#sendUntilEnded(running);
-      // What a handler started without awaiting it arrives by now.
+      // Calls that a handler started without awaiting them arrive by now.
       await nextTurn();
       const unfit = this.#close();
       if (unfit.size === 0 && !this.#isAborted) return await this.#commit(startedAt);
@@ -192,7 +192,7 @@ interface QueuedStatement {
   reject(error: unknown): void;
 }
 
-/** One member: its handle sends plain statements alone, and all of them before the first answer. */
+/** One member: its handle sends only plain statements, and all of them before the first answer. */
 class OptimisticMember {
   readonly event: PendingEvent;
   readonly transaction: HandlerTransaction;

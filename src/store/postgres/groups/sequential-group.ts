@@ -26,8 +26,8 @@ function savepoint(name: string) {
 }
 
 /**
- * Members take them in turn. A member whose savepoint was never set, because the release of the one before was refused,
- * then has nothing to undo, which ends the group; under one name it would undo what the member before has done.
+ * Members take them in turn. A refused release leaves the next member without a savepoint. That member then has nothing to
+ * undo, which ends the group. Under one name it would undo the member before.
  */
 const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
 interface CompletedMember {
@@ -37,10 +37,10 @@ interface CompletedMember {
 }
 
 /**
- * One transaction for several events: their records first, in one order for all processes; then each handler, in a
- * savepoint; then their completions, together with COMMIT. An event that is not eligible runs in its own transaction.
+ * One transaction for several events. Their records come first, in one order for all processes. Then comes each handler, in a
+ * savepoint, and last their completions with COMMIT. An event that is not eligible runs in its own transaction.
  *
- * For handlers that read before they write this has 1.56 times the rate of a transaction for each event (decision 0094).
+ * Handlers that read before they write reach 1.56 times the rate of a transaction for each event (decision 0094).
  */
 export class SequentialGroup {
   readonly #client: pg.ClientBase;
@@ -53,7 +53,7 @@ export class SequentialGroup {
   readonly #releasedRecords: QueuedEvent[] = [];
   /** Callbacks that run after commit, once the row locks are released. */
   readonly #afterCommit: (() => void)[] = [];
-  /** What ends the savepoint before; it goes with the statement that begins the next. */
+  /** The statements that end the savepoint before; they go with the statement that begins the next. */
   #closeSavepoint: readonly WireStatement[] = [];
   #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
 
@@ -63,7 +63,7 @@ export class SequentialGroup {
     this.#eligibility = eligibility;
   }
 
-  /** @returns the events that were not started and may join a later group; all others have ended, or will in their own transactions */
+  /** @returns the events that were not started and may join a later group; all others have ended, or will, in a transaction each */
   async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
     this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
     try {
@@ -77,8 +77,8 @@ export class SequentialGroup {
       for (const callback of this.#afterCommit) callback();
       return rest;
     } catch (error) {
-      // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
-      // checks, and the others shall not pay for it.
+      // A refused COMMIT leaves nothing. One of them broke a constraint that only COMMIT checks, and the others shall not pay for
+      // it.
       const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
       await rollback(this.#client);
       for (const { event } of isKnown ? [] : this.#done) event.fail(error);

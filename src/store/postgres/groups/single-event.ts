@@ -36,7 +36,7 @@ interface SingleOptions {
   readonly clock: Clock;
 }
 
-/** One try of an event in a transaction of its own; the caller repeats it when a passing fault stopped it. */
+/** One try of an event in a transaction; the caller repeats it after a transient error. */
 export async function handleSingle(
   { pool, lockTimeoutMs, clock }: SingleOptions,
   event: PendingEvent,
@@ -67,8 +67,8 @@ export async function handleSingle(
       });
       assertOpen(transaction);
       endHandlerTransaction(transaction);
-      // What the handler began and did not wait for reaches the connection by now, and is found: the commit goes out with
-      // the completion, and nothing could be found afterwards.
+      // A call that the handler did not await reaches the connection by now, and is found. The commit goes out with the
+      // completion, and nothing could be found afterwards.
       await nextTurn();
       endHandlerTransaction(transaction);
       const completed = (stored: Completion) => [
@@ -77,7 +77,7 @@ export async function handleSingle(
       ];
       const { result } = completion;
       if (dryRun !== undefined) {
-        // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
+        // Checks that only COMMIT would make are made now: a dry run promises no more than the real one keeps.
         await sendBatch(client, [...completed({ result }), { text: "SET CONSTRAINTS ALL IMMEDIATE" }]);
         return { kind: "dry-run", result };
       }
@@ -99,7 +99,7 @@ export async function runMemberHandler(
   const returned = await event.handle(
     createScope(tx, transaction, clock, (notification) => notifications.push(notification)),
   );
-  // Where the group gave this run up, another one completes the event.
+  // If the group gave this run up, another one completes the event.
   assertOpen(transaction);
   endHandlerTransaction(transaction);
   return { completion: event.complete(returned), notifications };

@@ -7,8 +7,8 @@ import { StoreError } from "../../store-errors.ts";
 export type RunInSlot = <T>(source: string, deadline: Deadline, run: () => Promise<T>) => Promise<T>;
 
 /**
- * A handler may hold its connection for as long as its time limit. So one connection stays for look-ups and leases, and one
- * more for the events of other sources and tenants, which alternate.
+ * A handler may hold its connection for as long as its time limit. So one connection stays for look-ups and leases. Another one
+ * stays for the events of other sources and tenants, which alternate.
  */
 export function createTransactionSlots({ options: { max } }: pg.Pool): RunInSlot {
   const semaphore = new KeyedSemaphore();

@@ -18,9 +18,9 @@ export class NoConnection extends Error {
 }
 
 /**
- * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): a lost connection, serialization
- * failure, deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
- * a read-only server (a failover under way), a full or failing disk.
+ * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A). They report a lost connection,
+ * serialization failure, deadlock, a restart, too many connections or a statement cancelled by its limit. Others are a
+ * read-only server (a failover under way), and a full or failing disk.
  */
 const TRANSIENT_STATE = /^(?:08...|40001|40P01|57P0[1235]|57014|25006|53[123]00|58030)$/;
 
@@ -53,9 +53,9 @@ const STATEMENT_CANCELLED = "57014";
 const READ_ONLY = "25006";
 
 /**
- * What the handler threw, marked where the database is to blame and a repetition may help. A statement that its own
- * limit cancelled is the handler's affair: it would take as long again. So is a transaction that became read-only after
- * the record was written in it.
+ * The handler's error, marked if the database is to blame and a repetition may help. A statement that its own limit cancelled
+ * is the handler's affair: it would take as long again. So is a transaction that became read-only after the record was written
+ * in it.
  */
 export function classifyHandlerError(error: unknown): unknown {
   // The handler has not run.

@@ -49,7 +49,7 @@ const OF_CONNECTION = {
   sync: "function",
 };
 const OF_CLIENT = { processID: "object", getTransactionStatus: "function", connection: "object" };
-/** The client calls these of whatever was sent, in the order of the server's messages; the driver's own query has them too. */
+/** The client calls these of the sent object, in the order of the server's messages. The driver's query has them too. */
 const OF_QUERY = {
   submit: "function",
   handleRowDescription: "function",

@@ -13,7 +13,7 @@ const LIMITS = {
   startingMs: 10_000,
 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
-/** Refused for as long as the address stays as it is: the role or its password, the database, the host's name. */
+/** Refused for as long as the address stays as it is: the role, the password, the database, the host's name. */
 const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
 const DUPLICATE = ["23505", "42P06"];
 
@@ -102,7 +102,7 @@ export async function assertSearchPath(client: pg.ClientBase, schema: string | u
   );
 }
 
-/** What all later connections begin with, and warnings for the operator. */
+/** The settings that all later connections begin with, and warnings for the operator. */
 async function readServerSettings(client: pg.Client, schema: string | undefined) {
   const warnings = await durabilityWarnings(client);
   if (schema !== undefined) await createSchema(client, schema);
@@ -153,8 +153,8 @@ function codeOf(error: unknown): string {
 export type SessionSettings = Readonly<Record<string, string>>;
 
 /**
- * The driver's configuration for an address. Settings go with the start of the session, so that RESET ALL and DISCARD ALL
- * come back to them; those in the address, or in PGOPTIONS, stay, and come second.
+ * The driver's configuration for an address. Settings go with the start of the session: RESET ALL and DISCARD ALL come back to
+ * them. Those in the address, or in PGOPTIONS, stay, and come second.
  */
 export function clientConfig(url: string, settings: SessionSettings): pg.ClientConfig {
   const address = URL.parse(url);

@@ -1,6 +1,6 @@
 import type { CustomTypesConfig } from "pg";
 
-/** A value as it goes on the wire; an array is one of texts, and goes in the binary form of `text[]`. */
+/** A value as it goes on the wire. An array is one of texts, and goes in the binary form of `text[]`. */
 export type WireValue = string | number | Buffer | null | readonly (string | null)[];
 
 export interface WireStatement {
@@ -10,12 +10,12 @@ export interface WireStatement {
   readonly isTyped?: boolean;
   /** How its columns are read; default: as for handlers. */
   readonly types?: CustomTypesConfig;
-  /** What has a name is parsed once for each connection, other texts each time. */
+  /** A statement with a name is parsed once for each connection, other texts each time. */
   readonly name?: string;
 }
 
 const FIRST_BYTES = 16_384;
-/** What a larger trip needed is given back before the next one. */
+/** The memory of a larger trip is given back before the next one. */
 const MAX_KEPT_BYTES = 524_288;
 /** The most that one UTF-16 unit takes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
@@ -27,10 +27,10 @@ const EXECUTE = Buffer.from("E\0\0\0\x09\0\0\0\0\0", "latin1");
 const SYNC = Buffer.from("S\0\0\0\x04", "latin1");
 
 /**
- * The messages of one round trip in one piece of memory (manual, 55.7). The driver has a piece for each, which it makes
- * larger in steps: with the rows of a group that was more garbage than all the rest of their callbacks.
+ * The messages of one round trip in one piece of memory (manual, 55.7). The driver has a piece for each, which it makes larger
+ * in steps. With the rows of a group that was more garbage than all the rest of their callbacks.
  *
- * A connection has one, and writes the next trip when the last one was answered: then nothing of it is still to be sent.
+ * A connection has one, and writes the next trip when the last one was answered. Then nothing of it is still to be sent.
  */
 export class MessageWriter {
   #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -42,7 +42,7 @@ export class MessageWriter {
     this.#end = 0;
   }
 
-  /** What was written since the start. */
+  /** The bytes that were written since the start. */
   get written(): Buffer {
     return this.#buffer.subarray(0, this.#end);
   }

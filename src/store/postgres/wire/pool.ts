@@ -11,7 +11,7 @@ import { forgetPreparedNames } from "./statement-batch.ts";
 
 export interface PoolOptions {
   readonly url: string;
-  /** What every session begins with, and goes back to; a role's own settings come second to it. */
+  /** The settings that every session begins with, and goes back to; a role's settings come second to it. */
   readonly settings?: SessionSettings;
   /** Whether a pooler gives each transaction another session, which refuses settings or loses them. */
   readonly isPooled?: boolean;
@@ -48,7 +48,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on("connect", (client) => {
     if (behindPooler) markPooled(client, setForTransaction({ ...settings, ...timeouts }));
     setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
-    // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
+    // For as long as it lives: the server may end a session at any moment, also while it is lent.
     client.on("error", () => lostConnections.add(client));
   });
   return pool;
@@ -90,8 +90,8 @@ function cannotBeReused(client: pg.ClientBase): boolean {
 }
 
 /**
- * Runs `use` with a connection. It returns to the pool only when it is idle and intact: a connection whose state is not
- * known is closed, and the server rolls back what was open on it.
+ * Runs `use` with a connection. It returns to the pool only when it is idle and intact. A connection in an unknown state is
+ * closed, and the server rolls back what was open on it.
  * @throws NoConnection when none could be had; ConnectionLost when it broke during `use`
  */
 export async function withClient<T>(

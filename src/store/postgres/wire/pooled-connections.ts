@@ -3,7 +3,7 @@ import { internalsOf } from "./driver.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { prepared } from "./prepared-names.ts";
 
-/** What a transaction of a connection begins with, where its session may be another one each time. */
+/** The start of each transaction on a connection whose session may be another one each time. */
 interface PooledConnection {
   readonly settings: WireStatement;
   readonly isIdle: () => boolean;
@@ -26,7 +26,7 @@ export function isPooled(client: pg.ClientBase): boolean {
 
 export const RESET_ALL = prepared("RESET ALL");
 
-/** What is sent for some statements, with the settings wherever the session has none. */
+/** The statements to send, with the settings wherever the session has none. */
 export function withSettings(wire: object, statements: readonly WireStatement[]): readonly WireStatement[] {
   const pooled = pooledConnections.get(wire);
   if (pooled === undefined) return statements;

@@ -41,8 +41,8 @@ export function preparedName(text: string): string | undefined {
 }
 
 /**
- * SQLSTATEs of what changed tables make of a statement that was parsed before: "cached plan must not change result
- * type", a type or name that is not what it was, a name that the server does not know any more.
+ * SQLSTATEs of a statement that was parsed before its tables changed. They are "cached plan must not change result type", a
+ * changed type or name, and an unknown name.
  */
 const STALE_STATES = /^(?:0A|42|26)/;
 

@@ -7,7 +7,7 @@ import { MessageWriter, type WireStatement } from "./message-writer.ts";
 import { settingsOf, withSettings } from "./pooled-connections.ts";
 import { isStaleStatement } from "./prepared-names.ts";
 
-/** What the server answered to one statement. */
+/** The server's answer to one statement. */
 export interface StatementResult {
   /** The command's tag without its numbers, such as `INSERT` or `COMMIT`. */
   readonly command: string;
@@ -43,8 +43,8 @@ const TAG = /^[A-Z ]*[A-Z]/;
 const writers = new WeakMap<object, MessageWriter>();
 
 /**
- * Several statements in one round trip. One Sync ends them: the server skips whatever stands behind a statement that
- * failed (manual, 54.2.3), so that a COMMIT at the end is run after what stands before it, or not at all.
+ * Several statements in one round trip. One Sync ends them: the server skips the rest after a statement that failed (manual,
+ * 54.2.3). So a COMMIT at the end is run after all before it, or not at all.
  */
 export class StatementBatch implements pg.Submittable {
   /** Set by the driver's `query`. */
@@ -152,7 +152,7 @@ export class StatementBatch implements pg.Submittable {
 
   handleReadyForQuery(): void {
     const { callback } = this;
-    // What is kept of a batch that has ended keeps no values of a group, and no next batch (decision 0068).
+    // A batch that has ended keeps no values of a group, and no next batch (decision 0068).
     this.callback = undefined;
     this.#statements = [];
     callback?.(this.#parseError, this.results);

@@ -13,7 +13,7 @@ import { StatementBatch, type StatementResult, toQueryResult, typedStatement } f
 const RESPONSE_GRACE_MS = 2_000;
 const CLOCK_SLACK_MS = 100;
 
-/** What is known of a connection, beside what the driver knows. */
+/** The state of a connection, beside the driver's. */
 interface Session {
   /** Milliseconds after which an answer is given up. */
   limitMs: number | undefined;
@@ -21,9 +21,9 @@ interface Session {
   furtherMs: number;
   /** A statement was given up: its answer may still come, and would be taken for another's. */
   isUnresponsive: boolean;
-  /** It refused a write: a server that became a standby keeps its connections, and a new one may lead to the primary. */
+  /** It refused a write. A server that became a standby keeps its connections, and a new one may lead to the primary. */
   isReadOnly: boolean;
-  /** What was sent last, while it is under way: the driver's own queue is deprecated. */
+  /** The last call, while it is under way: the driver's own queue is deprecated. */
   current: { readonly what: object; readonly ended: Promise<unknown> } | undefined;
 }
 
@@ -139,7 +139,7 @@ export const AREA_TYPES: pg.CustomTypesConfig = {
 };
 
 export interface ExecuteOptions {
-  /** What goes before it in the same round trip. */
+  /** Statements that go before it in the same round trip. */
   readonly prefix?: readonly WireStatement[];
   /** Whether it may be kept parsed; not after a statement that may have changed what names mean. */
   readonly isCached?: boolean;
