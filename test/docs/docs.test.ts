@@ -155,9 +155,10 @@ describe("the documentation", () => {
     expect(lines.filter(({ length }) => length > 120)).toEqual([]);
   });
 
-  it("docs/source-settings.md has a row for each setting of a source", () => {
-    const page = readFileSync("docs/source-settings.md", "utf8");
-    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  it("docs/sources.md has a row for each setting of a source", () => {
+    const [, section = ""] = readFileSync("docs/sources.md", "utf8").split("## Settings of a source\n");
+    const [table = ""] = section.split("\n\n").filter((part) => part.startsWith("| setting |"));
+    const rows = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows.toSorted()).toEqual([...Object.keys(SETTINGS), "reconcile"].toSorted());
   });
 

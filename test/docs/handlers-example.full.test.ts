@@ -8,7 +8,6 @@ const blocks = [...readFileSync("docs/handlers.md", "utf8").matchAll(/```ts\n([\
 );
 const [config = ""] = blocks;
 const test = blockWith("an order is priced once");
-const ofSource = blockWith("a paid invoice is handled once");
 
 function blockWith(text: string): string {
   const found = blocks.find((block) => block.includes(text));
@@ -21,7 +20,6 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(process.cwd(), "test", "handlers-example-"));
   writeFileSync(join(folder, "oncehook.config.ts"), config);
   writeFileSync(join(folder, "orders.test.ts"), test);
-  writeFileSync(join(folder, "invoices.test.ts"), ofSource);
   try {
     return await use(folder);
   } finally {
@@ -33,13 +31,6 @@ it("the example of docs/handlers.md passes its own test", () =>
   inFolder(async (folder) => {
     const { code, output } = await runNode(["--test", "--test-reporter=tap", "orders.test.ts"], folder);
     expect(output).toContain("ok 1 - an order is priced once");
-    expect(code).toBe(0);
-  }));
-
-it("the example of a source in docs/handlers.md passes its own test", () =>
-  inFolder(async (folder) => {
-    const { code, output } = await runNode(["--test", "--test-reporter=tap", "invoices.test.ts"], folder);
-    expect(output).toContain("ok 1 - a paid invoice is handled once");
     expect(code).toBe(0);
   }));
 

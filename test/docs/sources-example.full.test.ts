@@ -9,8 +9,8 @@ import { namedBlocks, withFiles } from "../support/doc-blocks.ts";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 import { NOW, ORIGIN, opened, sent } from "../support/preset-source.ts";
 
-const PAGE = "docs/sources.md";
-const BLOCKS = namedBlocks(PAGE);
+const PAGES = ["docs/sources.md", "docs/own-sources.md"];
+const BLOCKS = new Map(PAGES.flatMap((page) => [...namedBlocks(page)]));
 const SECONDS = String(NOW.getTime() / 1000);
 const SECRET = "a secret of the documentation";
 
@@ -84,7 +84,7 @@ const BANK = {
 };
 const LEGACY = createHash("sha512").update(`${SECRET}${ORIGIN}/api/source/callback${TEXT}`).digest("base64");
 
-describe(`the examples of ${PAGE}`, () => {
+describe("the examples of docs/sources.md and docs/own-sources.md", () => {
   it.each([
     ["acme", "acme", sent(BODY, { headers: ACME }), "evt-1"],
     [
@@ -182,11 +182,11 @@ describe(`the examples of ${PAGE}`, () => {
     const named = [...BLOCKS].map(
       ([name, text]) => [name === "acme" ? "oncehook.config.ts" : `${name}.ts`, text] as const,
     );
-    expect(named).toHaveLength(10);
+    expect(named).toHaveLength(11);
     return withFiles(named, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" }));
   });
 
-  it("no TypeScript of the page is left unnamed, and so unchecked", () => {
-    expect(readFileSync(PAGE, "utf8").match(/```ts\n/g)).toBeNull();
+  it.each(PAGES)("no TypeScript of %s is left unnamed, and so unchecked", (page) => {
+    expect(readFileSync(page, "utf8").match(/```ts\n/g)).toBeNull();
   });
 });

@@ -55,7 +55,7 @@ export function ownSource<Options extends OwnContract & SourceSettings>(
     assertPlace("id", id, "body.id, header.X-Id or sha256");
     assertPlace("type", type, "body.type, header.X-Event or =order.placed");
     const contract = contractOf(options, schemeOptions);
-    const facts = { title, docs: "docs/sources.md", proof: "own" } as const;
+    const facts = { title, docs: "docs/own-sources.md", proof: "own" } as const;
     return defineSource({ preset, facts, settings: options, contract, ...make(contract) });
   });
 }
