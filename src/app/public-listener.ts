@@ -12,7 +12,7 @@ import {
   type Policy,
   withFallback,
 } from "../receive/index.ts";
-import { createPlatformDiagnosis } from "../sources/index.ts";
+import { builtInProtocol, createDiagnosis } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { createAllowList } from "../system/index.ts";
 import type { Assembled } from "./assemble.ts";
@@ -59,11 +59,13 @@ export function receiveParts({ config, services, platform, ...assembled }: Assem
     metrics: services.metrics,
     callbackLog: services.callbackLog,
     diagnoser: createDiagnoser({
-      platform: createPlatformDiagnosis({
-        secrets: signing.secrets,
-        named: services.diagnosisSecrets,
-        tokens: token,
-      }),
+      platform: createDiagnosis(
+        builtInProtocol({
+          secrets: signing.secrets,
+          named: services.diagnosisSecrets,
+          tokens: token,
+        }),
+      ),
       sources: services.diagnoses,
       clock,
       log,

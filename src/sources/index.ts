@@ -2,9 +2,9 @@ export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./c
 export { IDENTITY_TEXTS } from "./contract/identity.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { fixedResponse } from "./contract/responses.ts";
+export { builtInProtocol } from "./diagnose/built-in.ts";
 export type { NamedSecret } from "./diagnose/candidates.ts";
-export { createPlatformDiagnosis, isDiagnosable } from "./diagnose/diagnose.ts";
-export { createSourceDiagnosis, type DiagnoseSource } from "./diagnose/diagnose-source.ts";
+export { createDiagnosis, type DiagnoseSource, isDiagnosable } from "./diagnose/diagnose.ts";
 export { parseEvent, parseObject, sha256Hex } from "./formats/parse-body.ts";
 export { OptionError } from "./option-error.ts";
 export {

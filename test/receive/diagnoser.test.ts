@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { createDiagnoser } from "../../src/receive/diagnoser.ts";
-import { createPlatformDiagnosis } from "../../src/sources/index.ts";
+import { builtInProtocol, createDiagnosis } from "../../src/sources/index.ts";
 import { TokenBucket } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 
@@ -30,11 +30,13 @@ describe("a token bucket", () => {
 });
 
 const SECRET = "0123456789abcdef0123456789abcdef";
-const PLATFORM = createPlatformDiagnosis({
-  secrets: [SECRET],
-  named: [],
-  tokens: { tokens: [], header: "x" },
-});
+const PLATFORM = createDiagnosis(
+  builtInProtocol({
+    secrets: [SECRET],
+    named: [],
+    tokens: { tokens: [], header: "x" },
+  }),
+);
 
 describe("the diagnoser", () => {
   /** The budget follows this clock, which stands still until a test advances it. */

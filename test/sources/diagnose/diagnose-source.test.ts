@@ -2,7 +2,7 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { refused } from "../../../src/domain/index.ts";
-import { createSourceDiagnosis } from "../../../src/sources/index.ts";
+import { createDiagnosis } from "../../../src/sources/index.ts";
 import type { HmacData } from "../../../src/sources/schemes/hmac-data.ts";
 import { signHmacRequest } from "../../../src/sources/schemes/sign-hmac.ts";
 
@@ -26,7 +26,7 @@ function diagnosisWith(
   hmac: HmacData | undefined,
   { secrets = [SECRET], named = 0, isOwn = false, others = 0 } = {},
 ) {
-  return createSourceDiagnosis({
+  return createDiagnosis({
     name: "acme",
     title: "Acme",
     isOwn,

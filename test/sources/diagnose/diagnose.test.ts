@@ -5,8 +5,9 @@ import { createMask } from "../../../src/observability/index.ts";
 import { compileCandidates } from "../../../src/sources/diagnose/candidates.ts";
 import { compileOffered } from "../../../src/sources/diagnose/offered.ts";
 import {
+  builtInProtocol,
+  createDiagnosis,
   createHmacScheme,
-  createPlatformDiagnosis,
   isDiagnosable,
   platformHmac,
 } from "../../../src/sources/index.ts";
@@ -46,11 +47,13 @@ function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
   const refusal = scheme.verify(request);
   if (refusal instanceof Promise || !("code" in refusal) || refusal.kind !== "refused")
     throw new Error("this request is authentic, so that there is nothing to diagnose");
-  const diagnose = createPlatformDiagnosis({
-    secrets: accepted,
-    named: NAMED,
-    tokens: { tokens: [], header: "x" },
-  });
+  const diagnose = createDiagnosis(
+    builtInProtocol({
+      secrets: accepted,
+      named: NAMED,
+      tokens: { tokens: [], header: "x" },
+    }),
+  );
   return diagnose(refusal, request);
 }
 
@@ -198,11 +201,13 @@ describe("the work of a diagnosis", () => {
 });
 
 function diagnosedFault(code: FaultCode, headers: Record<string, readonly string[]>, detail?: string) {
-  const diagnose = createPlatformDiagnosis({
-    secrets: [CURRENT],
-    named: [],
-    tokens: { tokens: [TOKEN], header: "X-Callback-Token" },
-  });
+  const diagnose = createDiagnosis(
+    builtInProtocol({
+      secrets: [CURRENT],
+      named: [],
+      tokens: { tokens: [TOKEN], header: "X-Callback-Token" },
+    }),
+  );
   const request = { ...POSTED, headers, body: Buffer.from(BODY) };
   const refusal = refused(code, detail === undefined ? {} : { detail });
   return diagnose(refusal, request);

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { isRefused, refused } from "../../../src/domain/index.ts";
-import { createSourceDiagnosis } from "../../../src/sources/index.ts";
+import { createDiagnosis } from "../../../src/sources/index.ts";
 import { square, twilio, twilioEvents } from "../../../src/sources/platforms/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
 
@@ -197,7 +197,7 @@ describe("a source behind a proxy that maps the path", () => {
   });
 
   it("a signature over the registered address is found by the diagnosis", () => {
-    const diagnose = createSourceDiagnosis({
+    const diagnose = createDiagnosis({
       ...{ name: "square", title: "Square", isOwn: false, hmac: square({ secret: TOKEN, url }).hmac, url },
       ...{ secrets: () => ["another"], secretName: () => "SQUARE_SECRET", others: [] },
       origin: () => "https://hooks.example.com",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isRefused } from "../../../src/domain/index.ts";
 import { createMask } from "../../../src/observability/index.ts";
-import { createSourceDiagnosis, type SignedRequest } from "../../../src/sources/index.ts";
+import { createDiagnosis, type SignedRequest } from "../../../src/sources/index.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN } from "../../support/preset.ts";
 import { PRESET_SENDERS, type PresetSender } from "../../support/preset-senders.ts";
 
@@ -35,7 +35,7 @@ function* withoutFields(request: SignedRequest): Generator<SignedRequest> {
 /** What the log and the page say of refused callbacks of a platform. */
 async function textsOf(sender: PresetSender): Promise<ReadonlySet<string>> {
   const definition = sender.source([sender.secrets[0] as string]);
-  const diagnosed = createSourceDiagnosis({
+  const diagnosed = createDiagnosis({
     name: "source",
     title: definition.facts.title,
     isOwn: false,
