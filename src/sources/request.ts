@@ -17,7 +17,7 @@ export interface HeldBody {
   mayWait(): boolean;
 }
 
-/** What a scheme may look at: the bytes exactly as they arrived, never a decoded string. */
+/** The input of a scheme: the bytes exactly as they arrived, never a decoded string. */
 export interface SignedRequest {
   readonly method: string;
   /** Path and query as they were sent, such as `/api/billing/callback?a=1`. */
@@ -35,11 +35,11 @@ export interface SignedRequest {
   readonly receivedAt?: Date;
 }
 
-/** What a body's signature is judged by where the request line says nothing of it. */
+/** The input of a signature over the body, when the request line says nothing of it. */
 export type SignedBody = Pick<SignedRequest, "headers" | "body">;
 
 /**
- * What was signed as a text. It is made for events only whose key it is.
+ * The signed content as a text. It is made for events only whose key it is.
  * @param body in the place of the body, such as its hash
  * @param hasTime whether the timestamp is a part of it
  */

@@ -15,7 +15,7 @@ export interface SignedSampleRequest extends Omit<SampleRequest, "newId" | "now"
   /** When it is signed; also the event's time, where `time` is left out. */
   readonly now: Date;
   readonly time?: Date;
-  /** Where it is sent to. */
+  /** The address of the receiver. */
   readonly url: URL;
   /** Protocol and host that the platform would have registered. */
   readonly origin: string;

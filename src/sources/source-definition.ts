@@ -10,7 +10,7 @@ import type { CredentialPlaces, Scheme } from "./schemes/scheme.ts";
 import type { HmacRequest } from "./schemes/sign-hmac.ts";
 import type { TenantEnvironment } from "./schemes/tenant-scheme.ts";
 
-/** What a source is made with, at the start. */
+/** The environment of a source, from the start. */
 export interface SourceEnvironment extends TenantEnvironment {
   readonly clock: Clock;
   /** Protocol and host under which platforms reach this receiver: from `CALLBACK_BASE_URL`, never from `Host`. */
@@ -21,14 +21,14 @@ export interface SourceEnvironment extends TenantEnvironment {
   readonly visit?: NonNullable<ContractEnvironment["visit"]>;
 }
 
-/** What is known of a platform, for `doctor`, the page and the docs. */
+/** The facts about a platform, for `doctor`, the page and the docs. */
 export interface PlatformFacts {
   /** Such as `Stripe`. */
   readonly title: string;
   /** Its own page on how it signs. */
   readonly docs: string;
   /**
-   * What its preset was tested with: its SDK that signs; one that verifies, or a published vector; a library that a
+   * The proof of its preset: its SDK that signs; one that verifies, or a published vector; a library that a
    * community maintains where the platform has no SDK for it, or a vector of one. Default: only its documentation.
    */
   readonly proof?: "signs" | "verifies" | "community" | "own";
@@ -42,7 +42,7 @@ export interface PlatformFacts {
   readonly disables?: string;
   /** Whether a retry has a new signed timestamp; left out where that is not documented. */
   readonly renewsTimestamp?: boolean;
-  /** What of a callback its signature leaves out, one phrase. */
+  /** The parts of a callback that its signature leaves out, one phrase. */
   readonly unsigned?: string;
   /** Its largest body; one chosen here where it documents none and its bodies are long. */
   readonly maxBodyBytes?: number;
@@ -124,11 +124,11 @@ export interface SourceDefinition {
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
-  /** What proves a callback, such as `the header Stripe-Signature`. */
+  /** The proof of a callback, such as `the header Stripe-Signature`. */
   readonly credential: string;
   /** The names at which a credential stands, of callbacks and of handshakes: logs mask them. */
   readonly credentialPlaces: CredentialPlaces;
-  /** What its settings leave open, a sentence for the start and `doctor`; left out where nothing is. */
+  /** A gap that its settings leave open, a sentence for the start and `doctor`; left out for none. */
   readonly open?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;
   readonly createContract: (environment: SourceEnvironment) => Contract;

@@ -13,7 +13,7 @@ import { type CallbackReading, ItemReading } from "./reading.ts";
 
 export interface BatchData {
   /**
-   * Where the events stand: `body`, `body.events`, `body.entry[].changes[]`; of several places all events count. The
+   * The places of the events: `body`, `body.events`, `body.entry[].changes[]`; of several places all events count. The
    * element that holds an inner array is the `parent` of its events.
    */
   readonly at: string | readonly string[];

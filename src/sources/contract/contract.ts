@@ -31,7 +31,7 @@ export interface EventContent {
  */
 export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformResponse | Refused>;
 
-/** What a verified callback turned out to be. */
+/** A verified callback, read. */
 export type ReadCallback =
   | { readonly kind: "event"; readonly event: EventContent }
   /** Several events in one callback, each with a record of its own; none stands twice. */

@@ -22,10 +22,10 @@ import { compileLocation, compileText, readKept, type TextLocation, type TextPla
 import { CallbackReading, type Readable } from "./reading.ts";
 import { createResponder, fixedResponse, type Responses } from "./responses.ts";
 
-/** What a platform's callbacks mean, as data. Places are those of `Location` and `TextPlace` (locate.ts). */
+/** The meaning of a platform's callbacks, as data. Places are those of `Location` and `TextPlace` (locate.ts). */
 export interface ContractData extends BodyData, IdentityData {
   readonly type: TextPlace | readonly TextPlace[];
-  /** Where the event's own time stands. The envelope has the time of receipt where that place holds none. */
+  /** The place of the event's time. The envelope has the time of receipt where that place holds none. */
   readonly eventTime?: EventTimeData;
   /** Every event has its own time in the signed bytes, so that old records need not be kept. Default false. */
   readonly hasSignedTime?: boolean;
@@ -33,7 +33,7 @@ export interface ContractData extends BodyData, IdentityData {
   readonly data?: string | readonly string[];
   /** Headers that handlers see as `event.headers`, by their names in lower case. */
   readonly headers?: readonly string[];
-  /** What is signed beside the body: `header.x-id`, `query.id`, or `query` for all of it. */
+  /** The signed places beside the body: `header.x-id`, `query.id`, or `query` for all of it. */
   readonly signs?: readonly string[];
   /** Default ignore. */
   readonly unhandled?: "refuse" | "ignore" | undefined;
@@ -123,7 +123,7 @@ function headersRead(data: ContractData): string[] {
   return [...new Set([...named, "content-type", "content-encoding"])];
 }
 
-/** Where the id stands, and whether that is signed. @throws TypeError for an invalid place */
+/** The place of the id, and whether it is signed. @throws TypeError for an invalid place */
 export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): TextLocation {
   return naming({ option: "id" }, () => compileText(id, (place) => signs.includes(place)));
 }

@@ -6,7 +6,7 @@ import { compileText, type TextLocation, type TextPlace } from "./locate.ts";
 import type { Readable } from "./reading.ts";
 import { fixedResponse } from "./responses.ts";
 
-/** What a handshake gets as its response. A text that is sent back is bounded, and never HTML. */
+/** The response to a handshake. A text that is sent back is bounded, and never HTML. */
 export type HandshakeReply =
   /** The text at a place, as text/plain (Meta, Dropbox, Twitch, Microsoft Graph); made by a function for Braintree. */
   | { readonly kind: "text"; readonly at: TextPlace }
@@ -20,7 +20,7 @@ export type HandshakeReply =
   | { readonly kind: "status"; readonly status: number; readonly body?: JsonObject }
   /** Made for each request, where it must be encrypted or signed (DingTalk). It must not throw. */
   | { readonly kind: "make"; readonly make: () => PlatformResponse }
-  /** An HTTPS address to visit, whose host must match (AWS SNS). Signed handshakes alone. */
+  /** An HTTPS address to visit, whose host must match (AWS SNS). Only signed handshakes. */
   | { readonly kind: "visit"; readonly at: string; readonly hosts: readonly RegExp[] };
 
 /** A place (`body.challenge`, `=constant`), or a proof that we know a secret. */
@@ -59,7 +59,7 @@ const MAX_URL_LENGTH = 2_048;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
 /**
- * What a platform's random code consists of. An unsigned handshake asks us to sign the sender's text with the key that
+ * The characters of a platform's random code. An unsigned handshake asks us to sign the sender's text with the key that
  * also signs events (X, LinkedIn): a body of JSON, or a prefix before one, must not be among them.
  */
 const RANDOM_CODE = /^[\w\-.~+/=]{1,256}$/;

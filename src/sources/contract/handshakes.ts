@@ -25,7 +25,7 @@ export interface Handshake {
   readonly isEmpty?: true;
   /** The texts that an operator enters at the platform, compared in constant time. Any other is refused with 401. */
   readonly verifyToken?: { readonly at: string; readonly values: readonly string[] };
-  /** Where it is not the format of the source's events. */
+  /** Left out for the format of the source's events. */
   readonly body?: BodyFormat;
   readonly reply: HandshakeReply;
 }

@@ -20,7 +20,7 @@ export interface IdentityData {
   readonly isIdSigned?: boolean;
   /** Refused for a signed id, which is the key. Default: `id`, or `bytes` where the platform sends none. */
   readonly identity?: Identity | undefined;
-  /** What tells events of equal bytes apart, for `bytes` and `sha256`: one body is sent for several topics. */
+  /** Distinguishes events of equal bytes, for `bytes` and `sha256`: one body is sent for several topics. */
   readonly bytesScope?: TextPlace | readonly TextPlace[];
   /** Fields of the body, or of an item, that count attempts, such as `body.retries`: `bytes` leaves them out. */
   readonly attemptFields?: readonly string[];

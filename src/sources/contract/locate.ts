@@ -13,12 +13,12 @@ export interface Location {
   readonly name: string;
   /** Whether it lies in the signed bytes. */
   readonly isSigned: boolean;
-  /** Own properties alone; undefined where there is nothing. */
+  /** Only own properties; undefined where there is nothing. */
   read(from: Readable): JsonValue | undefined;
 }
 
 /**
- * Where a text stands: a place, a template with places in braces (`{body.type}.{body.action}`), or `=text` for that
+ * The place of a text: one place, a template with places in braces (`{body.type}.{body.action}`), or `=text` for that
  * text itself. In a template the parts' own texts are not escaped: choose a separator that they cannot hold. A function is
  * for what no place can say; it must not throw.
  */

@@ -11,7 +11,7 @@ import type { SignedRequest } from "../request.ts";
 import type { Contract, ReadCallback } from "./contract.ts";
 import { idFault } from "./event-id.ts";
 
-/** Where the specification's platform has an event's type (SPEC 4.1 rule 1). */
+/** The places of an event's type in the built-in protocol (SPEC 4.1 rule 1). */
 export interface PlatformRules {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;

@@ -5,7 +5,7 @@ import { parseQuery } from "../formats/form.ts";
 import { sha256Hex } from "../formats/parse-body.ts";
 import type { SignedRequest, SignedText } from "../request.ts";
 
-/** What places are read from. Undefined for what is not there. */
+/** The source of places: each method returns undefined for an absent one. */
 export interface Readable {
   readonly body: JsonValue | undefined;
   /** Whether the body that came is one JSON text; false for an item. */

@@ -23,7 +23,7 @@ export type ResponseMaker = (outcome: ResponseOutcome) => PlatformResponse;
 /** Refusals and failures keep their status, so that the platform sees what to deliver again. */
 type FixedError = Omit<FixedResponse, "status">;
 
-/** What a platform wants to read, by outcome. One without an entry has the common JSON. */
+/** The responses that a platform expects, by outcome. One without an entry has the common JSON. */
 export interface Responses {
   /** A callback that is accepted, a duplicate or ignored, where these have no entry of their own. */
   readonly received?: FixedResponse | ResponseMaker;

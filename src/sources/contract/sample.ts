@@ -11,7 +11,7 @@ import type { EventIdentity } from "./identity.ts";
 import { compileText, type TextPlace } from "./locate.ts";
 import { makeSample, type OwnSample, SampleDraft } from "./sample-draft.ts";
 
-/** What a sample of a callback is made for. */
+/** The request for a sample of a callback. */
 export interface SampleRequest {
   readonly type: string;
   /** A new one where it is left out, or the one in `data`. */
@@ -19,7 +19,7 @@ export interface SampleRequest {
   readonly newId: string;
   /** The event's time. */
   readonly now: Date;
-  /** What a handler gets as `data`, over what the sample has. */
+  /** The handler's `data`, over that of the sample. */
   readonly data?: JsonObject | undefined;
 }
 

@@ -6,14 +6,14 @@ import { keysOf, WHSEC } from "../schemes/secret-keys.ts";
 import { compileContent, type SignedContent } from "../schemes/signed-content.ts";
 import { rewrittenBodies } from "./changed-body.ts";
 
-/** A secret that is used for diagnoses alone, and never accepted. */
+/** A secret that is used only for diagnoses, and never accepted. */
 export interface NamedSecret {
   /** Such as `test`; one that begins with `previous` is a former secret of this environment. */
   readonly name: string;
   readonly secret: string;
 }
 
-/** What a source that signs by HMAC is diagnosed with. */
+/** The input of a diagnosis for a source that signs by HMAC. */
 export interface SignedSource {
   /** As it is configured. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface SignedSource {
   readonly isOwn: boolean;
   /** Those that are accepted now, the current one first. */
   readonly secrets: () => readonly string[];
-  /** What an operator calls one of them. */
+  /** An operator's name for one of them. */
   readonly secretName: (index: number) => string;
   readonly named: readonly NamedSecret[];
   /** Those of other sources of the same platform, by the names of these sources. */
@@ -52,7 +52,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 const STANDARD_WEBHOOKS = "{header.webhook-id|svix-id}.{timestamp}.{body}";
 
-/** What platforms sign other than this one does, in words that follow "The signature covers". */
+/** The contents that other platforms sign, in words that follow "The signature covers". */
 const OTHER_CONTENT: Readonly<Record<string, string>> = {
   "{body}": "the body alone",
   "{timestamp}.{body}": "the timestamp, a dot and the body, as Stripe signs",
@@ -164,7 +164,7 @@ function secretFormats(secret: string, name: string): { key: string | Uint8Array
 
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 
-/** Where the caller says that it has called; told only once the signature has proven that the platform says so. */
+/** The address that the caller names; shown only after the signature has proven that the platform named it. */
 function originsOf({ headers }: SignedRequest): string[] {
   const [host = ""] = headers.host ?? [];
   return HOST.test(host) ? [`https://${host}`, `http://${host}`] : [];

@@ -1,6 +1,6 @@
 import { type Finding, parseJson } from "../../domain/index.ts";
 
-/** What the body alone shows, where no digest matches. */
+/** A finding from the body only, when no digest matches. */
 export function guessFrom(body: Uint8Array): Finding {
   if (body.length === 0) return { code: "truncated", message: "The body is empty." };
   // It begins as a JSON object or array and ends before that does.
@@ -25,7 +25,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d]);
 
-/** What editors, shells, JSON libraries and proxies make of one body; at most 12, none of them the body itself. */
+/** The variants that editors, shells, JSON libraries and proxies make of one body; at most 12, none of them the body itself. */
 export function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
   const text = Buffer.from(body).toString("utf8");
   const found = new Map([...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]));

@@ -10,7 +10,7 @@ interface OfferedDigests {
   readonly findings: readonly Finding[];
   /** The same, said only where one of them is right: of another platform's header. */
   readonly ifRight?: readonly Finding[];
-  /** What stands before a digest where nothing is expected: one that platforms are known to send. */
+  /** A known prefix of other platforms, before a digest without an expected one. */
   readonly prefix?: string | undefined;
   /** As it was sent; undefined where none is there. */
   readonly timestamp?: string | undefined;
@@ -61,7 +61,7 @@ const OTHER_HEADERS: Readonly<Record<string, string>> = {
   Signature: "",
 };
 
-/** What a platform's headers hold in the place of its signatures, read more leniently than its scheme reads it. */
+/** Reads the headers of a platform's signatures, more leniently than its scheme reads it. */
 export function compileOffered(data: HmacData): (headers: DistinctHeaders) => OfferedDigests {
   const readStrictly = compileClaims(data);
   const names = [data.signature.header].flat();

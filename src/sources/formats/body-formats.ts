@@ -17,7 +17,7 @@ import { isForm, malformedBody, parseForm, parseQuery } from "./form.ts";
 import { parseMultipart } from "./multipart.ts";
 import { MAX_NESTING, parseJsonBody, withoutByteOrderMark } from "./parse-body.ts";
 
-/** What the bytes of a body are, once they are verified. */
+/** The format of a verified body. */
 export type BodyFormat =
   /** An object or an array. */
   | "json"

@@ -14,10 +14,10 @@ export interface CustomSourceOptions extends SourceSettings, OwnContract {
    * returns 500.
    */
   readonly verify: VerifyCallback;
-  /** What `verify` compares with, which no log may show; left out where it knows none, such as with a public key. */
+  /** The secrets that `verify` compares with, which no log may show; left out for none, such as with a public key. */
   readonly secret?: SecretOption;
   /**
-   * Where `verify` reads what proves a callback, such as `["header.X-Acme-Proof", "query.token", "body.proof"]`. Logs mask
+   * The places from which `verify` reads the proof of a callback, such as `["header.X-Acme-Proof", "query.token", "body.proof"]`. Logs mask
    * these, and `verify` gets no other headers. Left out, logs mask every header and parameter that may be one.
    */
   readonly reads?: readonly string[];

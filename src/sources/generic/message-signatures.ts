@@ -21,7 +21,7 @@ export interface MessageSignatureSourceOptions extends SourceSettings, OwnContra
   /** How far `created` may lie from now, both ways. Default 300. */
   readonly toleranceSeconds?: number;
   /**
-   * What must be covered beside `content-digest`, such as `x-event-id`. Default `@method` and `@path`. An id in a header or in
+   * The required components beside `content-digest`, such as `x-event-id`. Default `@method` and `@path`. An id in a header or in
    * the query counts as signed where its component stands here.
    */
   readonly required?: readonly string[];

@@ -7,9 +7,9 @@ import type { SourceDefinition } from "../source-definition.ts";
 
 /** A sender that shows a fixed text and signs nothing: a client that reads one callback can make others. */
 export interface TokenSourceOptions extends PresetOptions, OwnContract {
-  /** Where the token stands, such as `X-Acme-Token`; in `Authorization` it is a bearer token unless `prefix` says otherwise. */
+  /** The header of the token, such as `X-Acme-Token`; in `Authorization` it is a bearer token unless `prefix` says otherwise. */
   readonly header?: string;
-  /** What precedes the token, exactly; with an empty text `Authorization` holds the token alone. */
+  /** The exact text before the token; with an empty one `Authorization` holds only the token. */
   readonly prefix?: string;
   /** Basic authentication instead: the user, whose password is `secret`. */
   readonly user?: string;

@@ -55,7 +55,7 @@ function signedHeaders({ headers }: SignedRequest): string | undefined {
   if (more.length > 0 || list.length > MAX_LENGTH) return undefined;
   const names = list.split(",");
   const isList = names.length <= MAX_HEADERS && names.every((name) => NAME.test(name));
-  // What signs the headers' names and the time must be among them.
+  // The headers' names and the time must be signed too.
   if (!isList || !names.includes(NAMES) || !names.includes(TIME)) return undefined;
   const lines: string[] = [];
   for (const name of names.toSorted()) {

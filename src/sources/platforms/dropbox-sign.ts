@@ -3,7 +3,7 @@ import { type BodyHmac, bodyHmacScheme, signBodyHmac } from "../schemes/body-hma
 
 const RECEIVED = "Hello API Event Received";
 const SCHEME: BodyHmac = {
-  // A field of a form whose text is JSON; its documentation shows the JSON alone too.
+  // A field of a form whose text is JSON; its documentation shows plain JSON too.
   body: {
     byContentType: {
       "multipart/form-data": { multipart: "json" },

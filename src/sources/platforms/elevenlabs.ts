@@ -15,7 +15,7 @@ export const elevenlabs = hmacPreset({
     title: "ElevenLabs",
     docs: "https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks",
     proof: "verifies",
-    // Where retries are switched on: after 30 seconds, 2, 8 and 30 minutes.
+    // With retries switched on: after 30 seconds, 2, 8 and 30 minutes.
     retryHours: 0.68,
     // `post_call_audio` has the MP3 of a whole call in base64: 40 minutes at 128 kbit/s. No limit is documented.
     maxBodyBytes: 50_000_000,

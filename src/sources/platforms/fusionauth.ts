@@ -10,7 +10,7 @@ export interface FusionAuthOptions extends SourceSettings {
   readonly secret?: SecretOption;
   /** Instead of `secret`: the public key in PEM of an asymmetric one; several while it is rotated, the current one first. */
   readonly publicKey?: SecretOption;
-  /** What the public key is for. Default: `RS256`. */
+  /** The algorithm of the public key. Default: `RS256`. */
   readonly algorithm?: "RS256" | "ES256" | "EdDSA";
 }
 

@@ -13,7 +13,7 @@ export interface GooglePubSubOptions extends SourceSettings {
   readonly serviceAccount: SecretOption;
   /** As it is configured in the subscription. Default: the registered address, which Google takes where none is. */
   readonly audience?: string;
-  /** Where an event's type stands. Default: the attribute `eventType`, or the subscription's name. */
+  /** The place of an event's type. Default: the attribute `eventType`, or the subscription's name. */
   readonly type?: TextPlace | readonly TextPlace[];
   /** Google's keys, where they are reached through another address. */
   readonly keysUrl?: string;

@@ -4,7 +4,7 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 /**
  * Nylas v3: `x-nylas-signature`, HMAC-SHA256 over the body as it was sent, compressed where the webhook asks for gzip. A
  * CloudEvents envelope with `id` and `type`; the id stays on a retry. A new address is asked by GET for `challenge`. Nylas
- * retries after 408, 429, 502 and 503 alone, so that every 500 is a 503.
+ * retries only after 408, 429, 502 and 503, so that every 500 is a 503.
  * Source: Nylas, "Using webhooks with Nylas" and "Retry and debug failed webhooks".
  */
 export const nylas = hmacPreset({

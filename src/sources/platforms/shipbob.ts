@@ -1,7 +1,7 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * ShipBob: Standard Webhooks; the topic stands in the unsigned `x-webhook-topic` alone. Source:
+ * ShipBob: Standard Webhooks; the topic stands only in the unsigned `x-webhook-topic`. Source:
  * https://developer.shipbob.com/webhooks.
  */
 export const shipbob = standardPreset({

@@ -1,7 +1,7 @@
 import type { ContractData } from "../contract/event-contract.ts";
 import type { CredentialPlaces } from "../schemes/scheme.ts";
 
-/** What proves a callback, for a sentence. */
+/** The proof of a callback, for a sentence. */
 export function credentialPhrase({ headers = [], fields = [], areUnknown }: CredentialPlaces): string {
   if (areUnknown) return "a function of the configuration";
   if (headers.length > 0) return `the header ${headers.join(" or ")}`;

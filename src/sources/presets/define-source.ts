@@ -17,7 +17,7 @@ export interface SourceParts
   extends SecretParts,
     Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
   readonly settings: SourceSettings;
-  /** Where the scheme reads what proves a callback. */
+  /** The places from which the scheme reads the proof of a callback. */
   readonly credential: CredentialPlaces;
   readonly contract: ContractData;
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */

@@ -13,7 +13,7 @@ export interface PublicKeyOptions extends SourceSettings {
   readonly publicKey: SecretOption | TenantSecrets;
 }
 
-/** What a preset is made of whose platform signs with a private key. */
+/** A preset whose platform signs with a private key. */
 export interface PublicKeyPreset extends Omit<PresetData, "signs" | "own"> {
   readonly scheme: PublicKeyData;
 }

@@ -9,7 +9,7 @@ import type { SourceDefinition, SourceEnvironment } from "../source-definition.t
 import { type OwnOptions, type Preset, type PresetData, presetOf } from "./preset.ts";
 import { type PresetOptions, secretParts } from "./secrets.ts";
 
-/** What a preset is made of whose scheme follows from its secrets, and is not data. */
+/** A preset whose scheme follows from its secrets in code. */
 export interface SecretPreset<Options> extends Omit<PresetData, "own"> {
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample;

@@ -12,7 +12,7 @@ import type { SourceSettings } from "../source-definition.ts";
 /** From the smallest to the largest that `MAX_BODY_BYTES` may be. */
 const BODY_BYTES = [1_024, 67_108_864] as const;
 
-/** What is wrong with each setting, in words that follow its name; undefined where nothing is. */
+/** The fault of each setting, in words that follow its name; undefined for none. */
 const SETTING_FAULTS: {
   readonly [Name in keyof SourceSettings]-?: (given: unknown, all: SourceSettings) => string | undefined;
 } = {

@@ -5,7 +5,7 @@ import type { PlatformFacts } from "../source-definition.ts";
 import { hmacPreset } from "./hmac-preset.ts";
 import type { PresetOptions } from "./secrets.ts";
 
-/** What a platform that signs as Standard Webhooks has of its own. */
+/** A platform that signs as Standard Webhooks. */
 export interface StandardPreset {
   readonly preset: string;
   readonly facts: PlatformFacts;
@@ -51,7 +51,7 @@ export function standardId(headers?: StandardPreset["headers"]): Pick<ContractDa
 
 /** A sender without a preset of its own. */
 export interface StandardOptions extends PresetOptions {
-  /** Where the event's type stands, the first that is there. Default: `body.type`. */
+  /** The places of the event's type; the first one present counts. Default: `body.type`. */
   readonly type?: TextPlace | readonly TextPlace[];
 }
 

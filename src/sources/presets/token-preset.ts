@@ -12,7 +12,7 @@ import { type SecretPreset, secretPreset } from "./secret-preset.ts";
 import type { PresetOptions } from "./secrets.ts";
 import { SETTING_NAMES } from "./source-settings.ts";
 
-/** What a preset is made of whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
+/** A preset whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
 type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
 
 /** How a platform shows that text. */
@@ -67,7 +67,7 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
 }
 
 export interface BodyTokenPreset extends UnsignedPreset {
-  /** What the platform calls the text, such as `passcode`. */
+  /** The platform's name of the text, such as `passcode`. */
   readonly name: string;
   /** The places of the text in the body, each of which must hold it; none where the platform sent none. */
   readonly read: (body: JsonObject) => readonly (JsonValue | undefined)[];
@@ -84,7 +84,7 @@ export function bodyTokenPreset({ name, read, ...data }: BodyTokenPreset): Prese
 
 /** Options of a platform that sends a token or signs, as you have set it up there. */
 export interface VerifyOptions extends PresetOptions {
-  /** What the secret is. Prefer `signature` where the platform has it: a token says nothing of the body. */
+  /** The kind of the secret. Prefer `signature` where the platform has it: a token says nothing of the body. */
   readonly verify?: "token" | "signature";
 }
 

@@ -42,7 +42,7 @@ const TIME_LIMIT_MS = 30_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const TRIES = 4;
 const FIRST_PAUSE_MS = 1_000;
-/** Where the platform wants a longer pause, the next run asks again. */
+/** If the platform wants a longer pause, the next run asks again. */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**

@@ -16,7 +16,7 @@ export interface ListedEvent {
   /** The id that the source's contract reads from a callback of this event. */
   readonly id: string;
   readonly type: string;
-  /** The event's time as the platform writes it, for display alone. */
+  /** The event's time as the platform writes it, only for display. */
   readonly at: string;
   /** Called only for an event that is missing: GitHub needs a request for each. @throws ApiError */
   readonly callback: () => Promise<MissedCallback>;
@@ -24,12 +24,12 @@ export interface ListedEvent {
 
 export interface ListedPage {
   readonly events: readonly ListedEvent[];
-  /** Where the next page begins; undefined on the last one. */
+  /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
 export interface ListContext {
-  /** Where an earlier listing of the same window stopped. */
+  /** The cursor at which an earlier listing of the window stopped. */
   readonly cursor: string | undefined;
   /** Ends requests and pauses. */
   readonly signal: AbortSignal;
@@ -43,13 +43,13 @@ export interface Reconciliation {
   readonly everyMs: number | undefined;
   /** How many days the platform keeps its events. */
   readonly keepsDays: number;
-  /** What the callback log shows as the address of such an event. */
+  /** The address of such an event in the callback log. */
   readonly address: string;
   /** Page after page. @throws ApiError for a platform that does not respond as documented */
   readonly list: (window: ReconcileWindow, context: ListContext) => AsyncIterable<ListedPage>;
 }
 
-/** What every platform's `reconcile` takes. */
+/** The options of every platform's `reconcile`. */
 export interface ReconcileOptions {
   /** A secret of the platform's API; no log shows it. */
   readonly apiKey: string | undefined;
@@ -80,7 +80,7 @@ export function readReconcileOptions(options: ReconcileOptions, defaultUrl: stri
   return { apiKey, everyMs, apiUrl: url.href.replace(/\/$/, "") };
 }
 
-/** What an address is that the API key must not be sent to; never its text, which may hold a secret. */
+/** The fault of an address that must not get the API key; never its text, which may hold a secret. */
 function faultOfUrl(url: URL | null): string | undefined {
   if (url === null) return "a text that is no address";
   const isSafe = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.includes(url.hostname));

@@ -10,7 +10,7 @@ export interface CertificateOptions extends FetchedOptions {
   readonly pin: AddressPin;
   /** The hosts of which the certificate must name one, by the URL that it came from. */
   readonly hosts?: (url: URL) => readonly string[];
-  /** Where the chain must lead to; without it, the TLS connection to the pinned host answers for the certificate. */
+  /** The roots of the chain; without them, the TLS connection to the pinned host answers for the certificate. */
   readonly trust?: ChainTrust;
   readonly clock: Clock;
 }
@@ -52,9 +52,9 @@ export function certificateKeys(options: CertificateOptions): CertificateKeys {
       if (certificates === undefined || leaf === undefined) return "there is no certificate at its address";
       const fault = faultOf(leaf, url);
       if (fault !== undefined) return `its certificate ${fault}`;
-      const verdict =
+      const result =
         trust === undefined ? { key: leaf.publicKey } : verifyChain(certificates, trust, clock.now());
-      return typeof verdict === "string" ? `its chain: ${verdict}` : verdict.key;
+      return typeof result === "string" ? `its chain: ${result}` : result.key;
     },
   };
 }

@@ -41,13 +41,13 @@ export function createCustomScheme(options: CustomSchemeOptions): Scheme {
     isCostly: true,
     verify({ body, headers, target, params = {}, bodyReservation }) {
       try {
-        const verdict = verify(body, joined(headers, names), origin() + target, { params });
-        if (!(verdict instanceof Promise)) return resultOf(verdict);
+        const result = verify(body, joined(headers, names), origin() + target, { params });
+        if (!(result instanceof Promise)) return resultOf(result);
         // Observed in any case: a rejection that comes too late must not end the process.
-        verdict.catch(() => undefined);
+        result.catch(() => undefined);
         if (bodyReservation?.mayWait() === false)
           return failed("internal", new Error("verify: too many bodies wait for their verification"));
-        return within(timeLimitMs, verdict).then(resultOf).catch(failure);
+        return within(timeLimitMs, result).then(resultOf).catch(failure);
       } catch (error) {
         return failure(error);
       }
@@ -55,13 +55,13 @@ export function createCustomScheme(options: CustomSchemeOptions): Scheme {
   };
 }
 
-function resultOf(verdict: boolean | number): VerificationResult {
-  if (verdict === false || verdict === -1)
+function resultOf(result: boolean | number): VerificationResult {
+  if (result === false || result === -1)
     return refuse("signature_mismatch", "the source's own verify says that it is not authentic");
-  const index = verdict === true ? 0 : verdict;
+  const index = result === true ? 0 : result;
   if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS)
     return { verified: [{ method: "custom", index }] };
-  const got = verdict === null ? "null" : typeof verdict;
+  const got = result === null ? "null" : typeof result;
   throw new TypeError(`verify: got ${got}, expected true, false or the index of a secret`);
 }
 

@@ -25,13 +25,13 @@ const AGEING_MS = 3_600_000;
 const STALE_MS = 86_400_000;
 
 export interface FetchedOptions {
-  /** What messages call the place of the keys: a setting's name, or the platform's. */
+  /** The name of the keys in messages: a setting's, or the platform's. */
   readonly name: string;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
-/** What a platform publishes at one address, cached; it outlives an outage of that address. */
+/** The keys that a platform publishes at one address, cached; it outlives an outage of that address. */
 export class FetchedValue<T> {
   readonly #fetch: () => Promise<T>;
   readonly #name: string;

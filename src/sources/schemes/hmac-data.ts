@@ -30,7 +30,7 @@ export interface HmacData {
   readonly key?: KeyFormat;
   readonly signature: SignaturePlace;
   /**
-   * What is signed, a template: constant text, `{body}` (the raw bytes), `{timestamp}` (the text as it was sent),
+   * The signed content, a template: constant text, `{body}` (the raw bytes), `{timestamp}` (the text as it was sent),
    * `{header.name}` or `{header.a|b}` (the first that is there), `{url}` (the registered origin and the target),
    * `{decodedUrl}` (the same with escaped separators decoded, as HubSpot signs it), `{method}`, `{target}` (path and
    * query), `{path}`, `{query.name}` (decoded).
@@ -53,14 +53,14 @@ export interface SignaturePlace {
   /** One, or several of which each may hold signatures (Box, DocuSign). */
   readonly header: string | readonly string[];
   readonly encoding: MacEncoding;
-  /** What precedes each signature, such as `sha256=`. */
+  /** The text before each signature, such as `sha256=`. */
   readonly prefix?: string;
   /** A signature without the prefix counts as well (Mollie). */
   readonly isPrefixOptional?: true;
   /** The header may stand several times, or once with commas (RFC 9110 §5.3); each value holds a signature (Mollie). */
   readonly mayRepeat?: true;
   readonly fields?: SignatureFields;
-  /** Letters of hex in either case. Default: lowercase alone. */
+  /** Letters of hex in either case. Default: only lowercase. */
   readonly anyCase?: boolean;
   /** Default: base64 with padding, base64url without. `optional` takes both forms of both. */
   readonly padding?: "optional";
@@ -83,7 +83,7 @@ export interface TimestampRule {
   readonly unit: TimestampUnit;
   /** How far it may lie from now; null switches the check off. */
   readonly toleranceSeconds: number | null;
-  /** `past` bounds the age alone, as most platforms' SDKs do. Default `both`. */
+  /** `past` bounds only the age, as most platforms' SDKs do. Default `both`. */
   readonly direction?: "both" | "past";
 }
 

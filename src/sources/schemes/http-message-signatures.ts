@@ -34,7 +34,7 @@ export interface MessageSignatureOptions {
   readonly keys: readonly MessageSignatureKey[];
   /** How far `created` may lie from now, both ways. */
   readonly toleranceSeconds: number;
-  /** What must be covered beside `content-digest`. Default: `@method` and `@path`. */
+  /** The required components beside `content-digest`. Default: `@method` and `@path`. */
   readonly required?: readonly string[];
   /** The `tag` that a platform gives its signatures; others are not looked at then. */
   readonly tag?: string;
@@ -70,9 +70,9 @@ export function createMessageSignatureScheme(options: MessageSignatureOptions): 
       if (!Array.isArray(claims)) return claims;
       let refusal: Refused | undefined;
       for (const claim of claims) {
-        const verdict = judge(claim, request, { required: ["@method", "@path"], ...options, verifiers });
-        if ("verified" in verdict) return verdict;
-        refusal ??= verdict;
+        const result = judge(claim, request, { required: ["@method", "@path"], ...options, verifiers });
+        if ("verified" in result) return result;
+        refusal ??= result;
       }
       return refusal ?? missing();
     },

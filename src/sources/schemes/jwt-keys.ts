@@ -97,9 +97,9 @@ export function x5cKeys(trust: ChainTrust, clock: Clock): JwtKeys {
       const certificates = chain.filter((one) => one !== undefined);
       if (chain.length === 0 || chain.length > MAX_X5C || certificates.length < chain.length)
         return malformed(`x5c: expected 1 to ${MAX_X5C} certificates in base64`);
-      const verdict = verifyChain(certificates, trust, clock.now());
-      if (typeof verdict === "string") return refused("jwt_signature", { detail: `x5c: ${verdict}` });
-      return [{ key: verdict.key, index: verdict.root }];
+      const result = verifyChain(certificates, trust, clock.now());
+      if (typeof result === "string") return refused("jwt_signature", { detail: `x5c: ${result}` });
+      return [{ key: result.key, index: result.root }];
     },
     refreshed: async () => [],
   };

@@ -28,7 +28,7 @@ export interface JwtOptions {
   readonly requiredClaims?: readonly string[];
   /** How old a token may be by its `iat`, which is required then. */
   readonly maxAgeSeconds?: number;
-  /** What else must be true of the claims, once the signature is. @returns what is wrong, naming the claim */
+  /** Further conditions on the claims of a verified token. @returns the fault, naming the claim */
   readonly checkClaims?: (claims: JWTPayload) => string | undefined;
   readonly clock: Clock;
 }
@@ -100,7 +100,7 @@ const MAX_SECONDS = 8.64e12;
 /** No key made the signature. */
 interface Undecided {
   readonly kind: "undecided";
-  /** What is wrong with the first key that could not be tried. */
+  /** The fault of the first key that could not be tried. */
   readonly fault: unknown;
 }
 
@@ -128,9 +128,9 @@ async function tryKeys(
         });
       return { kind: "signed", payload, index: candidate.index };
     } catch (error) {
-      const verdict = classifyJoseError(error, errors, options.clock);
-      if (isRefused(verdict)) return verdict;
-      if (verdict === "key_fault") fault ??= error;
+      const result = classifyJoseError(error, errors, options.clock);
+      if (isRefused(result)) return result;
+      if (result === "key_fault") fault ??= error;
     }
   }
   return { kind: "undecided", fault };
@@ -186,7 +186,7 @@ interface BodyHash {
 
 const SHA256_BYTES = 32;
 
-/** The token alone says nothing of the body; the claim binds the two together. */
+/** A token by itself says nothing of the body; the claim binds the two together. */
 function bodyFault(
   payload: JWTPayload,
   { claim, encoding }: BodyHash,

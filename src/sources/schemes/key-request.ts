@@ -2,7 +2,7 @@ import { boundedFetch } from "../../system/index.ts";
 
 const TIMEOUT_MS = 3_000;
 
-/** Where a platform may publish its keys. Both patterns are of the whole text, and linear. */
+/** The addresses at which a platform may publish its keys. Both patterns are of the whole text, and linear. */
 export interface AddressPin {
   /** Of the host, with its port where it is not 443. */
   readonly host: RegExp;

@@ -1,13 +1,13 @@
 import { createHash, createHmac, createSecretKey, type Hash, type Hmac } from "node:crypto";
 import type { MacAlgorithm } from "./hmac-data.ts";
 
-/** Where a plain hash takes the secret. */
+/** The place of the secret in the content of a plain hash. */
 export const SECRET = Symbol("secret");
 
 /** A text stands for bytes, one a character (latin1), as Node gives headers. */
 export type Piece = string | Uint8Array | typeof SECRET;
 
-/** The bytes that are hashed; a body alone needs no list. */
+/** The bytes that are hashed; a single body needs no list. */
 export type Content = Uint8Array | readonly Piece[];
 
 export type Digester = (content: Content) => Buffer;

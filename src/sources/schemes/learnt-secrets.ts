@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Scheme } from "./scheme.ts";
 
-/** What is known of the secrets that a platform chose itself. */
+/** The learnt secrets of a platform that chooses them itself. */
 export interface SecretLookup {
   /** The newest first; the same array until there are others. */
   readonly learntSecrets: () => readonly string[];

@@ -19,7 +19,7 @@ export interface PublicKeyData {
   readonly signature: {
     readonly header: string;
     readonly encoding: SignatureEncoding;
-    /** What precedes it, exactly. */
+    /** The exact text before it. */
     readonly prefix?: string;
     /** Of ECDSA: ASN.1 (the default), or r and s after each other. */
     readonly format?: "der" | "p1363";

@@ -19,14 +19,14 @@ export type KeyKind = "rsa" | "p256" | "ed25519";
 /** RFC 7518 §3.3 and §3.5. */
 const MIN_RSA_BITS = 2_048;
 
-/** What a key must be, in words. */
+/** The expected kind of a key, in words. */
 export function expectedKey(kind: KeyKind): string {
   if (kind === "p256") return "an EC key on P-256";
   if (kind === "ed25519") return "an Ed25519 key";
   return `an RSA key of at least ${MIN_RSA_BITS} bits`;
 }
 
-/** What a key is, where it is not of this kind. An RSA key for PSS alone is of none: WebCrypto takes none. */
+/** The kind of a key that is not the expected one. An RSA key only for PSS is of none: WebCrypto takes none. */
 export function keyMismatch(key: KeyObject, kind: KeyKind): string | undefined {
   const { asymmetricKeyType: type = "a secret", asymmetricKeyDetails = {} } = key;
   const { namedCurve, modulusLength } = asymmetricKeyDetails;

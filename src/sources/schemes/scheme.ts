@@ -63,13 +63,13 @@ export function malformed(detail: string): Refused {
   return refuse("signature_malformed", detail);
 }
 
-/** Names as a refusal shows them. The mask of logs takes `token: …` for a secret, and leaves a name in backticks alone. */
+/** Names as a refusal shows them. The mask of logs takes `token: …` for a secret, but keeps a name in backticks. */
 export const quoted = (names: readonly string[], separator = ", "): string =>
   names.map((name) => `\`${name}\``).join(separator);
 
 /** Whether the request came without any credential, so that another way to authenticate it may decide. */
-export function isCredentialMissing(verdict: VerificationResult): verdict is MissingCredential {
-  return "isCredentialMissing" in verdict;
+export function isCredentialMissing(result: VerificationResult): result is MissingCredential {
+  return "isCredentialMissing" in result;
 }
 
 /**
@@ -81,11 +81,11 @@ export function allOf(schemes: readonly Scheme[]): Scheme {
   return combined(schemes, async (request) => {
     const verified: Credential[] = [];
     for (const scheme of cheapFirst) {
-      const verdict = await scheme.verify(request);
+      const result = await scheme.verify(request);
       // Half of what must be there was there: the request is an attempt, and not one without a credential.
-      if (isCredentialMissing(verdict) && verified.length > 0) return refused(verdict.code);
-      if (!("verified" in verdict)) return verdict;
-      verified.push(...verdict.verified);
+      if (isCredentialMissing(result) && verified.length > 0) return refused(result.code);
+      if (!("verified" in result)) return result;
+      verified.push(...result.verified);
     }
     return { verified };
   });
@@ -96,12 +96,12 @@ export function anyOf(schemes: readonly Scheme[]): Scheme {
   return combined(schemes, async (request) => {
     const others: (Refused | Failed)[] = [];
     for (const scheme of schemes) {
-      const verdict = await scheme.verify(request);
-      if ("verified" in verdict) return verdict;
-      others.push(verdict);
+      const result = await scheme.verify(request);
+      if ("verified" in result) return result;
+      others.push(result);
     }
-    const undecided = others.find((verdict) => !isRefused(verdict));
-    return undecided ?? others.find((verdict) => !isCredentialMissing(verdict)) ?? (others[0] as Refused);
+    const undecided = others.find((result) => !isRefused(result));
+    return undecided ?? others.find((result) => !isCredentialMissing(result)) ?? (others[0] as Refused);
   });
 }
 

@@ -12,7 +12,7 @@ export function keysOf(secrets: readonly (string | Uint8Array)[], format?: KeyFo
   return indexedKeysOf(secrets, format).map(({ key }) => key);
 }
 
-/** Where a secret may be several keys. @throws TypeError, without the secret's text */
+/** The keys of secrets, each of which may be several. @throws TypeError, without the secret's text */
 export function indexedKeysOf(
   secrets: readonly (string | Uint8Array)[],
   format: KeyFormat = "text",
@@ -49,7 +49,7 @@ function expectation(format: KeyFormat): string {
 }
 
 const HEX = /^(?:[0-9A-Fa-f]{2})+$/;
-/** What stands before a secret of Standard Webhooks; Supabase and Svix show it with the version of the signature. */
+/** The prefix of a secret of Standard Webhooks; Supabase and Svix show it with the version of the signature. */
 export const WHSEC = /^(?:v1,)?whsec_/;
 
 function decoded(secret: string, format: KeyFormat): ReturnType<Exclude<KeyFormat, string>> {

@@ -28,7 +28,7 @@ export class SecretOwners {
   readonly #known = new Map<string, Owner>();
   readonly #claims = new Map<string, Promise<string>>();
 
-  /** @param claim without one, this process alone remembers */
+  /** @param claim without one, only this process remembers */
   constructor(name: string, claim: ClaimSecret = async ({ tenant }) => tenant) {
     this.#name = name;
     this.#claim = claim;

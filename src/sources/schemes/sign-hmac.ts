@@ -15,7 +15,7 @@ export interface HmacRequest {
   readonly method?: string;
   /** Path and query; default `/`. */
   readonly target?: string;
-  /** Where `{url}` is signed: scheme and host, without a path. */
+  /** For a signed `{url}`: scheme and host, without a path. */
   readonly origin?: string;
   readonly now: Date;
 }

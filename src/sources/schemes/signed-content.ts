@@ -8,10 +8,10 @@ import { malformed, quoted, refuse } from "./scheme.ts";
 export interface SignedContent {
   readonly hasTimestamp: boolean;
   readonly holdsKey: boolean;
-  /** What the platform has signed; left out where that is the body alone. @param timestamp as it was sent */
+  /** The signed content; left out when it is only the body. @param timestamp as it was sent */
   read?(request: SignedRequest, timestamp: string | undefined): Content | Refused;
   /**
-   * What varies in it, each part on a line, and `body` in the place of the body; no more than `body` where nothing else does.
+   * The varying parts, each on a line, and `body` in the place of the body; no more than `body` where nothing else does.
    * @param timestamp undefined to leave out all times
    */
   text(request: SignedRequest, body: string, timestamp: string | undefined): string;
@@ -117,7 +117,7 @@ function placeholder(name: string, options: ContentOptions): Part {
 }
 
 /**
- * What a template signs beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts where it is
+ * The signed places of a template beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts where it is
  * the only one, beside a body of JSON: between two free texts, what is signed could be divided in another way.
  */
 export function signedPlaces(template: string, isJson: boolean): string[] {

@@ -7,7 +7,7 @@ import type { Scheme, VerificationResult } from "./scheme.ts";
 import { type ClaimSecret, SecretOwners } from "./secret-owners.ts";
 import { issuedWeakness } from "./weak-secret.ts";
 
-/** What a function of secrets gets: the parameters of the source's path, such as `{ shop: "acme.example" }`. */
+/** The argument of a function of secrets: the parameters of the source's path, such as `{ shop: "acme.example" }`. */
 export interface TenantContext {
   readonly params: PathParameters;
 }
@@ -37,15 +37,15 @@ interface Tenant {
   readonly scheme: Scheme;
 }
 
-/** What a scheme of tenants has of its source's environment. */
+/** The part of a source's environment that its scheme of tenants needs. */
 export interface TenantEnvironment {
   /** The source's name. */
   readonly name: string;
   /** Writes to the log what is wrong with the source's own functions; once a minute for each message. */
   readonly warn?: ((fields: Readonly<Record<string, unknown>>, message: string) => void) | undefined;
-  /** Which tenant has a secret, for all processes; this one alone remembers where it is left out. */
+  /** Which tenant has a secret, for all processes; only this one remembers it when left out. */
   readonly claimSecret?: ClaimSecret | undefined;
-  /** What becomes of a tenant whose secret can be guessed; left out, it is used. */
+  /** The treatment of a tenant whose secret can be guessed; used when left out. */
   readonly weakSecrets?: "refuse" | "warn" | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface TenantSchemeOptions<Secret> extends TenantEnvironment {
   /** The option that holds that function. Default: `secret`. */
   readonly option?: string | undefined;
   readonly make: (secrets: readonly Secret[]) => Scheme;
-  /** Where the signature covers the path, one secret may be of several tenants: no callback fits two of them. */
+  /** With a signature over the path, one secret may be of several tenants: no callback fits two of them. */
   readonly signsPath: boolean;
   /** Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch | undefined;
@@ -97,12 +97,12 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     return now === tenant ? undefined : now;
   }
 
-  /** The verdict on a callback of a tenant, unless a secret that verified it is another tenant's too. */
-  async function ofOne(tenant: Tenant, verdict: VerificationResult, request: SignedRequest) {
-    if (!("verified" in verdict)) return verdict;
+  /** The result on a callback of a tenant, unless a secret that verified it is another tenant's too. */
+  async function ofOne(tenant: Tenant, result: VerificationResult, request: SignedRequest) {
+    if (!("verified" in result)) return result;
     tenants.trust(request.bodyReservation);
-    if (signsPath) return verdict;
-    for (const { index } of verdict.verified) {
+    if (signsPath) return result;
+    for (const { index } of result.verified) {
       const secret = tenant.fingerprints[index];
       const first = secret && (await otherOwner(secret, request));
       if (!first) continue;
@@ -111,7 +111,7 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
       const detail = `${first} and ${second} have one secret; the path is not signed, so a callback of one could be sent to the other`;
       return refused(mismatch, { detail });
     }
-    return verdict;
+    return result;
   }
 
   function unknownTenant(request: SignedRequest): UnknownTenant {
@@ -124,11 +124,11 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     const body = request.bodyReservation;
     const tenant = await tenants.get(id, body);
     if (tenant === undefined) return unknownTenant(request);
-    const verdict = await tenant.scheme.verify(request);
-    if (!isRefused(verdict) || verdict.code !== mismatch) return ofOne(tenant, verdict, request);
+    const result = await tenant.scheme.verify(request);
+    if (!isRefused(result) || result.code !== mismatch) return ofOne(tenant, result, request);
     const renewed = await tenants.renewed(id, body);
     if (renewed === undefined) return unknownTenant(request);
-    if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return verdict;
+    if (isDeepStrictEqual(renewed.secrets, tenant.secrets)) return result;
     return ofOne(renewed, await renewed.scheme.verify(request), request);
   }
 

@@ -4,9 +4,9 @@ import { parseObject } from "../formats/parse-body.ts";
 import type { SignedRequest } from "../request.ts";
 import { missingCredential } from "./scheme.ts";
 
-/** Where a platform sends a token. */
+/** The place of a token in a request. */
 export interface TokenPlace {
-  /** What a 401 says of it. */
+  /** The `WWW-Authenticate` of a 401. */
   readonly challenge: string;
   /** The longest one that is looked at, in characters. Default: 8192. */
   readonly maxLength?: number;

@@ -10,7 +10,7 @@ export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
   readonly tokens: readonly string[];
   readonly header: string;
-  /** What precedes the token, exactly; with an empty text `Authorization` holds the token alone. */
+  /** The exact text before the token; with an empty one `Authorization` holds only the token. */
   readonly prefix?: string;
 }
 

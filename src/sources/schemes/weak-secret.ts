@@ -27,7 +27,7 @@ export interface IssuedWeakness {
   readonly isGuessable: boolean;
 }
 
-/** What is wrong with the text of a platform's secret; undefined where nothing is. @param names of its source and tenant */
+/** The fault of the text of a platform's secret; undefined for none. @param names of its source and tenant */
 export function issuedWeakness(secret: string, names: readonly string[]): IssuedWeakness | undefined {
   const text = secret.replace(WHSEC, "");
   const isName = names.some((name) => name.toLowerCase() === text.toLowerCase());

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { getCACertificates } from "node:tls";
 
-/** What a chain of certificates must lead to and hold. */
+/** The trust of a chain of certificates: its roots and its extensions. */
 export interface ChainTrust {
   /** The current one first; `system` are those that Node brings. */
   readonly roots: readonly X509Certificate[] | "system";
@@ -42,7 +42,7 @@ export function verifyChain(
     const fault = validityFault(certificate, now);
     if (fault !== undefined) return `certificate ${place + 1} ${fault}`;
     const root = rootOf(certificate, trust, now);
-    // What follows in the list was not followed, so it proves nothing.
+    // The rest of the list was not followed, so it proves nothing.
     if (root !== undefined)
       return extensionFault(path.slice(0, place + 1), trust) ?? { key: leaf.publicKey, root };
     if (path.length === place + 1) {

@@ -25,7 +25,7 @@ export const REPORT = "REPORT_AVAILABLE";
  * Source: adyen-node-api-library `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures". Every item must
  * verify. All other fields are unsigned. The body is parsed before it is verified, bounded as any.
  *
- * One signature fits one reading of its fields. A colon inside a field is not escaped, so that one field alone may hold
+ * One signature fits one reading of its fields. A colon inside a field is not escaped, so that only one field may hold
  * some: `merchantReference`, or for a report `pspReference`. Texts must be texts, and the amount an integer that a
  * JavaScript number holds with all its digits, since the contract reads numbers exactly.
  * @param secrets HMAC keys in hex, the current one first @throws TypeError for a key that is no hex

@@ -108,7 +108,7 @@ function readRoots(pem: string) {
   }
 }
 
-/** What of the notification is of another app, as `verifyAndDecodeNotification` of Apple's library looks at it. */
+/** The part of a notification that is of another app, as `verifyAndDecodeNotification` of Apple's library looks at it. */
 function appFault(claims: { [name: string]: JsonValue }, app: App): string | undefined {
   const places = ["data", "summary", "externalPurchaseToken", "appData"];
   const place = places.find((name) => isJsonObject(claims[name]));

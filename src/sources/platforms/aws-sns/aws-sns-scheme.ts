@@ -16,7 +16,7 @@ export interface SnsOptions {
   readonly certificates?: Partial<Pick<CertificateOptions, "pin" | "hosts" | "trust" | "now">>;
 }
 
-/** One path alone: other paths of that host respond with what the caller asks for. */
+/** Only one path: other paths of that host respond with what the caller asks for. */
 const PIN: AddressPin = {
   host: /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/,
   path: /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/,
@@ -56,7 +56,7 @@ interface SnsMessage {
 /**
  * Amazon SNS: a signature in the body, over some of its fields
  * (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html). The body is parsed before it is verified,
- * bounded as any, and the named fields alone are read. `UnsubscribeURL` is not signed. The file at `SigningCertURL`
+ * bounded as any, and only the named fields are read. `UnsubscribeURL` is not signed. The file at `SigningCertURL`
  * holds no chain, so the TLS connection to the pinned host answers for it unless `certificates.trust` is given.
  */
 export function createSnsScheme(options: SnsOptions): Scheme {

@@ -9,7 +9,7 @@ import { createSnsScheme, type SnsOptions } from "./aws-sns-scheme.ts";
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
   /** The ARNs of the topics whose messages are ours: any AWS account can have SNS send a signed message to any address. */
   readonly topics: SecretOption;
-  /** Where an event's type stands, such as `body.Message.detail-type`. Default: the ARN of its topic. */
+  /** The place of an event's type, such as `body.Message.detail-type`. Default: the ARN of its topic. */
   readonly type?: TextPlace | readonly TextPlace[];
 }
 

@@ -54,7 +54,7 @@ export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
   };
 }
 
-/** What proves to Braintree that the address is of this merchant; undefined for a text that is no challenge. */
+/** The proof to Braintree that the address is of this merchant; undefined for a text that is no challenge. */
 export function answerBraintreeChallenge(
   { publicKey, privateKey }: BraintreeKeys,
   challenge: JsonValue | undefined,

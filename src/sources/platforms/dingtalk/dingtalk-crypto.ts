@@ -50,7 +50,7 @@ function sealMessage(message: string, key: Uint8Array, ownerKey: string): string
   return encryptCbc(plain, { key, iv: key.subarray(0, 16), padsTo: 32 }).toString("base64");
 }
 
-/** What DingTalk takes for an acknowledgement: `success`, encrypted and signed with the current keys. */
+/** DingTalk's acknowledgement: `success`, encrypted and signed with the current keys. */
 export function acknowledgement({ tokens, aesKeys, ownerKey }: DingTalkKeys) {
   const [token = ""] = tokens;
   const [key = Buffer.of()] = aesKeys;

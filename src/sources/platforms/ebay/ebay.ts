@@ -11,7 +11,7 @@ export interface EbayOptions extends SourceSettings {
   readonly clientId?: string | undefined;
   /** Its Client Secret (Cert ID). */
   readonly clientSecret?: string | undefined;
-  /** What was entered as verification token beside the endpoint: 32 to 80 letters, digits, `_` and `-`. */
+  /** The verification token that was entered beside the endpoint: 32 to 80 letters, digits, `_` and `-`. */
   readonly verificationToken: string | undefined;
   /** Default `production`. */
   readonly environment?: "production" | "sandbox";

@@ -105,7 +105,7 @@ function digits(id: string): string {
   throw new ApiError("a delivery without a number for its id", 404);
 }
 
-/** RFC 8288, `<…?cursor=v1_17323292984>; rel="next"`: the cursor alone is taken from it, and no address. */
+/** RFC 8288, `<…?cursor=v1_17323292984>; rel="next"`: only the cursor is taken from it, and no address. */
 function nextCursor(link: string): string | undefined {
   for (const part of link.split(",")) {
     const [target = "", ...parameters] = part.split(";").map((text) => text.trim());

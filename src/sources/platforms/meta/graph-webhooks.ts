@@ -6,7 +6,7 @@ import { assertSecret } from "../../schemes/secret-keys.ts";
 import type { PlatformFacts } from "../../source-definition.ts";
 
 export interface MetaOptions extends PresetOptions {
-  /** What you enter as the verify token where you register the address; several while you change it. */
+  /** The verify token that you enter when you register the address; several while you change it. */
   readonly verifyToken: SecretOption;
 }
 

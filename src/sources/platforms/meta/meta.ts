@@ -4,7 +4,7 @@ import { graphPreset } from "./graph-webhooks.ts";
 
 export type { MetaOptions } from "./graph-webhooks.ts";
 
-/** What every entry of `messaging` has; the other one names what happened. */
+/** The fields of every entry of `messaging`; the other one names what happened. */
 const COMMON = ["sender", "recipient", "timestamp"];
 
 /** `message`, `reaction`: a messaging event is named by its own property. One that is unsent or echoed keeps its `mid`. */

@@ -26,7 +26,7 @@ const SHA256_BYTES = 32;
 
 /**
  * Twilio: HMAC-SHA1 in base64 over the address and the form's fields, sorted, names and values in a row without
- * separators; the address alone where its `bodySHA256` is the hash of the body. Source: twilio-node
+ * separators; only the address where its `bodySHA256` is the hash of the body. Source: twilio-node
  * `src/webhooks/webhooks.ts`, with all its spellings of the address. The form is parsed before it is verified, bounded
  * as any.
  * @throws TypeError for an auth token that cannot be used
@@ -75,7 +75,7 @@ export function signTwilio({
   };
 }
 
-/** What follows the address in the signed text. */
+/** The part after the address in the signed text. */
 function signedFields(request: SignedRequest): string | Refused {
   const { target, body, headers } = request;
   const start = target.indexOf("?");
@@ -124,7 +124,7 @@ function withPort(url: string): string {
   return `${before}${url.startsWith("https:") ? ":443" : ":80"}${after}`;
 }
 
-/** What stands before the port of an address, the port with its colon, and what stands after it. */
+/** An address in three parts: before its port, the port with its colon, and after it. */
 function aroundPort(url: string): [before: string, port: string, after: string] {
   const start = url.indexOf("://") + "://".length;
   const length = url.slice(start).search(/[/?]/);

@@ -15,7 +15,7 @@ export type { WeChatMerchant } from "./wechat-certificates.ts";
 
 export interface WeChatPayOptions extends FixedSecretOptions {
   /**
-   * What verifies, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
+   * The verification keys, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
    * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.
    */
   readonly keys?: Readonly<Record<string, string | undefined>>;
