@@ -91,7 +91,9 @@ export const LEARNING = ${wordLines(learning)};
 /** A preset needs more where an option other than its secret, or its key in the place of one, must be given. */
 function isSecretEnough(data: PresetData | undefined): data is PresetData {
   if (data === undefined) return false;
-  const needed = Object.entries(data.own).filter(([name, need]) => need !== "optional" && name !== "secret");
+  const needed = Object.entries(data.options).filter(
+    ([name, need]) => need !== "optional" && name !== "secret",
+  );
   return needed.every(([name]) => data.takesPublicKey && name === "publicKey");
 }
 

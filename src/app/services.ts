@@ -147,7 +147,7 @@ function diagnosesOf(
       .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
     const isOwn = facts.proof === "own";
     const given = { name, title: isOwn ? name : facts.title, isOwn, hmac, secrets, secretName };
-    return [name, createDiagnosis({ ...given, named, others, origin, url: settings.url })];
+    return [name, createDiagnosis({ ...given, named, otherSources: others, origin, url: settings.url })];
   });
   return new Map(diagnoses);
 }

@@ -42,17 +42,17 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
     throw new SampleError(
       `${request.source}: no callback of ${facts.title} can be signed here; have it send a test event (${facts.docs})`,
     );
-  const { now, time = now, url, origin, raw, headers: given = {} } = request;
+  const { now, time = now, url, origin, raw, headers: extraHeaders = {} } = request;
   const target = `${url.pathname}${url.search}`;
   const sample = orSampleError(request.source, () =>
     definition.sample({ ...request, newId: newId(), now: time }),
   );
   const body = orSampleError(request.source, () => signBody(raw ?? sample.body, now, false));
-  const unsigned = withHeaders(sample.headers, given);
+  const unsigned = withHeaders(sample.headers, extraHeaders);
   const signature = orSampleError(request.source, () =>
     sign({ body, headers: unsigned, method: "POST", target, origin, now }),
   );
-  const headers = withHeaders(withHeaders(unsigned, signature), given);
+  const headers = withHeaders(withHeaders(unsigned, signature), extraHeaders);
   return {
     headers,
     body,
@@ -135,10 +135,10 @@ function eventIn(
       `${source}: ${title} asks with ${JSON.stringify(type)} whether the address is yours; name the type of an event`,
     );
   const [event] = read.kind === "event" ? [read.event] : read.events;
-  const found = event?.typeOf();
-  if (event === undefined || found !== type)
+  const typeRead = event?.typeOf();
+  if (event === undefined || typeRead !== type)
     throw new SampleError(
-      `${source}: ${title} has no type ${JSON.stringify(type)}; its callback would be of the type ${JSON.stringify(found)}`,
+      `${source}: ${title} has no type ${JSON.stringify(type)}; its callback would be of the type ${JSON.stringify(typeRead)}`,
     );
   return event.json;
 }

@@ -5,8 +5,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
  * of a length either.
  * @returns the index of the token among the known ones; -1 for none
  */
-export function tokenMatcher(known: readonly string[]): (claimed: string) => number {
-  const digests = known.map(digest);
+export function tokenMatcher(tokens: readonly string[]): (claimed: string) => number {
+  const digests = tokens.map(digest);
   return (claimed) => {
     const one = digest(claimed);
     return digests.map((other) => timingSafeEqual(other, one)).indexOf(true);

@@ -168,7 +168,7 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
       { name: "previous", secret: RETIRED },
     ];
     const candidatesFor = compileCandidates(platformHmac(null), {
-      ...{ name: "platform", title: "the platform", isOwn: false, named, others: [] },
+      ...{ name: "platform", title: "the platform", isOwn: false, named, otherSources: [] },
       ...{ secrets: () => [CURRENT, PREVIOUS], secretName: () => "SIGNING_SECRET" },
     });
     const { timestamp } = compileOffered(platformHmac(null))(distinct);

@@ -51,7 +51,7 @@ export function compileBatch({
   const names = places.map((place) => place.at.slice(place.at.startsWith("body.") ? 5 : 0)).join(" or ");
   return (reading) => {
     const { body } = reading;
-    const found: Found = { items: [], holders: new Set(), others: new Set() };
+    const collected: Found = { items: [], holders: new Set(), nonArrays: new Set() };
     let isThere = false;
     for (const { paths } of places) {
       const [outer = [], ...inner] = paths;
@@ -59,14 +59,14 @@ export function compileBatch({
       if (array === undefined || array === null) continue;
       isThere = true;
       if (!Array.isArray(array)) return refused("event_invalid", { message: `${names}: expected an array` });
-      const fault = collect(found, { array, inner, split });
+      const fault = collect(collected, { array, inner, split });
       if (fault !== undefined) return fault;
     }
     // A keep-alive may leave the array out.
     if (!isThere && !(isJsonObject(body) && Object.keys(body).length === 0))
       return refused("event_invalid", { message: `${names}: missing; expected an array` });
-    const items = found.items.map((item) => new ItemReading(reading, item));
-    const isRead = [...found.others].every((other) => found.holders.has(other));
+    const items = collected.items.map((item) => new ItemReading(reading, item));
+    const isRead = [...collected.nonArrays].every((other) => collected.holders.has(other));
     const message = `${names}: missing in an element that holds events, expected an array or an object`;
     return { items, ...(!isRead && { invalid: refused("event_invalid", { message }) }) };
   };
@@ -84,7 +84,7 @@ interface Found {
   /** The elements in which a place finds an inner array, or one object in its place. */
   readonly holders: Set<JsonValue>;
   /** The elements in which a place finds nothing, and the values that are neither. */
-  readonly others: Set<JsonValue>;
+  readonly nonArrays: Set<JsonValue>;
 }
 
 function collect(
@@ -100,7 +100,7 @@ function collect(
       found.holders.add(element);
       const fault = collect(found, { array: [value].flat(), inner: rest, split, parent: element });
       if (fault !== undefined) return fault;
-    } else found.others.add(value ?? element);
+    } else found.nonArrays.add(value ?? element);
     if (found.items.length > MAX_EVENTS)
       return malformedBody(`the body holds more than ${MAX_EVENTS} events`);
   }

@@ -78,11 +78,11 @@ export function createEventContract(data: ContractData, environment: ContractEnv
       const event = readEvent(reading, "");
       return isRefused(event) ? event : { kind: "event", event };
     }
-    const found = readItems(reading);
-    if (isRefused(found)) return found;
-    if (found.items.length === 0 && found.invalid === undefined)
+    const batchItems = readItems(reading);
+    if (isRefused(batchItems)) return batchItems;
+    if (batchItems.items.length === 0 && batchItems.invalid === undefined)
       return { kind: "handshake", respond: respondToEmptyBatch };
-    return distinctEvents(found, readEvent);
+    return distinctEvents(batchItems, readEvent);
   }
 
   function identify(request: SignedRequest, signedText?: SignedText): string {
@@ -152,8 +152,8 @@ function compileEvent(data: ContractData, { identity, readKey, clock }: EventRul
     if (typeof eventId !== "string") return eventId;
     const eventType = textOf(type, reading, { code: "event_type_missing", at });
     if (typeof eventType !== "string") return eventType;
-    const found = payloads.map((location) => location.read(reading));
-    const payload = found.find((value) => value !== undefined && value !== null);
+    const values = payloads.map((location) => location.read(reading));
+    const payload = values.find((value) => value !== undefined && value !== null);
     if (payload === undefined) {
       const names = payloads.map(({ name }) => name).join(" or ");
       return refused("event_invalid", { message: `${at}${names}: missing` });
@@ -183,8 +183,8 @@ function textOf(
   reading: Readable,
   { code, at }: { code: FaultCode; at: string },
 ): string | Refused {
-  const found = readKept(location, reading);
-  return "text" in found ? found.text : refused(code, { message: `${at}${location.name}: ${found.fault}` });
+  const kept = readKept(location, reading);
+  return "text" in kept ? kept.text : refused(code, { message: `${at}${location.name}: ${kept.fault}` });
 }
 
 /** `data` is an object for every handler: `{ items }` of an array, `{ value }` of anything else. */

@@ -108,9 +108,9 @@ function boundedText(
   allowed: { test(text: string): boolean },
   reading: Readable,
 ): string | Refused {
-  const found = location.read(reading);
-  if ("fault" in found) return invalid(`${location.name}: ${found.fault}`);
-  const { text } = found;
+  const read = location.read(reading);
+  if ("fault" in read) return invalid(`${location.name}: ${read.fault}`);
+  const { text } = read;
   if (Buffer.byteLength(text) > MAX_TEXT_BYTES) {
     return invalid(`${location.name}: is longer than ${MAX_TEXT_BYTES} bytes`);
   }
@@ -188,9 +188,9 @@ function compileVisit(
 ): Reply {
   const location = compileText(at);
   return (reading) => {
-    const found = location.read(reading);
-    if ("fault" in found) return invalid(`${location.name}: ${found.fault}`);
-    const url = pinnedUrl(found.text, hosts);
+    const address = location.read(reading);
+    if ("fault" in address) return invalid(`${location.name}: ${address.fault}`);
+    const url = pinnedUrl(address.text, hosts);
     if (url === undefined) return invalid(`${location.name}: is no address of the platform`);
     if (visit === undefined) return invalid("this source visits no address");
     return visit(url).then(() => fixedResponse({}));

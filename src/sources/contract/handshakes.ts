@@ -76,11 +76,11 @@ export function compileHandshake(
       if (request.method !== method || (isEmpty === true && body.length > 0)) return undefined;
       if (absent !== undefined && Object.hasOwn(headers, absent)) return undefined;
       if (!isSigned && body.length > MAX_UNSIGNED_BYTES) return undefined;
-      const own = handshake.body === undefined ? verified : undefined;
-      const reading = own ?? new CallbackReading(request, rules);
+      const ofEvents = handshake.body === undefined ? verified : undefined;
+      const reading = ofEvents ?? new CallbackReading(request, rules);
       for (const { location, expected } of conditions) {
-        const found = location.read(reading);
-        if (!("text" in found) || (expected !== true && found.text !== expected)) return undefined;
+        const value = location.read(reading);
+        if (!("text" in value) || (expected !== true && value.text !== expected)) return undefined;
       }
       return () => checkToken?.(reading) ?? reply(reading);
     },
@@ -114,10 +114,10 @@ function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]
   const location: TextLocation = compileText(at);
   const indexOf = tokenMatcher(values);
   return (reading: CallbackReading): Refused | undefined => {
-    const found = location.read(reading);
-    if ("fault" in found)
-      return refused("token_mismatch", { detail: `\`${location.name}\`: ${found.fault}` });
-    return indexOf(found.text) !== -1
+    const token = location.read(reading);
+    if ("fault" in token)
+      return refused("token_mismatch", { detail: `\`${location.name}\`: ${token.fault}` });
+    return indexOf(token.text) !== -1
       ? undefined
       : refused("token_mismatch", { detail: `\`${location.name}\` is not the configured verify token` });
   };

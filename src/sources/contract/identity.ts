@@ -43,9 +43,9 @@ export const IDENTITY_TEXTS = {
 } as const satisfies Record<EventIdentity, string>;
 
 /** @returns what is wrong with a setting, in words that follow its name */
-export function identityFault(given: unknown): string | undefined {
-  if (IDENTITIES.some((one) => one === given)) return undefined;
-  return `got ${JSON.stringify(given)}, expected "id", "bytes" or "delivery"`;
+export function identityFault(identity: unknown): string | undefined {
+  if (IDENTITIES.some((one) => one === identity)) return undefined;
+  return `got ${JSON.stringify(identity)}, expected "id", "bytes" or "delivery"`;
 }
 
 /** @throws TypeError for an identity that the platform's id does not allow */
@@ -71,9 +71,9 @@ export function compileKey(
   if (identity === "delivery") return (reading) => reading.delivery();
   if (identity === "bytes") return (reading) => reading.sha256();
   return (reading, at) => {
-    const found = readKept(id, reading);
-    if ("text" in found) return found.text;
-    return refused("event_id_invalid", { message: `${at}${id.name}: ${found.fault}` });
+    const kept = readKept(id, reading);
+    if ("text" in kept) return kept.text;
+    return refused("event_id_invalid", { message: `${at}${id.name}: ${kept.fault}` });
   };
 }
 
@@ -90,8 +90,8 @@ export function compileBytes(data: IdentityData & { readonly eventTime?: EventTi
     const body = event === undefined ? reading.bodySha256() : hashWithout(counts, event);
     const hasTime = !(data.renewsTimestamp ?? ownTime?.read(reading) !== undefined);
     const signed = reading.signedText?.(body, hasTime) ?? body;
-    const found = scope?.read(reading);
-    const text = found !== undefined && "text" in found ? `${found.text}\n${signed}` : signed;
+    const scopeText = scope?.read(reading);
+    const text = scopeText !== undefined && "text" in scopeText ? `${scopeText.text}\n${signed}` : signed;
     return text === body ? body : sha256Hex(Buffer.from(text));
   };
 }

@@ -114,8 +114,8 @@ export function compileText(
     isSigned: list.every(({ isSigned }) => isSigned),
     read: (from) => {
       for (const location of list) {
-        const found = location.read(from);
-        if ("text" in found || found.fault !== MISSING) return found;
+        const text = location.read(from);
+        if ("text" in text || text.fault !== MISSING) return text;
       }
       return { fault: MISSING };
     },
@@ -150,9 +150,9 @@ function compileTemplate(template: string, signed: IsSignedPlace): TextLocation 
     read: (from) => {
       let text = "";
       for (const part of parts) {
-        const found = part.read(from);
-        if ("fault" in found) return found;
-        text += found.text;
+        const partText = part.read(from);
+        if ("fault" in partText) return partText;
+        text += partText.text;
       }
       return { text };
     },
@@ -169,8 +169,8 @@ function textOf(value: JsonValue | undefined): LocatedText {
 
 /** A text that both databases keep as it is: an event's id, or its type. */
 export function readKept(location: TextLocation, from: Readable): LocatedText {
-  const found = location.read(from);
-  if ("fault" in found) return found;
-  const fault = idFault(found.text);
-  return fault === undefined ? found : { fault };
+  const text = location.read(from);
+  if ("fault" in text) return text;
+  const fault = idFault(text.text);
+  return fault === undefined ? text : { fault };
 }

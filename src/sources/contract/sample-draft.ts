@@ -28,12 +28,12 @@ export type OwnSample = SampleData | ((type: string, id: string, now: Date) => M
 
 type Root = "body" | "item" | "parent";
 
-export function makeSample(own: OwnSample, type: string, id: string, now: Date): Made {
-  if (typeof own === "function") return own(type, id, now);
+export function makeSample(presetSample: OwnSample, type: string, id: string, now: Date): Made {
+  if (typeof presetSample === "function") return presetSample(type, id, now);
   const ms = now.getTime();
   const seconds = Math.floor(ms / 1_000);
   const texts: Record<string, unknown> = { type, id, iso: now.toISOString(), seconds, milliseconds: ms };
-  const filled = JSON.stringify(own).replace(/\{(\w+)\}/g, (_, name: string) => {
+  const filled = JSON.stringify(presetSample).replace(/\{(\w+)\}/g, (_, name: string) => {
     return JSON.stringify(String(texts[name])).slice(1, -1);
   });
   const { types = {}, ...made }: SampleData = JSON.parse(filled);
@@ -72,8 +72,8 @@ export class SampleDraft implements Readable {
 
   value(place: string): JsonValue | undefined {
     if (place.startsWith("header.")) return this.header(place.slice("header.".length));
-    const at = pathOf(place);
-    return at === undefined ? undefined : valueAt(this[at.root], at.path);
+    const location = pathOf(place);
+    return location === undefined ? undefined : valueAt(this[location.root], location.path);
   }
 
   /** False for a place that cannot be set. */
@@ -84,10 +84,10 @@ export class SampleDraft implements Readable {
       this.headers[there ?? name] = String(value);
       return true;
     }
-    const at = pathOf(place);
-    const root = at === undefined ? undefined : this[at.root];
-    if (at === undefined || root === undefined) return false;
-    if (at.path.length > 0) return put(root, at.path, value);
+    const location = pathOf(place);
+    const root = location === undefined ? undefined : this[location.root];
+    if (location === undefined || root === undefined) return false;
+    if (location.path.length > 0) return put(root, location.path, value);
     // The body itself: its own object stays, since a batch's item may be a part of it.
     if (!isJsonObject(root) || !isJsonObject(value)) return false;
     Object.assign(root, value);

@@ -38,12 +38,12 @@ export interface SampleCallback {
 export function createSample(
   contract: ContractData,
   identity: EventIdentity,
-  own?: OwnSample,
+  presetSample?: OwnSample,
 ): (request: SampleRequest) => SampleCallback {
   const type = [contract.type].flat();
   const id = [contract.id].flat();
   return ({ type: wanted, id: givenId, newId, now, data }) => {
-    const made = own && makeSample(own, wanted, givenId ?? newId, now);
+    const made = presetSample && makeSample(presetSample, wanted, givenId ?? newId, now);
     const draft = new SampleDraft(contract.batch, made);
     if (data !== undefined)
       merge(draft, [contract.data ?? (contract.batch === undefined ? "body" : "item")].flat(), data);
@@ -59,8 +59,8 @@ export function createSample(
 }
 
 function textAt(draft: SampleDraft, places: readonly TextPlace[]): string | undefined {
-  const found = compileText(places).read(draft);
-  return "text" in found ? found.text : undefined;
+  const text = compileText(places).read(draft);
+  return "text" in text ? text.text : undefined;
 }
 
 /** Into the first place that is there; into the last where none is. */
@@ -83,14 +83,14 @@ function split(template: string, text: string): [string, string][] | undefined {
   const parts = template.split(/[{}]/);
   const values: [string, string][] = [];
   if (!text.startsWith(parts[0] ?? "")) return undefined;
-  let at = parts[0]?.length ?? 0;
+  let position = parts[0]?.length ?? 0;
   for (let index = 1; index < parts.length; index += 2) {
     const next = parts[index + 1] ?? "";
     const isLast = index + 2 >= parts.length;
-    const end = isLast ? text.length - next.length : text.indexOf(next, at + 1);
-    if (end <= at || (isLast && !text.endsWith(next))) return undefined;
-    values.push([parts[index] ?? "", text.slice(at, end)]);
-    at = end + next.length;
+    const end = isLast ? text.length - next.length : text.indexOf(next, position + 1);
+    if (end <= position || (isLast && !text.endsWith(next))) return undefined;
+    values.push([parts[index] ?? "", text.slice(position, end)]);
+    position = end + next.length;
   }
   return values;
 }

@@ -26,7 +26,7 @@ const MEANINGS: Partial<Record<FaultCode, string>> = {
 /** The built-in protocol (`platform`) as a diagnosis takes it, in the words of its variables. */
 export function builtInProtocol({ secrets, named, tokens }: Accepted): DiagnosedSource {
   return {
-    ...{ name: PLATFORM, title: "the platform", isOwn: false, named, others: [], tokens },
+    ...{ name: PLATFORM, title: "the platform", isOwn: false, named, otherSources: [], tokens },
     hmac: platformHmac(null),
     secrets: () => secrets,
     secretName: (index) => (index === 0 ? "SIGNING_SECRET" : "SIGNING_SECRET_PREVIOUS"),

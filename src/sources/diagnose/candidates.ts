@@ -27,7 +27,7 @@ export interface SignedSource {
   readonly secretName: (index: number) => string;
   readonly named: readonly NamedSecret[];
   /** Those of other sources of the same platform, by the names of these sources. */
-  readonly others: readonly NamedSecret[];
+  readonly otherSources: readonly NamedSecret[];
   /** Left out where no address is ever signed. */
   readonly origin?: () => string;
 }
@@ -66,11 +66,11 @@ const OTHER_CONTENT: Readonly<Record<string, string>> = {
 /** Everything that is tried, the likeliest first: some 40 HMACs. */
 export function compileCandidates(data: HmacData, source: SignedSource) {
   const { name: sourceName, title, secrets, secretName, named, origin } = source;
-  const others = source.others.slice(0, MAX_OTHERS);
+  const otherSecrets = source.otherSources.slice(0, MAX_OTHERS);
   const options = { origin, parts: data.parts };
-  const own = compileContent(data.signed, options);
+  const signedContent = compileContent(data.signed, options);
   const template = data.signed;
-  const otherContents = Object.entries(own.holdsKey ? {} : OTHER_CONTENT)
+  const otherContents = Object.entries(signedContent.holdsKey ? {} : OTHER_CONTENT)
     .filter(([other]) => other !== template && (origin !== undefined || !other.includes("{url}")))
     .map(([other, what]) => ({ other, what, content: compileContent(other, options) }));
   const readFrom = (content: SignedContent, request: SignedRequest, time: string | undefined) => {
@@ -99,12 +99,12 @@ export function compileCandidates(data: HmacData, source: SignedSource) {
 
   return function* candidatesFor(request: SignedRequest, time: string | undefined): Generator<Candidate> {
     const keys = secrets().flatMap((secret) => keyOf(secret, data));
-    const content = readFrom(own, request, time);
+    const content = readFrom(signedContent, request, time);
     if (content !== undefined) {
       for (const key of keys) yield { key, content, findings: [] };
       for (const { name, secret } of named)
         for (const key of keyOf(secret, data)) yield { key, content, findings: [anotherSecret(name)] };
-      for (const { name, secret } of others)
+      for (const { name, secret } of otherSecrets)
         for (const key of keyOf(secret, data)) yield { key, content, ...ofOtherSource(name) };
     }
     if (request.body.length > MAX_VARIED_BYTES) return;
@@ -124,7 +124,7 @@ export function compileCandidates(data: HmacData, source: SignedSource) {
         for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };
     }
     for (const { text, how } of rewrittenBodies(request.body)) {
-      const bytes = readFrom(own, { ...request, body: Buffer.from(text) }, time);
+      const bytes = readFrom(signedContent, { ...request, body: Buffer.from(text) }, time);
       if (bytes === undefined) continue;
       const finding: Finding = { code: "body_changed", message: `The signature matches the body ${how}.` };
       for (const key of varied) yield { key, content: bytes, findings: [finding] };

@@ -28,9 +28,11 @@ const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d]);
 /** The variants that editors, shells, JSON libraries and proxies make of one body; at most 12, none of them the body itself. */
 export function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
   const text = Buffer.from(body).toString("utf8");
-  const found = new Map([...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]));
-  found.delete(text);
-  return [...found.values()].toReversed();
+  const variants = new Map(
+    [...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]),
+  );
+  variants.delete(text);
+  return [...variants.values()].toReversed();
 }
 
 function edges(text: string): RewrittenBody[] {

@@ -69,18 +69,18 @@ export function compileOffered(data: HmacData): (headers: DistinctHeaders) => Of
   const [shown = ""] = names;
   return (headers) => {
     const strict = readStrictly(headers);
-    const given = names.flatMap((name) => headers[name.toLowerCase()] ?? []);
-    const values = given.filter((value) => value !== "");
-    const found = "digests" in strict ? undefined : readLoosely(values);
+    const sentValues = names.flatMap((name) => headers[name.toLowerCase()] ?? []);
+    const values = sentValues.filter((value) => value !== "");
+    const loose = "digests" in strict ? undefined : readLoosely(values);
     const timestamp =
-      timestampText(data, headers, values) ?? found?.timestamp ?? textIn(headers, TIMESTAMP_HEADERS);
+      timestampText(data, headers, values) ?? loose?.timestamp ?? textIn(headers, TIMESTAMP_HEADERS);
     if ("digests" in strict)
       return { digests: strict.digests.slice(0, MAX_DIGESTS), findings: [], timestamp };
-    if (values.length === 0) return { timestamp, ...missing(headers, given.length > 0) };
-    const all = { ...found, digests: found?.digests ?? [], timestamp };
+    if (values.length === 0) return { timestamp, ...missing(headers, sentValues.length > 0) };
+    const all = { ...loose, digests: loose?.digests ?? [], timestamp };
     if (strict.code === "signature_repeated")
       return { ...all, findings: [{ code: "repeated", message: `${strict.detail}.` }] };
-    if (found !== undefined && found.findings.length > 0) return { ...all, findings: found.findings };
+    if (loose !== undefined && loose.findings.length > 0) return { ...all, findings: loose.findings };
     const message = `${strict.detail}.${digitsIn(values)}`;
     return { ...all, findings: [{ code: "malformed", message }] };
   };
@@ -145,20 +145,20 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
 
   /** How a text differs from a signature of this platform; nothing where its form is right. */
   function findingsOf(text: string, before: string): Finding[] {
-    const found: Finding[] = [];
-    const given = isHex.test(text) ? "hex" : "base64";
+    const findings: Finding[] = [];
+    const sentEncoding = isHex.test(text) ? "hex" : "base64";
     const wanted = encoding === "hex" ? "hex" : "base64";
     if (!before.endsWith(expected))
-      found.push({ code: "prefix", message: `The signature does not begin with \`${expected}\`.` });
-    else if (expected === "" && before !== "") found.push(precededBy(before));
-    if (given !== wanted) {
-      const message = `The signature is in ${NAMES[given]}, expected ${NAMES[wanted]}.`;
-      found.push({ code: "encoding", message });
-    } else if (given === "hex" && /[A-F]/.test(text) && signature.anyCase !== true) {
+      findings.push({ code: "prefix", message: `The signature does not begin with \`${expected}\`.` });
+    else if (expected === "" && before !== "") findings.push(precededBy(before));
+    if (sentEncoding !== wanted) {
+      const message = `The signature is in ${NAMES[sentEncoding]}, expected ${NAMES[wanted]}.`;
+      findings.push({ code: "encoding", message });
+    } else if (sentEncoding === "hex" && /[A-F]/.test(text) && signature.anyCase !== true) {
       const message = "The signature is in upper-case hexadecimal, expected lower case.";
-      found.push({ code: "encoding", message });
+      findings.push({ code: "encoding", message });
     }
-    return found;
+    return findings;
   }
 
   return (values: readonly string[]): OfferedDigests => {
@@ -170,13 +170,13 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
     const [first, second] = matches;
     if (first === undefined) return { digests, findings: [] };
     const before = first.input.slice(0, first.index).trimEnd();
-    const known = expected === "" ? KNOWN_PREFIX.exec(before)?.[1] : undefined;
+    const knownPrefix = expected === "" ? KNOWN_PREFIX.exec(before)?.[1] : undefined;
     const timestamp = TIMESTAMP.exec(first.input)?.[1];
     if (fields === undefined && second?.input === first.input) {
       const message = `The header holds ${matches.length} signatures.`;
       return { digests, findings: [{ code: "repeated", message }], timestamp };
     }
-    return { digests, findings: findingsOf(first[0], before), prefix: known, timestamp };
+    return { digests, findings: findingsOf(first[0], before), prefix: knownPrefix, timestamp };
   };
 }
 

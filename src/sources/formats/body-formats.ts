@@ -110,8 +110,8 @@ function formatOf(
   if (typeof body === "string" || !("byContentType" in body)) return body;
   const [type = ""] = contentType(headers).split(";", 1);
   const name = type.trim().toLowerCase();
-  const known = Object.hasOwn(body.byContentType, name) ? body.byContentType[name] : undefined;
-  return known ?? body.byContentType["*"] ?? "json";
+  const format = Object.hasOwn(body.byContentType, name) ? body.byContentType[name] : undefined;
+  return format ?? body.byContentType["*"] ?? "json";
 }
 
 function contentType(headers: SignedRequest["headers"]): string {

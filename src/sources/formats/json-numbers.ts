@@ -64,9 +64,9 @@ export function scanJson(
 }
 
 function longNumbers(json: Uint8Array): [start: number, end: number][] {
-  const found: [number, number][] = [];
-  scanJson(json, Number.POSITIVE_INFINITY, found);
-  return found;
+  const ranges: [number, number][] = [];
+  scanJson(json, Number.POSITIVE_INFINITY, ranges);
+  return ranges;
 }
 
 function isDigit(byte: number): boolean {

@@ -33,13 +33,13 @@ export function parseJsonBody(
 ): { readonly value: JsonValue } | Refused {
   const json = withoutByteOrderMark(body);
   if (!isUtf8(json)) return refused("body_not_utf8");
-  const found = scanJson(json, maxNesting);
-  if (found === "too deep") return refused("body_too_deep");
+  const scan = scanJson(json, maxNesting);
+  if (scan === "too deep") return refused("body_too_deep");
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
   try {
     const value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
-    const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(json) : undefined;
+    const exact = keepsDigits && scan === "has long numbers" ? replaceInexactNumbers(json) : undefined;
     return { value: exact === undefined ? value : withNumbersOf(value, parse(exact), plainNumbers) };
   } catch {
     return refused(parseJson(text) !== undefined ? "body_forbidden_key" : "body_not_json");

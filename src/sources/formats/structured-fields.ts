@@ -94,14 +94,14 @@ class Reader {
   }
 
   #parameters(): Parameters {
-    const found = new Map<string, BareItem>();
+    const parameters = new Map<string, BareItem>();
     while (this.#skip(";")) {
       this.#take(SPACES);
       const name = this.#demand(KEY);
-      if (found.has(name)) throw new NotStructured();
-      found.set(name, this.#skip("=") ? this.#bareItem() : { type: "boolean", value: true });
+      if (parameters.has(name)) throw new NotStructured();
+      parameters.set(name, this.#skip("=") ? this.#bareItem() : { type: "boolean", value: true });
     }
-    return found;
+    return parameters;
   }
 
   #bareItem(): BareItem {
@@ -138,15 +138,17 @@ class Reader {
   }
 
   #demand(pattern: RegExp): string {
-    const found = this.#take(pattern);
-    if (found === "") throw new NotStructured();
-    return found;
+    const match = this.#take(pattern);
+    if (match === "") throw new NotStructured();
+    return match;
   }
 }
 
 /** RFC 9651 §4.1: the one text of a value. */
 export function serializeInnerList({ items, parameters }: InnerList): string {
-  const inner = items.map(({ item, parameters: own }) => serializeItem(item) + serializeParameters(own));
+  const inner = items.map(
+    ({ item, parameters: itemParameters }) => serializeItem(item) + serializeParameters(itemParameters),
+  );
   return `(${inner.join(" ")})${serializeParameters(parameters)}`;
 }
 

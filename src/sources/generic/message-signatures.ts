@@ -96,8 +96,8 @@ function keyParts(
 }
 
 /** A key under another id is the same secret; undefined for what is no key. */
-function materialOf(given: unknown): string | Uint8Array | undefined {
-  const { id, key } = (given ?? {}) as { readonly id?: unknown; readonly key?: unknown };
+function materialOf(secret: unknown): string | Uint8Array | undefined {
+  const { id, key } = (secret ?? {}) as { readonly id?: unknown; readonly key?: unknown };
   const isKey = typeof id === "string" && (typeof key === "string" || key instanceof Uint8Array);
   return isKey ? key : undefined;
 }

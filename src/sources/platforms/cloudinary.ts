@@ -30,7 +30,7 @@ export const cloudinary = hmacPreset<CloudinaryOptions>({
     proof: "signs",
     identity: { why: "no id; the body has its time and `request_id`" },
   },
-  own: { algorithm: "optional" },
+  options: { algorithm: "optional" },
   scheme: SCHEME,
   made({ algorithm = "sha1" }) {
     assertOneOf("algorithm", algorithm, ["sha1", "sha256"]);

@@ -35,7 +35,7 @@ export const fusionauth = optionsPreset<FusionAuthOptions>({
     eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
     data: "body.event",
   },
-  own: { secret: "optional", publicKey: "optional", algorithm: "optional" },
+  options: { secret: "optional", publicKey: "optional", algorithm: "optional" },
   make(options) {
     const { publicKey, algorithm = "RS256" } = options;
     const isShared = publicKey === undefined;

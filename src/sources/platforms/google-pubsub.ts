@@ -58,7 +58,7 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
   },
   signs: "JWT (RS256, Google's keys) for the address",
   contract: CONTRACT,
-  own: { serviceAccount: "required", audience: "optional", type: "optional", keysUrl: "optional" },
+  options: { serviceAccount: "required", audience: "optional", type: "optional", keysUrl: "optional" },
   make(options) {
     const { audience, type = CONTRACT.type } = options;
     const accounts = requiredTexts(options.serviceAccount, "serviceAccount");

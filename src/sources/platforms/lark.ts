@@ -48,7 +48,7 @@ export const lark = optionsPreset<LarkOptions>({
   facts: FACTS,
   signs: SCHEME,
   contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
-  own: { secret: "optional", verificationToken: "optional" },
+  options: { secret: "optional", verificationToken: "optional" },
   make(options) {
     const tokens =
       options.verificationToken === undefined

@@ -32,7 +32,7 @@ export const livekit = optionsPreset<LivekitOptions>({
     eventTime: { at: "body.createdAt", unit: "seconds" },
     hasSignedTime: true,
   },
-  own: { secret: "required", apiKey: "required" },
+  options: { secret: "required", apiKey: "required" },
   make(options) {
     const secrets = requiredTexts(options.secret);
     const issuer = [options.apiKey].flat().map((key) => requireText("apiKey", key, "APIcR6NxGcRnNjh"));

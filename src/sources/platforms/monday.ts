@@ -42,7 +42,7 @@ export const monday = optionsPreset<MondayOptions>({
       },
     ],
   },
-  own: { secret: "required", audience: "optional" },
+  options: { secret: "required", audience: "optional" },
   make(options) {
     const { audience } = options;
     if (audience !== undefined) requireText("audience", audience, "https://hooks.example.com/hooks/monday");

@@ -51,7 +51,7 @@ export const plaid = optionsPreset<PlaidOptions>({
     identity: "delivery",
     type: "{body.webhook_type}.{body.webhook_code}",
   },
-  own: {
+  options: {
     secret: "required",
     clientId: "required",
     environment: "optional",

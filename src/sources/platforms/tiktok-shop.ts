@@ -24,7 +24,7 @@ function schemeOf(appKey: string): HmacData {
  */
 export const tiktokShop = hmacPreset<TikTokShopOptions>({
   preset: "tiktok-shop",
-  own: { appKey: "required" },
+  options: { appKey: "required" },
   facts: {
     title: "TikTok Shop",
     docs: "https://partner.tiktokshop.com/docv2/page/tts-webhooks-overview",

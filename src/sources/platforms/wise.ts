@@ -58,7 +58,7 @@ export const wise = optionsPreset<WiseOptions>({
       },
     ],
   },
-  own: { publicKey: "required", subscriptionId: "optional" },
+  options: { publicKey: "required", subscriptionId: "optional" },
   make(options) {
     const parts = publicKeyParts(SCHEME, options);
     if (!Object.hasOwn(options, "subscriptionId")) return { ...parts, open: "set `subscriptionId` to yours" };

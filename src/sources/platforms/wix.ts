@@ -38,7 +38,7 @@ export const wix = optionsPreset<WixOptions>({
     eventTime: { at: "body.data.data.eventTime", unit: "iso" },
     data: "body.data",
   },
-  own: { publicKey: "required" },
+  options: { publicKey: "required" },
   make(options) {
     const keys = publicPemKeys(options.publicKey, "RS256");
     return {

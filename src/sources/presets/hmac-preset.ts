@@ -32,7 +32,7 @@ interface HmacPreset<Options extends HmacOptions> {
   readonly scheme: HmacData;
   readonly contract: ContractData;
   /** The options that only this preset has. */
-  readonly own?: OwnOptions<Options, "secret" | "reconcile">;
+  readonly options?: OwnOptions<Options, "secret" | "reconcile">;
   /** @throws OptionError that names the option that is wrong */
   readonly made?: (options: Options) => {
     readonly scheme?: HmacData;
@@ -65,7 +65,7 @@ export function hmacPreset<Options extends HmacOptions = PresetOptions>(
   return presetOf<Options>({
     ...{ preset, facts, signs: data.scheme },
     contract: signedContract(data.contract, data.scheme),
-    own: { secret: "required", ...(data.reconcile && { reconcile: "optional" }), ...data.own },
+    options: { secret: "required", ...(data.reconcile && { reconcile: "optional" }), ...data.options },
     make(options) {
       const {
         scheme = data.scheme,

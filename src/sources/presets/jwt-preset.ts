@@ -25,8 +25,8 @@ export function sharedSecretKeys(secrets: readonly string[]): JwtKeys {
  * @param setting the option that chose the algorithm, for the message; left out where the platform has one algorithm
  * @throws OptionError for what holds none, or one of another algorithm
  */
-export function publicPemKeys(given: SecretOption, algorithm: JwtAlgorithm, setting?: string): JwtKeys {
-  const texts = requiredTexts(given, "publicKey");
+export function publicPemKeys(publicKey: SecretOption, algorithm: JwtAlgorithm, setting?: string): JwtKeys {
+  const texts = requiredTexts(publicKey, "publicKey");
   try {
     return fixedKeys(texts.flatMap((pem) => pemKeys(pem, algorithm, setting)));
   } catch (cause) {

@@ -15,7 +15,7 @@ export interface PresetData {
   readonly signs: SignedBy | readonly SignedBy[];
   readonly contract: ContractData;
   /** Its options beside the settings of every source. */
-  readonly own: Readonly<Record<string, Need>>;
+  readonly options: Readonly<Record<string, Need>>;
   /** `SOURCES` gives it the public key from the variable in which others have their secret. */
   readonly takesPublicKey?: true;
 }
@@ -51,7 +51,7 @@ interface PresetWithParts<Options> extends PresetData {
 
 /** A preset with other options than one secret, whose names are compared with its type. */
 interface OptionsPreset<Options> extends PresetWithParts<Options> {
-  readonly own: OwnOptions<Options>;
+  readonly options: OwnOptions<Options>;
 }
 
 /** @returns a function of its options and the source's settings, which throws an `OptionError` that names the preset */
@@ -61,8 +61,8 @@ export function optionsPreset<Options extends SourceSettings>(data: OptionsPrese
 
 /** For presets that are made of more than their type's own options. */
 export function presetOf<Options extends SourceSettings>(data: PresetWithParts<Options>): Preset<Options> {
-  const { preset, facts, contract, own, make } = data;
-  const names = [...Object.keys(own), ...SETTING_NAMES];
+  const { preset, facts, contract, make } = data;
+  const names = [...Object.keys(data.options), ...SETTING_NAMES];
   const create = (options: Options): SourceDefinition =>
     naming({ preset }, () => {
       assertKnown(options, names);

@@ -14,7 +14,7 @@ export interface PublicKeyOptions extends SourceSettings {
 }
 
 /** A preset whose platform signs with a private key. */
-export interface PublicKeyPreset extends Omit<PresetData, "signs" | "own"> {
+export interface PublicKeyPreset extends Omit<PresetData, "signs" | "options"> {
   readonly scheme: PublicKeyData;
 }
 
@@ -41,7 +41,7 @@ export function publicKeyPreset(data: PublicKeyPreset) {
   return optionsPreset<PublicKeyOptions>({
     ...data,
     signs: scheme,
-    own: { publicKey: "required" },
+    options: { publicKey: "required" },
     make: (options) => publicKeyParts(scheme, options),
   });
 }

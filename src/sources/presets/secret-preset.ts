@@ -10,7 +10,7 @@ import { type OwnOptions, type Preset, type PresetData, presetOf } from "./prese
 import { type PresetOptions, secretParts } from "./secrets.ts";
 
 /** A preset whose scheme follows from its secrets in code. */
-export interface SecretPreset<Options> extends Omit<PresetData, "own"> {
+export interface SecretPreset<Options> extends Omit<PresetData, "options"> {
   /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
   readonly sample?: OwnSample;
   readonly credential: CredentialPlaces;
@@ -18,7 +18,7 @@ export interface SecretPreset<Options> extends Omit<PresetData, "own"> {
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
   readonly signsPath?: (options: Options) => boolean;
-  readonly own?: OwnOptions<Options, "secret">;
+  readonly options?: OwnOptions<Options, "secret">;
   /** @throws OptionError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
   /** The headers with which the platform would sign a request. */
@@ -34,7 +34,7 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
   const { sample, credential, mismatch } = data;
   return presetOf<Options>({
     ...data,
-    own: { secret: "required", ...data.own },
+    options: { secret: "required", ...data.options },
     make(options) {
       const signsPath = data.signsPath?.(options);
       const use = { settings: options, mismatch, signsPath };

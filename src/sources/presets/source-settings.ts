@@ -14,7 +14,7 @@ const BODY_BYTES = [1_024, 67_108_864] as const;
 
 /** The fault of each setting, in words that follow its name; undefined for none. */
 const SETTING_FAULTS: {
-  readonly [Name in keyof SourceSettings]-?: (given: unknown, all: SourceSettings) => string | undefined;
+  readonly [Name in keyof SourceSettings]-?: (value: unknown, all: SourceSettings) => string | undefined;
 } = {
   path: (path) => (typeof path === "string" ? undefined : "expected a text"),
   url(url, { path }) {
@@ -57,9 +57,9 @@ const SETTING_FAULTS: {
 
 export const SETTING_NAMES = Object.keys(SETTING_FAULTS);
 
-function eitherFault(given: unknown, one: string, other: string): string | undefined {
-  if (given === one || given === other) return undefined;
-  return `got ${JSON.stringify(given)}, expected "${one}" or "${other}"`;
+function eitherFault(value: unknown, one: string, other: string): string | undefined {
+  if (value === one || value === other) return undefined;
+  return `got ${JSON.stringify(value)}, expected "${one}" or "${other}"`;
 }
 
 /** @returns what is wrong with a list of types */

@@ -64,7 +64,7 @@ export function standardSenders({ preset, facts, headers }: Omit<StandardPreset,
   };
   return hmacPreset<StandardOptions>({
     preset,
-    own: { type: "optional" },
+    options: { type: "optional" },
     facts: { renewsTimestamp: true, ...facts },
     scheme: standardScheme(headers),
     contract,

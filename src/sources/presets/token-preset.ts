@@ -17,7 +17,7 @@ type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "co
 
 /** How a platform shows that text. */
 interface Credential<Options>
-  extends Pick<SecretPreset<Options>, "scheme" | "headers" | "own" | "credential"> {
+  extends Pick<SecretPreset<Options>, "scheme" | "headers" | "options" | "credential"> {
   /** For `describe`, such as ``a fixed token in `X-Token` ``. */
   readonly shown: string;
 }
@@ -55,7 +55,7 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
   return unsignedPreset<BasicOptions>(data, {
     shown: "basic authentication",
     credential: { headers: ["Authorization"] },
-    own: { user: "optional" },
+    options: { user: "optional" },
     scheme(passwords, _environment, { user = "oncehook" }) {
       assertText("user", user, "oncehook");
       return createBasicScheme(passwords.map((password) => ({ user, password })));
@@ -103,10 +103,10 @@ export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyO
     token: tokenPreset({ ...common, ...token }),
     signature: hmacPreset({ ...common, ...signature }),
   };
-  const own = { secret: "required", verify: "optional" } as const;
+  const optionNeeds = { secret: "required", verify: "optional" } as const;
   const create = (all: VerifyOptions): SourceDefinition =>
     naming({ preset: data.preset }, () => {
-      assertKnown(all, [...Object.keys(own), ...SETTING_NAMES]);
+      assertKnown(all, [...Object.keys(optionNeeds), ...SETTING_NAMES]);
       const { verify = usual, ...options } = all;
       assertOneOf("verify", verify, Object.keys(ways));
       return ways[verify](options);
@@ -114,7 +114,7 @@ export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyO
   function describe() {
     const other = ways[usual === "token" ? "signature" : "token"].describe();
     const description = ways[usual].describe();
-    return { ...description, own, signs: [description.signs, other.signs].flat() };
+    return { ...description, options: optionNeeds, signs: [description.signs, other.signs].flat() };
   }
   return Object.assign(create, { describe });
 }

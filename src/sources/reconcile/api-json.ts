@@ -32,10 +32,10 @@ export function property(value: unknown, name: string): unknown {
 
 /** A text, or the digits of a number; undefined for anything else, and for an empty text. */
 export function textProperty(value: unknown, name: string): string | undefined {
-  const found = property(value, name);
-  if (typeof found === "string") return found === "" ? undefined : found;
-  if (typeof found === "number") return String(found);
-  return sourceTexts.isRawJSON(found) ? found.rawJSON : undefined;
+  const propertyValue = property(value, name);
+  if (typeof propertyValue === "string") return propertyValue === "" ? undefined : propertyValue;
+  if (typeof propertyValue === "number") return String(propertyValue);
+  return sourceTexts.isRawJSON(propertyValue) ? propertyValue.rawJSON : undefined;
 }
 
 /** The value as the body of a callback. Its spacing is that of no platform: only its content is the same. */

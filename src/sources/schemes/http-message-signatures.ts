@@ -95,12 +95,13 @@ function verifierOf({ id, algorithm, key }: MessageSignatureKey): Verifier {
       verify: (base, signature) => signature.length === 32 && timingSafeEqual(digest(base), signature),
     };
   }
-  const own = ALGORITHMS[algorithm];
+  const signatureAlgorithm = ALGORITHMS[algorithm];
   const text = typeof key === "string" ? key : Buffer.from(key).toString("base64");
-  const publicKey = namedPublicKey({ option: `keys.${id}` }, text, own, "base64");
+  const publicKey = namedPublicKey({ option: `keys.${id}` }, text, signatureAlgorithm, "base64");
   return {
     ...{ id, algorithm, method: "public_key" },
-    verify: (base, signature) => isSignedBy(publicKey, own, { content: [base], signature, format: "p1363" }),
+    verify: (base, signature) =>
+      isSignedBy(publicKey, signatureAlgorithm, { content: [base], signature, format: "p1363" }),
   };
 }
 
@@ -253,7 +254,7 @@ function timeFault(
 /** RFC 9530 §2: each digest of a known algorithm must be the body's, and there must be one. */
 function digestFault({ headers, body }: SignedRequest): Refused | undefined {
   const digests = parseDictionary(headers["content-digest"] ?? []);
-  let known = 0;
+  let supported = 0;
   for (const [name, algorithm] of [
     ["sha-256", "sha256"],
     ["sha-512", "sha512"],
@@ -264,9 +265,9 @@ function digestFault({ headers, body }: SignedRequest): Refused | undefined {
     const digest = createHash(algorithm).update(body).digest();
     if (claimed.length !== digest.length || !timingSafeEqual(claimed, digest))
       return refuse("signature_mismatch", `\`Content-Digest\`: its ${name} is not the body's`);
-    known += 1;
+    supported += 1;
   }
-  return known > 0 ? undefined : malformed("`Content-Digest`: expected sha-256 or sha-512");
+  return supported > 0 ? undefined : malformed("`Content-Digest`: expected sha-256 or sha-512");
 }
 
 function textOf(item: BareItem | undefined): string | undefined {

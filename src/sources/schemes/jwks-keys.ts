@@ -39,18 +39,18 @@ async function fetchSets(url: string): Promise<LocalSet[]> {
 
 /** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
 async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promise<KeyCandidate[]> {
-  const found: KeyCandidate[] = [];
+  const candidates: KeyCandidate[] = [];
   const { errors } = await import("jose");
   const { alg, kid } = header;
   for (const keyOf of keys) {
     try {
-      found.push({ key: await keyOf(kid === undefined ? { alg } : { alg, kid }), index: 0 });
+      candidates.push({ key: await keyOf(kid === undefined ? { alg } : { alg, kid }), index: 0 });
     } catch (fault) {
-      if (!(fault instanceof errors.JWKSNoMatchingKey)) found.push({ fault });
+      if (!(fault instanceof errors.JWKSNoMatchingKey)) candidates.push({ fault });
     }
-    if (found.length === MAX_CANDIDATES) break;
+    if (candidates.length === MAX_CANDIDATES) break;
   }
-  return found;
+  return candidates;
 }
 
 /**

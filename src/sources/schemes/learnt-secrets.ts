@@ -35,13 +35,13 @@ export function learningScheme(
   make: (secrets: readonly string[]) => Scheme,
 ): Scheme {
   const first = make(configured.length > 0 ? configured : [unknownSecret()]);
-  let known = NONE;
+  let learntBefore = NONE;
   let scheme = first;
 
   function current(): Scheme {
     const learnt = lookup?.learntSecrets() ?? NONE;
-    if (learnt === known) return scheme;
-    known = learnt;
+    if (learnt === learntBefore) return scheme;
+    learntBefore = learnt;
     const secrets = [...configured, ...learnt.filter((secret) => isUsable(secret, make))];
     scheme = secrets.length === 0 ? first : make(secrets);
     return scheme;
@@ -54,7 +54,7 @@ export function learningScheme(
       const result = current().verify(request);
       if (result instanceof Promise || !("code" in result) || result.code !== "signature_mismatch")
         return result;
-      const before = known;
+      const before = learntBefore;
       const judgeAgain = (): ReturnType<Scheme["verify"]> => {
         const learnt = lookup?.learntSecrets();
         return learnt === before ? result : current().verify(request);

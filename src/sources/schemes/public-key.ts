@@ -63,7 +63,7 @@ export function createPublicKeyScheme(
   const { algorithm, signature, signed } = data;
   const { header, format = "der" } = signature;
   const { content, time } = compilePublicKeyData(data, origin);
-  const known = readKeys({ keys, option }, data);
+  const publicKeys = readKeys({ keys, option }, data);
   return {
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
@@ -81,11 +81,11 @@ export function createPublicKeyScheme(
       const id = namedKey(request, data);
       if (typeof id === "object") return id;
       const signedContent = { content: partsOf(bytes), signature: claimed, format };
-      const index = known.findIndex(
+      const index = publicKeys.findIndex(
         (one) => (id === undefined || one.id === id) && isSignedBy(one.key, algorithm, signedContent),
       );
       if (index === -1) {
-        const isKnown = id === undefined || known.some((one) => one.id === id);
+        const isKnown = id === undefined || publicKeys.some((one) => one.id === id);
         const reason = isKnown ? `made with another key, or over other than ${signed}` : "no such key";
         return refuse("signature_mismatch", `\`${isKnown ? header : data.keyId}\`: ${reason}`);
       }

@@ -94,14 +94,14 @@ export function allOf(schemes: readonly Scheme[]): Scheme {
 /** One scheme is enough. When none accepts, the refusal is that of the first whose credential was there. */
 export function anyOf(schemes: readonly Scheme[]): Scheme {
   return combined(schemes, async (request) => {
-    const others: (Refused | Failed)[] = [];
+    const refusals: (Refused | Failed)[] = [];
     for (const scheme of schemes) {
       const result = await scheme.verify(request);
       if ("verified" in result) return result;
-      others.push(result);
+      refusals.push(result);
     }
-    const undecided = others.find((result) => !isRefused(result));
-    return undecided ?? others.find((result) => !isCredentialMissing(result)) ?? (others[0] as Refused);
+    const undecided = refusals.find((result) => !isRefused(result));
+    return undecided ?? refusals.find((result) => !isCredentialMissing(result)) ?? (refusals[0] as Refused);
   });
 }
 

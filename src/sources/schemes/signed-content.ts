@@ -76,9 +76,9 @@ function join(parts: readonly Part[], request: SignedRequest, timestamp: string)
   let text = "";
   for (const part of parts) {
     if (typeof part === "function") {
-      const found = part(request, timestamp);
-      if (typeof found !== "string") return found;
-      text += found;
+      const partText = part(request, timestamp);
+      if (typeof partText !== "string") return partText;
+      text += partText;
       continue;
     }
     if (text !== "") pieces.push(text);
@@ -98,8 +98,9 @@ function constant(text: string): Part {
 }
 
 function placeholder(name: string, options: ContentOptions): Part {
-  const own = options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
-  if (own) return ownPart(own, name);
+  const platformPart =
+    options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
+  if (platformPart) return ownPart(platformPart, name);
   const [kind = "", rest] = divided(name, ".");
   if (rest !== undefined && rest !== "") {
     if (kind === "header") return headerPart(rest);
@@ -177,17 +178,17 @@ const RESERVED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
 function queryPart(name: string): Part {
   const malformedQuery = (detail: string) => malformed(`query parameter \`${name}\`: ${detail}`);
   return ({ target }) => {
-    let found: string | undefined;
+    let decoded: string | undefined;
     for (const pair of (divided(target, "?")[1] ?? "").split("&")) {
       const [key, value = ""] = divided(pair, "=");
       if (decodedField(key) !== name) continue;
-      if (found !== undefined) return malformedQuery("stands more than once, and is signed");
-      found = decodedField(value);
+      if (decoded !== undefined) return malformedQuery("stands more than once, and is signed");
+      decoded = decodedField(value);
       // Two values that are no UTF-8 would both become U+FFFD, and be one.
-      if (found === undefined || value.length > MAX_TEXT_LENGTH)
+      if (decoded === undefined || value.length > MAX_TEXT_LENGTH)
         return malformedQuery(`not UTF-8 of at most ${MAX_TEXT_LENGTH} characters`);
     }
-    return found === undefined ? malformedQuery("missing, and the signature covers it") : bytesOf(found);
+    return decoded === undefined ? malformedQuery("missing, and the signature covers it") : bytesOf(decoded);
   };
 }
 

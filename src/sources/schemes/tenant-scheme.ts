@@ -152,10 +152,10 @@ async function secretsOfTenant<Secret>(
   { secretsOf, name, materialOf = textOf, warn, weakSecrets }: TenantSchemeOptions<Secret>,
 ): Promise<Omit<Tenant, "scheme"> & { readonly secrets: readonly Secret[] }> {
   const params: PathParameters = JSON.parse(id);
-  const given: unknown = await secretsOf({ params });
-  const secrets = [given].flat().filter((secret) => secret !== undefined && secret !== null);
+  const returned: unknown = await secretsOf({ params });
+  const secrets = [returned].flat().filter((secret) => secret !== undefined && secret !== null);
   const materials = secrets.map(materialOf);
-  const known = materials.filter((material) => material !== undefined);
+  const usable = materials.filter((material) => material !== undefined);
   const names = [name, ...Object.values(params)];
   const weak = secrets
     .map((secret) => (typeof secret === "string" ? issuedWeakness(secret, names) : undefined))
@@ -166,8 +166,8 @@ async function secretsOfTenant<Secret>(
     // An operator's mistake, which the platform outlives: with 401 it would give the events up.
     if (weakSecrets === "refuse") throw new Error(`the secret of ${tenant}: ${weak.message}`);
   }
-  if (known.length === secrets.length)
-    return { secrets: secrets as Secret[], fingerprints: known.map(fingerprint) };
+  if (usable.length === secrets.length)
+    return { secrets: secrets as Secret[], fingerprints: usable.map(fingerprint) };
   warn?.({ source: name, tenant: tenantIn({ params }) }, NO_SECRET);
   return { secrets: [], fingerprints: [] };
 }

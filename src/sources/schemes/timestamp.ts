@@ -53,8 +53,8 @@ export function ageFault(
   direction: TimestampRule["direction"] = "both",
 ): string | undefined {
   if ((direction === "both" ? Math.abs(age) : age) <= toleranceSeconds) return undefined;
-  const found = `${Math.ceil(Math.abs(age))} s ${age > 0 ? "ago" : "ahead"}`;
-  return `${found}, expected at most ${toleranceSeconds} s`;
+  const distance = `${Math.ceil(Math.abs(age))} s ${age > 0 ? "ago" : "ahead"}`;
+  return `${distance}, expected at most ${toleranceSeconds} s`;
 }
 
 type Parse = (text: string | undefined) => SentTimestamp | Refused;
@@ -65,8 +65,8 @@ function createParser(name: string, unit: TimestampUnit): Parse {
     const seconds = secondsOf(text);
     if (seconds !== undefined) return { text, seconds };
     const isFiner = unit === "seconds" && /^\d{13}$/.test(text);
-    const found = text === "" ? "missing" : isFiner ? "in milliseconds" : "in another form";
-    return refuse("timestamp_missing", `${name}: ${found}, expected ${FORMS[unit]}`);
+    const got = text === "" ? "missing" : isFiner ? "in milliseconds" : "in another form";
+    return refuse("timestamp_missing", `${name}: ${got}, expected ${FORMS[unit]}`);
   };
 }
 

@@ -20,8 +20,8 @@ export interface TokenOptions {
  * @throws TypeError for a token that is empty or has white space around it
  */
 export function createTokenScheme({ tokens, header, prefix }: TokenOptions): Scheme {
-  const known = tokens.map((token) => assertSecret(token));
-  return createCredentialScheme(known, credentialHeader(header, prefix));
+  const texts = tokens.map((token) => assertSecret(token));
+  return createCredentialScheme(texts, credentialHeader(header, prefix));
 }
 
 export interface BasicCredentials {
@@ -35,15 +35,15 @@ export interface BasicCredentials {
  * @param credentials the current pair first @throws TypeError for a user or a password that cannot be sent, or none
  */
 export function createBasicScheme(credentials: readonly BasicCredentials[]): Scheme {
-  const known = credentials.map(({ user, password }) => {
+  const pairs = credentials.map(({ user, password }) => {
     if (user.includes(":")) throw optionError("user", "a text with a colon", "none");
     return `${user}:${assertSecret(password)}`;
   });
-  return createCredentialScheme(known, BASIC_HEADER);
+  return createCredentialScheme(pairs, BASIC_HEADER);
 }
 
-function createCredentialScheme(known: readonly string[], { challenge, read }: TokenPlace): Scheme {
-  const indexOf = tokenMatcher(known);
+function createCredentialScheme(credentials: readonly string[], { challenge, read }: TokenPlace): Scheme {
+  const indexOf = tokenMatcher(credentials);
   return {
     challenge,
     verify(request) {

@@ -65,8 +65,8 @@ export function validityFault(certificate: X509Certificate, now: Date): string |
 
 /** @returns the index of the root that this certificate is, or that issued it */
 function rootOf(certificate: X509Certificate, { roots }: ChainTrust, now: Date): number | undefined {
-  const known = roots === "system" ? systemRoots(certificate) : roots;
-  const place = known.findIndex(
+  const trustedRoots = roots === "system" ? systemRoots(certificate) : roots;
+  const place = trustedRoots.findIndex(
     (root) =>
       validityFault(root, now) === undefined &&
       (root.fingerprint512 === certificate.fingerprint512 || hasIssued(root, certificate)),
@@ -99,8 +99,8 @@ function extensionFault(
     ...issuerExtensions.map((id) => [issuer, id] as const),
   ];
   for (const [certificate, id] of wanted) {
-    const found = certificate === undefined ? [] : extensionIds(certificate.raw);
-    if (!found.includes(encodeId(id)))
+    const extensions = certificate === undefined ? [] : extensionIds(certificate.raw);
+    if (!extensions.includes(encodeId(id)))
       return `certificate ${certificate === leaf ? 1 : 2} lacks the extension ${id}`;
   }
   return undefined;
@@ -131,22 +131,22 @@ function extensionIds(der: Buffer): string[] {
 
 /** DER (X.690 §8.1) of what OpenSSL has read already; what does not fit in ends the list. */
 function elements(der: Buffer = Buffer.of()): Element[] {
-  const found: Element[] = [];
-  let at = 0;
-  while (at + 2 <= der.length) {
-    const tag = der.readUInt8(at);
-    let length = der.readUInt8(at + 1);
-    at += 2;
-    if (length > 0x80 && length <= 0x84 && at + (length & 0x7f) <= der.length) {
+  const elements: Element[] = [];
+  let position = 0;
+  while (position + 2 <= der.length) {
+    const tag = der.readUInt8(position);
+    let length = der.readUInt8(position + 1);
+    position += 2;
+    if (length > 0x80 && length <= 0x84 && position + (length & 0x7f) <= der.length) {
       const size = length & 0x7f;
-      length = der.readUIntBE(at, size);
-      at += size;
-    } else if (length >= 0x80) return found;
-    if (at + length > der.length) return found;
-    found.push({ tag, content: der.subarray(at, at + length) });
-    at += length;
+      length = der.readUIntBE(position, size);
+      position += size;
+    } else if (length >= 0x80) return elements;
+    if (position + length > der.length) return elements;
+    elements.push({ tag, content: der.subarray(position, position + length) });
+    position += length;
   }
-  return found;
+  return elements;
 }
 
 /** X.690 §8.19: the first two numbers in one, each in groups of seven bits. */

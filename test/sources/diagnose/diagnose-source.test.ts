@@ -30,7 +30,10 @@ function diagnosisWith(
     name: "acme",
     title: "Acme",
     isOwn,
-    others: Array.from({ length: others }, (_, at) => ({ name: `acme-${at}`, secret: `other-secret-${at}` })),
+    otherSources: Array.from({ length: others }, (_, at) => ({
+      name: `acme-${at}`,
+      secret: `other-secret-${at}`,
+    })),
     hmac,
     secrets: () => secrets,
     secretName: (index) => `acme, secret ${index + 1}`,

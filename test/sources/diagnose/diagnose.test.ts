@@ -178,7 +178,7 @@ describe("the work of a diagnosis", () => {
   };
   const work = (body: Buffer) => {
     const candidatesFor = compileCandidates(platformHmac(null), {
-      ...{ name: "platform", title: "the platform", isOwn: false, named, others: [] },
+      ...{ name: "platform", title: "the platform", isOwn: false, named, otherSources: [] },
       ...{ secrets: () => accepted, secretName: () => "SIGNING_SECRET" },
     });
     const candidates = [...candidatesFor({ ...POSTED, headers, body }, "1767225300")];

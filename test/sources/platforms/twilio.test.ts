@@ -199,7 +199,7 @@ describe("a source behind a proxy that maps the path", () => {
   it("a signature over the registered address is found by the diagnosis", () => {
     const diagnose = createDiagnosis({
       ...{ name: "square", title: "Square", isOwn: false, hmac: square({ secret: TOKEN, url }).hmac, url },
-      ...{ secrets: () => ["another"], secretName: () => "SQUARE_SECRET", others: [] },
+      ...{ secrets: () => ["another"], secretName: () => "SQUARE_SECRET", otherSources: [] },
       origin: () => "https://hooks.example.com",
       named: [{ name: "test", secret: TOKEN }],
     });

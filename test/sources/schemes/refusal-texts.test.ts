@@ -39,7 +39,7 @@ async function textsOf(sender: PresetSender): Promise<ReadonlySet<string>> {
     name: "source",
     title: definition.facts.title,
     isOwn: false,
-    others: [],
+    otherSources: [],
     hmac: definition.hmac,
     secrets: () => definition.secrets,
     secretName: () => "SOURCE_SECRET",

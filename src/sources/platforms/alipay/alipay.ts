@@ -53,7 +53,7 @@ export const alipay = optionsPreset<PublicKeyOptions>({
     type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
     responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
   },
-  own: { publicKey: "required" },
+  options: { publicKey: "required" },
   make(options) {
     const use = { settings: options, option: "publicKey" };
     return {

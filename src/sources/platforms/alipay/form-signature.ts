@@ -21,10 +21,10 @@ const RSA2 = "RSA2";
  * @throws TypeError for a key that cannot be read
  */
 export function createFormSignatureScheme(keys: readonly string[], plain: readonly string[]): Scheme {
-  const known = keys.map((text, index) =>
+  const publicKeys = keys.map((text, index) =>
     namedPublicKey({ option: "publicKey", place: { index, of: keys.length } }, text, "rsa-sha256", "base64"),
   );
-  if (known.length === 0) throw optionError("publicKey", "none", "at least one");
+  if (publicKeys.length === 0) throw optionError("publicKey", "none", "at least one");
   return {
     challenge: 'Signature realm="callbacks", algorithm="rsa-sha256", in="body"',
     isCostly: true,
@@ -39,7 +39,7 @@ export function createFormSignatureScheme(keys: readonly string[], plain: readon
       if (type !== RSA2) return malformed(`\`${SIGN_TYPE}\`: expected ${RSA2}`);
       const content = signedContent(fields, plain);
       if (isRefused(content)) return content;
-      const index = known.findIndex((key) =>
+      const index = publicKeys.findIndex((key) =>
         isSignedBy(key, "rsa-sha256", { content: [content], signature }),
       );
       if (index !== -1) return { verified: [{ method: "public_key", index }] };

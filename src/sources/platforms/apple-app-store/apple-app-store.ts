@@ -58,7 +58,7 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
     data: PAYLOAD,
     hasSignedTime: true,
   },
-  own: {
+  options: {
     bundleId: "required",
     appAppleId: "optional",
     environment: "optional",
@@ -112,13 +112,13 @@ function readRoots(pem: string) {
 function appFault(claims: { [name: string]: JsonValue }, app: App): string | undefined {
   const places = ["data", "summary", "externalPurchaseToken", "appData"];
   const place = places.find((name) => isJsonObject(claims[name]));
-  const found = claims[place ?? ""];
-  if (place === undefined || !isJsonObject(found)) return `expected one of ${places.join(", ")}`;
+  const payload = claims[place ?? ""];
+  if (place === undefined || !isJsonObject(payload)) return `expected one of ${places.join(", ")}`;
   const environment =
-    place === "externalPurchaseToken" ? environmentOf(found.externalPurchaseId) : found.environment;
-  if (found.bundleId !== app.bundleId) return `${place}.bundleId: expected ${app.bundleId}`;
+    place === "externalPurchaseToken" ? environmentOf(payload.externalPurchaseId) : payload.environment;
+  if (payload.bundleId !== app.bundleId) return `${place}.bundleId: expected ${app.bundleId}`;
   if (environment !== app.environment) return `${place}.environment: expected ${app.environment}`;
-  if (app.environment === "Production" && found.appAppleId !== app.appAppleId)
+  if (app.environment === "Production" && payload.appAppleId !== app.appAppleId)
     return `${place}.appAppleId: expected ${app.appAppleId}`;
   return undefined;
 }

@@ -27,8 +27,12 @@ function signingHosts({ host }: URL): string[] {
   const [, region = "", ...domain] = host.split(".");
   const suffix = domain.join(".");
   const government = region.startsWith("us-gov-") ? [`sns-us-gov-west-1.${suffix}`] : [];
-  const own = [`sns-signing.${region}.${suffix}`, `sns.${region}.${suffix}`, `sns-${region}.${suffix}`];
-  return [`sns.${suffix}`, ...own, ...government];
+  const commercial = [
+    `sns-signing.${region}.${suffix}`,
+    `sns.${region}.${suffix}`,
+    `sns-${region}.${suffix}`,
+  ];
+  return [`sns.${suffix}`, ...commercial, ...government];
 }
 
 const NOTIFICATION = ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"];

@@ -59,7 +59,7 @@ export const awsSns = optionsPreset<AwsSnsOptions>({
   },
   signs: "RSA over fields of the body, by the certificate at `SigningCertURL`",
   contract: CONTRACT,
-  own: { topics: "required", type: "optional", certificates: "optional" },
+  options: { topics: "required", type: "optional", certificates: "optional" },
   make(options) {
     const { certificates, type = CONTRACT.type } = options;
     const topics = requiredTexts(options.topics, "topics");

@@ -25,7 +25,7 @@ const MAX_PAIRS = 16;
  */
 export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
   if (keys.length === 0) throw optionError("keys", "none", "at least one");
-  const known = keys.map(({ publicKey, privateKey }) => {
+  const signers = keys.map(({ publicKey, privateKey }) => {
     return {
       publicKey: assertSecret(publicKey, { option: "keys.publicKey" }),
       sign: createSigner(privateKey),
@@ -38,7 +38,7 @@ export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
       if ("kind" in form) return form;
       const { payload, pairs } = form;
       let isKnown = false;
-      for (const [index, { publicKey, sign }] of known.entries()) {
+      for (const [index, { publicKey, sign }] of signers.entries()) {
         const claimed = pairs.filter((pair) => pair.publicKey === publicKey);
         if (claimed.length === 0) continue;
         isKnown = true;

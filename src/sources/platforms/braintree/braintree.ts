@@ -54,7 +54,7 @@ export const braintree = optionsPreset<BraintreeOptions>({
   },
   signs: "HMAC-SHA1 over the payload, in the body",
   contract: contractOf({ publicKey: "", privateKey: "" }),
-  own: { keys: "required" },
+  options: { keys: "required" },
   make(options) {
     const keys = keysOf(options.keys);
     const [current] = keys as [BraintreeKeys];
@@ -91,8 +91,8 @@ function xmlOf(body: JsonValue | undefined): string {
 function kindOf(xml: string): string | undefined {
   const start = xml.indexOf("<subject");
   const end = xml.lastIndexOf("</subject>");
-  const own = start === -1 ? xml : xml.slice(0, start) + (end > start ? xml.slice(end) : "");
-  const from = own.indexOf("<kind>");
-  const to = own.indexOf("</kind>", from);
-  return from === -1 || to === -1 ? undefined : own.slice(from + "<kind>".length, to);
+  const outside = start === -1 ? xml : xml.slice(0, start) + (end > start ? xml.slice(end) : "");
+  const from = outside.indexOf("<kind>");
+  const to = outside.indexOf("</kind>", from);
+  return from === -1 || to === -1 ? undefined : outside.slice(from + "<kind>".length, to);
 }

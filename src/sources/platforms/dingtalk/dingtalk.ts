@@ -52,7 +52,7 @@ export const dingtalk = optionsPreset<DingTalkOptions>({
   },
   signs: "SHA-1 over the sorted texts of token, timestamp, nonce and the encrypted body",
   contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
-  own: { secret: "required", aesKey: "required", ownerKey: "required" },
+  options: { secret: "required", aesKey: "required", ownerKey: "required" },
   make(options) {
     const tokens = requiredTexts(options.secret);
     const aesTexts = requiredTexts(options.aesKey, "aesKey");
@@ -83,14 +83,14 @@ const MAX_TEXT_LENGTH = 256;
 const SIGNATURE = /^[0-9a-f]{40}$/;
 
 function createScheme(tokens: readonly string[]): Scheme {
-  const known = tokens.map((token) => assertSecret(token));
+  const usableTokens = tokens.map((token) => assertSecret(token));
   return {
     challenge: 'Signature realm="callbacks", algorithm="plain-sha1", in="query"',
     verify(request) {
       const claims = readClaims(request);
       if ("kind" in claims) return claims;
       const { signature, signed } = claims;
-      const matches = known.map((token) =>
+      const matches = usableTokens.map((token) =>
         timingSafeEqual(Buffer.from(signatureOf([token, ...signed])), signature),
       );
       const index = matches.indexOf(true);

@@ -34,8 +34,8 @@ const KEY_ID = /^[A-Za-z0-9-]{1,64}$/;
  * @throws TypeError for a known key that cannot be read
  */
 export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeOptions): Scheme {
-  const known = new Map(Object.entries(publicKeys).map(([id, text]) => [id, readKey(text)]));
-  const places = [...known.keys()];
+  const configuredKeys = new Map(Object.entries(publicKeys).map(([id, text]) => [id, readKey(text)]));
+  const places = [...configuredKeys.keys()];
   const options = { name: "eBay", ...(now !== undefined && { now }) };
   const fetched = new FetchedKeys<KeyObject>(async (id) => {
     const text = await fetchKey(id);
@@ -48,7 +48,8 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
       const claim = readClaim(request);
       if ("kind" in claim) return claim;
       const { id, signature } = claim;
-      const key = known.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
+      const key =
+        configuredKeys.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
       if (key === undefined) return refuse("signature_mismatch", `\`${HEADER}\`: eBay has no such key`);
       if ("kind" in key) return key;
       if (isSignedBy(key, ALGORITHM, { content: [request.body], signature }))
@@ -106,12 +107,12 @@ export async function fetchEbayKey(
   });
   const { access_token: token } = objectIn(granted);
   if (typeof token !== "string") throw new Error("eBay's token endpoint gave no access_token");
-  const found = await requestKeys(`${api}/commerce/notification/v1/public_key/${id}`, {
+  const response = await requestKeys(`${api}/commerce/notification/v1/public_key/${id}`, {
     headers: { authorization: `Bearer ${token}`, accept: "application/json" },
     absent: UNKNOWN_KEY,
   });
-  if (found === undefined) return undefined;
-  const { key, algorithm, digest } = objectIn(found);
+  if (response === undefined) return undefined;
+  const { key, algorithm, digest } = objectIn(response);
   if (typeof key === "string" && algorithm === "ECDSA" && digest === "SHA1") return key;
   throw new Error("eBay's API answered with no ECDSA key for SHA1");
 }

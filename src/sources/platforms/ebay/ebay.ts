@@ -57,7 +57,7 @@ export const ebay = optionsPreset<EbayOptions>({
   signs: "ECDSA over `{body}`, keys of eBay's API",
   open: "a notification names none, so act only on users and orders that you know",
   contract: contractOf("of no address"),
-  own: {
+  options: {
     verificationToken: "required",
     clientId: "optional",
     clientSecret: "optional",

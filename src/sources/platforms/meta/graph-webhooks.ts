@@ -37,7 +37,7 @@ export function graphPreset(data: GraphPreset): Preset<MetaOptions> {
   return hmacPreset<MetaOptions>({
     preset: data.preset,
     facts: data.facts,
-    own: { verifyToken: "required" },
+    options: { verifyToken: "required" },
     scheme: {
       signature: { header: "X-Hub-Signature-256", encoding: "hex", prefix: "sha256=" },
       signed: "{body}",

@@ -40,7 +40,7 @@ export const paypal = optionsPreset<PayPalOptions>({
     eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
     isIdSigned: false,
   },
-  own: { webhookId: "required", environment: "optional", certificates: "optional" },
+  options: { webhookId: "required", environment: "optional", certificates: "optional" },
   make(options) {
     const { environment = "live", certificates } = options;
     const webhookIds = requiredTexts(options.webhookId, "webhookId");

@@ -27,7 +27,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
       ? undefined
       : createPublicKeyScheme(data, { keys, option: "keys", clock });
   if (fetchCertificate === undefined && configured !== undefined) return configured;
-  const known = new Set(keys.map(({ id }) => id));
+  const configuredIds = new Set(keys.map(({ id }) => id));
   const fetched = new FetchedKeys<Scheme>(
     async (serial) => {
       const key = await fetchCertificate?.(serial);
@@ -45,7 +45,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
       if (request.headers[SIGNATURE_HEADER] === undefined)
         return missingCredential("signature_missing", "`Wechatpay-Signature`: missing");
       if (more.length > 0) return malformed("`Wechatpay-Serial`: expected once");
-      if (configured !== undefined && known.has(serial)) return configured.verify(request);
+      if (configured !== undefined && configuredIds.has(serial)) return configured.verify(request);
       const unknown = refuse("signature_mismatch", "`Wechatpay-Serial`: no such key");
       if (!CERTIFICATE_SERIAL.test(serial)) return unknown;
       try {

@@ -62,7 +62,7 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
   },
   signs: SCHEME,
   contract: contractOf([]),
-  own: { secret: "required", keys: "either", merchant: "either" },
+  options: { secret: "required", keys: "either", merchant: "either" },
   make(options) {
     const secrets = requiredTexts(options.secret);
     const apiKeys = secrets.map(apiKeyOf);
