@@ -162,7 +162,7 @@ export const SANDBOX = view(
           types: z.array(z.string()).describe("Those that a handler names; it may take others by a pattern."),
         }),
       )
-      .describe("The sources beside the platform."),
+      .describe("The sources beside the built-in protocol (`platform`)."),
   },
 );
 

@@ -12,7 +12,7 @@ import type { Services } from "./services.ts";
 export type SourceView = SourcesView["items"][number];
 type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
 
-/** What every source has, whatever its platform: for the API, the page and the command. */
+/** The facts of any source, for the API, the page and the command. */
 export function describeSource(
   { receiver, configured, limits }: Pick<Services, "receiver" | "configured"> & Pick<Config, "limits">,
   name: string,
@@ -92,14 +92,14 @@ export function addressViews(
   const types = typesOf(registry, name);
   return addresses.map(({ url, version }) => {
     const versions = version === "by_header" ? VERSIONS : [version];
-    const own = types.filter((type) =>
+    const handled = types.filter((type) =>
       versions.some((one) => registry.keySources(name, one, type).length > 0),
     );
-    return { url, version, method: "POST", event_types: own };
+    return { url, version, method: "POST", event_types: handled };
   });
 }
 
-/** What handles which type, in the order of the configuration. */
+/** The handlers by type, in the order of the configuration. */
 export function handlerViews(registry: Registry, timeLimitMs: number): SourcesView["handlers"] {
   return registry.handlers.map((handler) => ({
     source: handler.source,
@@ -127,15 +127,15 @@ export function authenticationOf(config: Config, noted: NotedUses): SourceView["
     jwt: jwt?.header ?? "",
   };
   return [...new Set(methods.flat())].map((method) => {
-    const own = noted.secrets.filter((secret) => secret.method === method);
-    return { method, header: headers[method], secrets: secretViews(own, noted) };
+    const secrets = noted.secrets.filter((secret) => secret.method === method);
+    return { method, header: headers[method], secrets: secretViews(secrets, noted) };
   });
 }
 
-/** @param own of one method of one source, the current one first */
-function secretViews(own: readonly ConfiguredSecret[], { uses, now }: NotedUses) {
-  const current = storedUse(own[0], uses);
-  return own.map((secret) => ({
+/** @param secrets of one method of one source, the current one first */
+function secretViews(secrets: readonly ConfiguredSecret[], { uses, now }: NotedUses) {
+  const current = storedUse(secrets[0], uses);
+  return secrets.map((secret) => ({
     name: secret.name,
     is_previous: secret.isPrevious,
     last_used_at: storedUse(secret, uses)?.lastUsedAt ?? null,
@@ -143,12 +143,12 @@ function secretViews(own: readonly ConfiguredSecret[], { uses, now }: NotedUses)
   }));
 }
 
-/** The secrets of a source beside the platform. */
+/** The secrets of a source beside the built-in protocol. */
 export function sourceAuthentication(
   { name, definition }: ConfiguredSource,
   noted: NotedUses,
 ): SourceView["authentication"] {
-  const own = noted.secrets.filter(({ source }) => source === name);
+  const secrets = noted.secrets.filter(({ source }) => source === name);
   const header = [definition.hmac?.signature.header ?? []].flat().join(", ");
-  return [{ method: "secret", header, secrets: secretViews(own, noted) }];
+  return [{ method: "secret", header, secrets: secretViews(secrets, noted) }];
 }

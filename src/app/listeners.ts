@@ -93,7 +93,7 @@ function listenErrorMessage(cause: unknown, host: string, port: number, prefix: 
   }
 }
 
-/** Where a listener can be reached from this machine; an unspecified address stands for the loopback one. */
+/** A listener's address from this machine; an unspecified address stands for the loopback one. */
 function originOf({ server }: Pick<Listener, "server">, protocol: "http" | "https"): string {
   const { address, port } = server.address() as AddressInfo;
   if (address === "0.0.0.0") return `${protocol}://127.0.0.1:${port}`;

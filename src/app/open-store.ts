@@ -27,7 +27,7 @@ import {
 } from "../store/index.ts";
 import { createEncryptor, systemClock } from "../system/index.ts";
 
-/** How long a statement waits for a lock before the whole transaction is retried. */
+/** A statement waits so long for a lock before the whole transaction is retried. */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
@@ -59,7 +59,7 @@ export async function openStore(
 }
 
 const BASE_URL_CHANGED =
-  "CALLBACK_BASE_URL differs from the last start of this database; register the new one with the platform";
+  "CALLBACK_BASE_URL differs from the last start of this database; register the new one with your platforms";
 
 function refuseInProduction(warnings: readonly string[], { environment }: Config, log: Log): void {
   if (environment === "production" && warnings.length > 0) throw new StartError(warnings.join("\n"));

@@ -23,7 +23,7 @@ export function publicListener(assembled: Assembled, tls: TlsPair | null): Liste
   return createPublicListener({ ...options, trustProxy: listen.trustProxy, connections, tls }, dependencies);
 }
 
-/** How requests are received, whatever listens for them. @param hasTls whether they arrive over TLS */
+/** The options and services that receive a request, for any listener. @param hasTls whether they arrive over TLS */
 export function receiveParts({ config, services, platform, ...assembled }: Assembled, hasTls: boolean) {
   const { receiver, source, configured } = services;
   const options = {

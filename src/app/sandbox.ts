@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { sourceUrl } from "../configured/index.ts";
-import { endpointPaths } from "../domain/index.ts";
+import { BUILT_IN_PROTOCOL, endpointPaths } from "../domain/index.ts";
 import { readTlsPair } from "../http/index.ts";
 import {
   SampleError,
@@ -12,7 +12,7 @@ import {
 } from "../sources/index.ts";
 import type { Services } from "./services.ts";
 
-/** Where the two listeners of this process can be reached from it; empty until they listen. */
+/** The addresses of the two listeners from this machine; empty until they listen. */
 export interface ListenerOrigins {
   readonly public: string;
   readonly admin: string;
@@ -28,7 +28,10 @@ type SandboxSource = [
   callback: Pick<SignedSampleRequest, "source" | "type" | "now" | "url" | "origin">,
 ];
 
-const NO_SOURCE: SandboxError = { status: 404, error: "there is no source of this name beside the platform" };
+const NO_SOURCE: SandboxError = {
+  status: 404,
+  error: `there is no source of this name beside ${BUILT_IN_PROTOCOL}`,
+};
 
 /** Longer than the listener takes to answer that it took too long. */
 const MARGIN_MS = 5_000;

@@ -48,7 +48,7 @@ interface ServiceDependencies {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly scheme: Scheme;
-  /** None beside the platform when left out. */
+  /** Beside the built-in protocol. */
   readonly configuredSources?: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
   readonly origin?: () => string;
@@ -115,7 +115,7 @@ export function createServices(dependencies: ServiceDependencies) {
     tokens,
   };
   const source = sources.get(PLATFORM);
-  if (source === undefined) throw new TypeError("the specification's platform is always a source");
+  if (source === undefined) throw new TypeError("the built-in protocol is always a source");
   return {
     source,
     configured,
@@ -132,7 +132,7 @@ export function createServices(dependencies: ServiceDependencies) {
   };
 }
 
-/** How the refusals of each source beside the platform are explained. */
+/** Explains the refusals of each source beside the built-in protocol. */
 function diagnosesOf(
   { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: ServiceDependencies,
   origin: () => string,

@@ -12,7 +12,7 @@ import { UndoSteps } from "./undo-steps.ts";
 export interface StartOptions extends AssembleOptions, PollIntervals {}
 
 export interface RunningReceiver {
-  /** Where the public listener can be reached from this machine, without the base path. */
+  /** The public listener's address from this machine, without the base path. */
   readonly publicOrigin: string;
   readonly adminOrigin: string;
   /** Resolves, with the reason, when only a new process can go on: then stop this one and end. See `Store.broken`. */

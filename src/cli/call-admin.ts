@@ -31,7 +31,7 @@ export async function callAdmin<Answer>(
     return await ask(createAdminClient({ origin, token, timeLimitMs }));
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
-    // What the receiver calls a bad request was an option that it does not understand.
+    // A bad request was an option that the receiver does not understand.
     const Mistake = cause instanceof AdminError && cause.status === 400 ? UsageError : UserError;
     throw new Mistake(adminErrorMessage(cause, origin, timeLimitMs), { cause });
   }

@@ -1,4 +1,4 @@
-/** What is added to a configuration file. */
+/** An addition to a configuration file. */
 export interface SourceCode {
   /** The function of `oncehook/sources`. */
   readonly preset: string;

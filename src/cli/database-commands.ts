@@ -117,7 +117,7 @@ export function restoreCommand(): Command {
         keptAs === undefined ? "" : `What was there is kept as ${keptAs}; to go back, restore that.\n`;
       process.stdout.write(
         `${file} was put in place: ${databaseSummary(where, copy)}\n${kept}` +
-          "Have the platform send again what it sent since that copy was made: what the copy knows is answered already_processed.\n",
+          "Have the platforms send again what they sent since that copy was made: what the copy knows is answered already_processed.\n",
       );
       printBroken(copy);
     });

@@ -16,7 +16,7 @@ interface DoctorOptions extends ConfigurationOptions, JsonOptions {
 export function doctorCommand(): Command {
   return configurationCommand("doctor")
     .description("Check configuration, database, certificate and addresses. Exit code 1 on a failure.")
-    .option("--registered <url...>", "the addresses that the platform has registered, compared exactly")
+    .option("--registered <url...>", "addresses that platforms have registered, compared exactly")
     .option("--compare <file...>", "files that must share no secret or address (default: .env.*)")
     .option(...JSON_OPTION)
     .action(doctor);

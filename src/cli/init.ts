@@ -195,7 +195,7 @@ function manifestText(folder: string): string {
     engines,
     scripts: { start: START, test: TEST, types: "tsc" },
     dependencies: versionsOf(["zod"], dependencies),
-    // For development alone: an image, or a server, has a Node of its own.
+    // Only for development: an image, or a server, has a Node of its own.
     devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
     // The package `node` fetches its program in an install script, which npm asks about otherwise.
     allowScripts: { node: true },

@@ -55,7 +55,7 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
 }
 
 async function tokenOf({ hostname }: URL): Promise<string> {
-  // A generated token opens a receiver of this machine alone, and is not sent to another one.
+  // A generated token opens a receiver only of this machine, and is not sent to another one.
   const generated = () =>
     isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
   const token = process.env.ADMIN_TOKEN?.trim() || (await generated());
@@ -106,7 +106,7 @@ async function listen(options: ListenOptions): Promise<void> {
   log(`${delivered} delivered`);
 }
 
-/** On standard error, so that standard output holds the callbacks alone. */
+/** On standard error, so that standard output holds only the callbacks. */
 function log(words: string): void {
   process.stderr.write(
     `${styleText("dim", `oncehook: ${escapeLines(words)}`, { stream: process.stderr })}\n`,

@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 const MAX_LENGTH = 60;
 /**
- * What moves the cursor, turns the order of the letters around (U+202A–202E, U+2066–2069, U+200E/F, U+061C), breaks the line, or is
+ * Characters that move the cursor, turn the order of the letters around (U+202A–202E, U+2066–2069, U+200E/F, U+061C), break the line, or are
  * not seen at all: ids that differ would look the same.
  */
 const INVISIBLE =

@@ -24,7 +24,7 @@ const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOT
 const USER_ERRORS =
   /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
 
-/** Why a command did not work. A stack is for our faults, not for a user's mistake. */
+/** The reason of a command's failure. A stack is for our faults, not for a user's mistake. */
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
   if (!(error instanceof Error)) return String(error);

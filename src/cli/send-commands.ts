@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import {
+  BUILT_IN_PROTOCOL,
   errorReason,
   fitsTypePattern,
   isJsonObject,
@@ -108,10 +109,10 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
     ofSource.push(`did you mean ${first.meant} of the source ${list}? Add --source ${first.name}`);
   else if (list !== "") ofSource.push(`for a source, add --source with its name: ${list}`);
   if (!config.servesPlatform) {
-    const why = "SIGNING_SECRET is not set, so that there is no source `platform`";
+    const why = `SIGNING_SECRET is not set, so ${BUILT_IN_PROTOCOL} is off`;
     return new UserError([why, ...ofSource].join("; "));
   }
-  const data = `for the built-in protocol, add --data with a JSON object, such as --data '{"id":"1"}'`;
+  const data = `for ${BUILT_IN_PROTOCOL}, add --data with a JSON object, such as --data '{"id":"1"}'`;
   return new UsageError(`"${type}" is no built-in type: ${[...ofSource, data].join("; ")}`);
 }
 
@@ -142,7 +143,7 @@ async function sourceCallback(name: string, type: string, { id, data, timestamp,
 function unknownSource(name: string, known: readonly { readonly name: string }[]): UsageError {
   const others =
     known.length === 0
-      ? "none is configured beside the platform; oncehook sources add <preset> adds one"
+      ? `none is configured beside ${BUILT_IN_PROTOCOL}; oncehook sources add <preset> adds one`
       : `there are ${known.map((one) => one.name).join(", ")}`;
   return new UsageError(`--source: got ${JSON.stringify(name)}, which is no source here; ${others}`);
 }
@@ -167,7 +168,7 @@ const LIMIT_VARIABLES: Readonly<Record<string, string>> = {
   callback: "RATE_LIMIT_CALLBACK",
 };
 
-/** What `RateLimit` says of a 429: which limits have nothing left, by the variables that set them. */
+/** Names the limits of a 429 that have nothing left, by their variables. Source: the header `RateLimit`. */
 function rateLimitMessage(headers: Headers): string {
   const left = [...(headers.get("ratelimit") ?? "").matchAll(/"(\w+)";r=(\d+)/g)];
   const used = left.flatMap(([, name = "", rest]) => (rest === "0" ? [LIMIT_VARIABLES[name] ?? name] : []));

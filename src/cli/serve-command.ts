@@ -106,7 +106,7 @@ function handleProcessErrors(logger: Logger): void {
   });
 }
 
-/** What a person wants to see first; on standard error, so that standard output is the log alone. */
+/** A summary for a person, on standard error: standard output is only the log. */
 async function printStartup(
   loaded: LoadedConfiguration,
   { adminOrigin, publicOrigin }: RunningReceiver,

@@ -7,9 +7,9 @@ import { functionOf, moreThanSecret, PRESET_NAMES, type PresetName } from "../so
 import { withSource } from "./config-text.ts";
 import { UsageError } from "./user-error.ts";
 
-/** What the tests of a project that init wrote read. */
+/** The tests of a project that init wrote read this file. */
 const TEST_ENV = ".env.test";
-/** A secret of a form that every preset takes: for tests, and for a preset that is made for its facts alone. */
+/** A secret of a form that every preset takes: for tests, and for a preset that is made only for its facts. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
 /** Adds a source to the project in this folder: twice is the same as once. @throws UsageError for an unknown preset */

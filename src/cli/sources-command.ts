@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
+import { BUILT_IN_PROTOCOL } from "../domain/index.ts";
 import {
   type AdminOptions,
   adminCommand,
@@ -131,7 +132,7 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
 function sourceText(described: SourceView): string {
   const { source, addresses, authenticated_by, authentication } = described;
   const [first, ...others] = addresses;
-  // The platform of the specification chooses among versions; to another one they are all the same.
+  // Only the built-in protocol chooses among versions.
   const isPlatform = described.about === null;
   const shown = isPlatform || first === undefined ? addresses : [first];
   const also =
@@ -164,7 +165,7 @@ function sourceText(described: SourceView): string {
   const offers =
     offered.length === 0 ? "" : `\n${table(["secret sent", "by", "times", "last", "verifies"], offered)}\n`;
   return (
-    `source ${source}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
+    `${isPlatform ? BUILT_IN_PROTOCOL : `source ${source}`}, authenticated by ${authenticated_by}\n${factsText(described)}\n` +
     `${table([isPlatform ? "register one of these" : "register this", "version"], rows)}\n${also}${uses}${offers}`
   );
 }
@@ -213,8 +214,8 @@ function factsText({ about, answer, rate, event_types, unhandled, activity }: So
 function checkText({ addresses }: Check): string {
   return addresses
     .map(({ url, reached, message, warning }) => {
-      const verdict = `${reached ? "reached    " : "NOT REACHED"} ${url}\n  ${escapeControls(message)}\n`;
-      return warning === null ? verdict : `${verdict}  Warning: ${escapeControls(warning)}\n`;
+      const result = `${reached ? "reached    " : "NOT REACHED"} ${url}\n  ${escapeControls(message)}\n`;
+      return warning === null ? result : `${result}  Warning: ${escapeControls(warning)}\n`;
     })
     .join("");
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BUILT_IN_PROTOCOL } from "../domain/index.ts";
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, list, matching, oneOf, orOff, text, type VariableTable, wholeNumber } from "./variable.ts";
 
@@ -72,28 +73,28 @@ export const AUTHENTICATION_VARIABLES = {
 
 type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
 
-/** What else is configured: it decides whether the specification's platform is wanted. */
+/** The rest of the configuration: it decides whether the built-in protocol is wanted. */
 export interface BesideAuthentication {
-  /** How many sources there are beside the platform. */
+  /** The number of other sources. */
   readonly sourceCount: number;
   /** The types of the platform's handlers that were asked for, without OAuth's. */
   readonly handledTypes: readonly string[];
 }
 
 /**
- * Whether the specification's platform is a source here. Production without anything of its own serves the other sources
+ * Whether the built-in protocol is served. Production without anything of its own serves the other sources
  * alone: it would demand a secret that no platform has.
  */
 export function isPlatformServed(
   { isProduction, isSet, problems }: AuthenticationReading,
   { sourceCount, handledTypes }: BesideAuthentication,
 ): boolean {
-  const own = ["AUTH_METHOD", "SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
-  const isAskedFor = own.some((name) => isSet(name) || problems.has(name)) || handledTypes.length > 0;
+  const variables = ["AUTH_METHOD", "SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
+  const isAskedFor = variables.some((name) => isSet(name) || problems.has(name)) || handledTypes.length > 0;
   return !isProduction || isAskedFor || sourceCount === 0;
 }
 
-/** How callbacks are authenticated; what is missing for a chosen method becomes a problem. */
+/** The authentication of callbacks; a missing variable of a chosen method becomes a problem. */
 export function authenticationOf(reading: AuthenticationReading, beside: BesideAuthentication) {
   const { values } = reading;
   checkSecrets(reading);
@@ -160,7 +161,7 @@ function neededSecret(
   { isSet }: AuthenticationReading,
   { sourceCount, handledTypes }: BesideAuthentication,
 ): string {
-  const needs = "is not set; production needs the secret shared with the platform";
+  const needs = `is not set; in production ${BUILT_IN_PROTOCOL} needs the secret that its sender shares`;
   if (isSet("AUTH_METHOD") || isSet("SIGNING_SECRET_PREVIOUS")) return needs;
   if (sourceCount > 0) return `${needs}, which the handlers of ${handledTypes.join(", ")} are for`;
   return `${needs}, or other sources in its place (SOURCES, or \`sources\` in oncehook.config.ts)`;

@@ -8,9 +8,9 @@ import type { Migration } from "../store/index.ts";
 import { ConfigError } from "./read-variables.ts";
 import { sourceProblems } from "./sources.ts";
 
-/** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
+/** The default export of `oncehook.config.ts`: code, where the environment holds values. */
 export interface ConfigFile {
-  /** Platforms beside the specification's, by the names of their addresses: `{ billing: stripe({ secret }) }`. */
+  /** Platforms beside the built-in protocol, by the names of their addresses: `{ billing: stripe({ secret }) }`. */
   readonly sources?: Readonly<Record<string, SourceDefinition>>;
   readonly handlers?: readonly ConfiguredHandler[];
   /** Tables of the user's own, applied in this order after the handlers'. */
@@ -20,7 +20,7 @@ export interface ConfigFile {
 /** The shape of what `defineHandler` returns, as far as configuration looks at it. */
 export interface ConfiguredHandler {
   readonly type: string;
-  /** The specification's platform when left out. */
+  /** The built-in protocol when left out. */
   readonly source?: string;
   readonly handle: (context: never) => unknown;
 }
@@ -94,11 +94,16 @@ function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];
   const first = new Map<string, number>();
   return handlers.flatMap((handler: unknown, index) => {
-    const { source = PLATFORM, name: own, type, versions } = (handler ?? {}) as Record<string, unknown>;
+    const {
+      source = PLATFORM,
+      name: handlerName,
+      type,
+      versions,
+    } = (handler ?? {}) as Record<string, unknown>;
     if (typeof type !== "string" || !Array.isArray(versions)) return [];
     return versions.flatMap((version: unknown) => {
       const ofSource = source === PLATFORM ? "" : ` of ${String(source)}`;
-      const name = `"${type}"${ofSource} in ${String(version)}${own === undefined ? "" : ` under the name ${String(own)}`}`;
+      const name = `"${type}"${ofSource} in ${String(version)}${handlerName === undefined ? "" : ` under the name ${String(handlerName)}`}`;
       const other = first.get(name);
       if (other === undefined) first.set(name, index);
       return other === undefined
@@ -109,10 +114,10 @@ function repeated(handlers: unknown): string[] {
 }
 
 const POSITION = /^(?::\d+){1,2}/;
-/** How Node's parser begins the stack of a file that it cannot read. */
+/** The beginning of the stack of a file that Node's parser cannot read. */
 const PARSED = /^(file:\S+?)(:\d+)$/m;
 
-/** Why a configuration file could not be loaded, with the line that is at fault where the stack tells it. */
+/** The message for a file that could not be loaded, with the line at fault where the stack has it. */
 function loadErrorMessage(file: string, cause: unknown): string {
   if (!(cause instanceof Error)) return `${file}: cannot be loaded: ${String(cause)}`;
   const position = positionIn(file, cause.stack ?? "") || positionIn(file, checked(file, cause));

@@ -7,7 +7,7 @@ import { secretVariables, type sourcesOf } from "./sources.ts";
 import type { Values } from "./variables.ts";
 
 /**
- * What leaves the receiver open: secrets that can be guessed, certificates that are not verified, networks that hold
+ * Exposures of the receiver: secrets that can be guessed, certificates that are not verified, networks that hold
  * everyone, plain HTTP. Production refuses it, development returns it as warnings; tests have constant secrets on purpose.
  */
 export function checkExposure(
@@ -102,7 +102,7 @@ function plainHttpExposures(values: Values): Exposure[] {
 const MAX_PERCENT = 6;
 const MAPPED_IPV4 = ipaddr.parse("::ffff:0:0");
 
-/** How large a part of all addresses these networks hold, in words; undefined for a small one. Overlaps count twice. */
+/** The share of all addresses that these networks hold, in words; undefined for a small one. Overlaps count twice. */
 function largeAddressShare(cidrs: readonly string[]): string | undefined {
   const shares = { IPv4: 0, IPv6: 0 };
   for (const cidr of new Set(cidrs)) {

@@ -28,7 +28,7 @@ export interface ConfigUse {
 }
 
 /**
- * The configuration in these variables. `ENCRYPTION_KEY`, `ADMIN_TOKEN` and, for the specification's platform,
+ * The configuration in these variables. `ENCRYPTION_KEY`, `ADMIN_TOKEN` and, for the built-in protocol,
  * `SIGNING_SECRET` must be among them; `loadEnvironment` generates them outside production.
  * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
@@ -64,10 +64,10 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     ...server,
     ...handling,
     database: databaseOf(reading, env),
-    /** Whether the specification's platform is a source: production without its secret may have others alone. */
+    /** Whether the built-in protocol is served: production without its secret may have only other sources. */
     servesPlatform,
     authentication: authenticationOf(reading, beside),
-    /** Beside the specification's platform. */
+    /** Beside the built-in protocol. */
     sources,
     /** Null: the sandbox platform. */
     oauth: oauthOf(reading),
@@ -86,7 +86,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
     tracing: tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
     secretValues: [...secretTexts(env, values), ...withSecrets.flatMap(({ secrets }) => secrets)],
-    /** What production would refuse, or keeps for a rotation: for the log at start, and for `doctor`. */
+    /** Settings that production would refuse, or keeps for a rotation. The start and `doctor` report them. */
     warnings,
   };
 }
@@ -98,8 +98,8 @@ function besideAuthentication(
   { values }: Reading<typeof VARIABLES>,
   { handlers = [], sources = {} }: Pick<ConfigFile, "handlers" | "sources">,
 ): BesideAuthentication {
-  const own = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);
-  const types = [...own, ...(values.HANDLERS ?? [])].filter((type) => type !== SIGN_IN);
+  const builtIn = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);
+  const types = [...builtIn, ...(values.HANDLERS ?? [])].filter((type) => type !== SIGN_IN);
   const sourceCount = values.SOURCES.length + Object.keys(sources).length;
   return { sourceCount, handledTypes: [...new Set(types)] };
 }

@@ -57,7 +57,7 @@ const READABLE_BY_OTHERS = 0o077;
 
 type Secrets = Readonly<Record<string, string>>;
 
-/** The secrets of a developer's machine: generated once into the data folder, readable by its owner alone. */
+/** The secrets of a developer's machine: generated once into the data folder, readable only by its owner. */
 async function developmentSecrets(file: string): Promise<{ values: Secrets; isNew: boolean }> {
   const saved = await readSaved(file);
   if (saved !== undefined) return { values: saved, isNew: false };

@@ -129,7 +129,7 @@ function checkServer({ values, problems }: OAuthReading): void {
     problems.add([name], "is set without OAUTH_ISSUER or OAUTH_TOKEN_URL, expected one of them");
 }
 
-/** An ID token is checked against its issuer, which addresses alone do not tell. */
+/** An ID token is checked against its issuer, which addresses do not tell. */
 function checkScope({ values, problems }: OAuthReading): void {
   const { OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer } = values;
   if (issuer !== undefined || !scope?.split(" ").includes("openid")) return;

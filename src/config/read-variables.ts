@@ -12,7 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is wrong with a configuration: one problem a variable, and none that only follows from another one. */
+/** The problems of a configuration: one a variable, and none that only follows from another one. */
 export class Problems {
   readonly texts: string[] = [];
   readonly #reported = new Set<string>();

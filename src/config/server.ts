@@ -11,7 +11,7 @@ export const SERVER_VARIABLES = {
       "an http(s) address without query or fragment; in production a public https one",
     ),
     defaultText: "outside production, the listener's own",
-    neededInProduction: "the https address that the platform has registered",
+    neededInProduction: "the https address that platforms have registered",
   },
   HOST: { schema: address, defaultText: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0" },
   PORT: { schema: port, default: "8080" },
@@ -138,6 +138,6 @@ function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {
   if (protocol !== "https:") add(`${got} an https address in production`);
   if (!isPublicHost(hostname))
     add(
-      `${got} a host that the platform can reach: not a loopback, private or link-local address, nor a bare name`,
+      `${got} a host that platforms can reach: not a loopback, private or link-local address, nor a bare name`,
     );
 }

@@ -47,7 +47,7 @@ type SourceReading = Reading<
     Pick<typeof OAUTH_VARIABLES, "OAUTH_SCOPE_PATH">
 >;
 
-/** The sources beside the specification's platform. */
+/** The sources beside the built-in protocol. */
 export function sourcesOf(
   { values, problems }: SourceReading,
   env: Environment,
@@ -88,8 +88,8 @@ function checkAddresses(
     source: one.name,
     path: "definition" in one ? one.definition.settings.path : undefined,
   }));
-  const { callbacks, ...own } = endpointPaths("", oauthScopePath, { sources: paths });
-  const others = Object.values(own).map((path) => ({ source: undefined, path }));
+  const { callbacks, ...reserved } = endpointPaths("", oauthScopePath, { sources: paths });
+  const others = Object.values(reserved).map((path) => ({ source: undefined, path }));
   for (const [at, { source, path }] of paths.entries()) {
     if (path === undefined) continue;
     // Of two chosen paths the later one is reported, once.
@@ -156,7 +156,7 @@ const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const RESERVED = [PLATFORM, OAUTH, "v1", "v2"];
 const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|:[a-z][A-Za-z0-9]{0,31}))+$/;
 
-/** What is wrong with the `sources` of a configuration file. */
+/** The problems of the `sources` of a configuration file. */
 export function sourceProblems(sources: unknown): string[] {
   if (sources === undefined) return [];
   if (typeof sources !== "object" || sources === null || Array.isArray(sources))

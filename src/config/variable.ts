@@ -19,9 +19,9 @@ export interface Variable<Value = unknown> {
   readonly schema: z.ZodType<Value, string>;
   /** The text that the schema reads where the variable is not set. Without it the value is undefined. */
   readonly default?: string;
-  /** What applies where the variable is not set, if the text of `default` does not say it. */
+  /** The effect of a variable that is not set, if the text of `default` does not say it. */
   readonly defaultText?: string;
-  /** What is expected instead, for a wrong value that needs its own words. */
+  /** The expectation, for a wrong value that needs other words than the schema's. */
   readonly hint?: (raw: string) => string | undefined;
   /** A secret is never shown, not even in the error that refuses it. */
   readonly secret?: SecretKind;
@@ -39,10 +39,10 @@ type ValueOf<Row extends Variable> =
   | z.output<Row["schema"]>
   | (Row extends { readonly default: string } ? never : undefined);
 
-/** What a table's variables hold; undefined where one is not set and has no default. */
+/** The values of a table's variables; undefined where one is not set and has no default. */
 export type ValuesOf<Table extends VariableTable> = { readonly [Name in keyof Table]: ValueOf<Table[Name]> };
 
-/** What a value must be, in words that follow "expected". */
+/** The words that follow "expected". */
 export function expectation({ schema, httpsInProduction }: Variable): string {
   return `${schema.description ?? "a text"}${httpsInProduction ? "; in production https" : ""}`;
 }

@@ -24,7 +24,7 @@ import {
 export type ConfiguredSource = Pick<NamedSource, "name" | "definition"> & Partial<NamedSource>;
 
 /**
- * The sources beside the platform, in the order of the configuration file and then of SOURCES.
+ * The sources beside the built-in protocol, in the order of the configuration file and then of SOURCES.
  * @throws ConfigError where a preset cannot be made with its secret
  */
 export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
@@ -54,7 +54,7 @@ function presetProblem(name: string, cause: unknown): string {
   return `${secretVariables(name)[cause.place?.index ?? 0]}: ${cause.problem}`;
 }
 
-/** Where the callbacks of a source arrive; to register, unless its `url` is. @param baseUrl with the base path, without a slash at the end */
+/** The endpoint URL of a source, to register unless its `url` is. @param baseUrl with the base path, without a slash at the end */
 export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: string): string {
   return `${baseUrl}${definition.settings.path ?? `/api/${name}/callback`}`;
 }
@@ -76,7 +76,7 @@ export function answerMode({
 }
 
 interface SourceDependencies {
-  /** How the specification's platform authenticates. */
+  /** Of the built-in protocol. */
   readonly scheme: Scheme;
   readonly configured: readonly ConfiguredSource[];
   readonly clock: Clock;
@@ -112,8 +112,10 @@ export function createSourceMap(
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
     const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
-    const own = { name, clock, origin, warn, claimSecret: claimOfSource, weakSecrets };
-    const environment = { ...own, ...(learning !== undefined && { learning }) };
+    const environment = {
+      ...{ name, clock, origin, warn, claimSecret: claimOfSource, weakSecrets },
+      ...(learning !== undefined && { learning }),
+    };
     try {
       const contract = definition.createContract(environment);
       const scheme = definition.createScheme(environment);

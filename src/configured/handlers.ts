@@ -1,5 +1,5 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
-import { errorReason, keySourceOf, PLATFORM } from "../domain/index.ts";
+import { BUILT_IN_PROTOCOL, errorReason, keySourceOf, PLATFORM } from "../domain/index.ts";
 import {
   createRegistry,
   type ExchangeCode,
@@ -44,7 +44,9 @@ export function configuredHandlers(
 
 function unknownSourceMessage({ source, type }: Handler, known: readonly string[]): string {
   const list =
-    known.length === 0 ? "no source beside the platform is configured" : `there are ${known.join(", ")}`;
+    known.length === 0
+      ? `no source beside ${BUILT_IN_PROTOCOL} is configured`
+      : `there are ${known.join(", ")}`;
   return (
     `the handler of "${type}" is for the source ${source}, which is not configured: ${list}. Correct \`source\` of the ` +
     "handler, or add the source to `sources` in oncehook.config.ts or to SOURCES"
@@ -142,7 +144,7 @@ function duplicateNameMessage(name: string, owner: string, registry: Registry): 
   );
 }
 
-/** What a command has loaded. */
+/** The configuration and the code that a command has loaded. */
 export interface Loaded {
   readonly config: Config;
   readonly handlers: readonly Handler[];

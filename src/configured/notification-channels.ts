@@ -15,7 +15,7 @@ import {
   webhookChannel,
 } from "../outbox/index.ts";
 
-/** The configured channels; the log alone where there is none. @throws ConfigError for a file that cannot be used */
+/** The configured channels; only the log where there is none. @throws ConfigError for a file that cannot be used */
 export async function notificationChannels(config: Config, log: Log, mask: Mask): Promise<Channel[]> {
   const { webhook, email, allowAddresses } = config.notifications;
   const addresses = createAllowedAddresses(allowAddresses);
@@ -40,7 +40,7 @@ export function configuredChannelNames({ notifications: { webhook, email } }: Co
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Who may vouch for the receivers: the usual authorities and those of `NOTIFY_CA_FILE`. To TLS a list takes the place
+ * The authorities of the receivers' certificates: the usual ones and those of `NOTIFY_CA_FILE`. To TLS a list takes the place
  * of the usual ones, so that it must hold them.
  */
 export async function trustedCertificates({ notifications }: Config): Promise<string[] | undefined> {

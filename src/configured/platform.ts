@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
-import { type Clock, callOnce, endpointPaths, errorReason } from "../domain/index.ts";
+import { BUILT_IN_PROTOCOL, type Clock, callOnce, endpointPaths, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
 import {
@@ -32,14 +32,14 @@ export function configuredAuthorizationServer({ oauth, environment }: Config, ad
 export const SIGNED_IN = "user_authorized";
 
 /** Whether a handler receives what redirects bring, where no registry was made. */
-export function handlesSignIns({ builtInHandlers }: Config, own: readonly Handler[]): boolean {
+export function handlesSignIns({ builtInHandlers }: Config, handlers: readonly Handler[]): boolean {
   return (
     builtInHandlers.includes(SIGNED_IN) ||
-    own.some(({ type, versions }) => type === SIGNED_IN && versions.includes("v1"))
+    handlers.some(({ type, versions }) => type === SIGNED_IN && versions.includes("v1"))
   );
 }
 
-/** Where redirects have no handler: what to do, for an operator and for the browser that would start a flow. */
+/** Says what to do about redirects without a handler, to an operator and to a browser that would start a flow. */
 export function unhandledSignIn(isHandled: boolean): string | undefined {
   if (isHandled) return undefined;
   return (
@@ -55,7 +55,7 @@ export function startsFlows({ oauth, environment }: Config): boolean {
 }
 
 /**
- * How the platform authenticates, as `AUTH_METHOD` combines it.
+ * The scheme of the built-in protocol, as `AUTH_METHOD` combines it.
  * @throws ConfigError when the file with its public keys cannot be used
  */
 export async function createPlatformScheme(
@@ -83,8 +83,7 @@ const NO_PLATFORM: Scheme = {
 };
 
 /** For the log of the start and for `doctor`. */
-export const WITHOUT_PLATFORM =
-  "SIGNING_SECRET is not set: the source `platform` is not there, and its addresses return 404";
+export const WITHOUT_PLATFORM = `SIGNING_SECRET is not set: ${BUILT_IN_PROTOCOL} is off, and its addresses return 404`;
 
 async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
   if (keys.from === "secrets") return secretKeys(keys.secrets);
@@ -127,7 +126,7 @@ export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
-/** The addresses of a source beside the platform; the first is the one to register. @param baseUrl with the base path */
+/** The addresses of a source beside the built-in protocol; the first is the one to register. @param baseUrl with the base path */
 export function addressesOf(
   { name, definition }: ConfiguredSource,
   { redirect }: Pick<Config, "redirect">,
@@ -137,8 +136,8 @@ export function addressesOf(
   if (url !== undefined) return [{ url, version: "by_header" }];
   const sources = [{ source: name, path }];
   const { callbacks } = endpointPaths("", redirect.scopePath, { sources });
-  const own = callbacks.filter(({ source }) => source === name);
-  return own.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
+  const ofSource = callbacks.filter(({ source }) => source === name);
+  return ofSource.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
 export function providerPlatform(

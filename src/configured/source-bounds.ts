@@ -15,7 +15,7 @@ export function rateOf(
 }
 
 /**
- * What holds for the addresses of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it:
+ * The bounds of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it:
  * the numbers that platforms publish are of payloads, and a callback adds to them. It stays below MAX_UNVERIFIED_BYTES.
  */
 export function sourceBounds(
@@ -29,12 +29,12 @@ export function sourceBounds(
     const rate = rateOf(source, limits);
     const { facts, settings } = definition;
     const ofPlatform = Math.min(Math.max(maxBodyBytes, facts.maxBodyBytes ?? 0), maxUnverifiedBytes);
-    const own: SourceBounds = {
+    const bound: SourceBounds = {
       maxBodyBytes: settings.maxBodyBytes ?? ofPlatform,
       limits: rate === null ? [] : [{ name: `source:${name}`, ...rate }],
       ...(addresses !== undefined && { isAllowed: createAllowList(addresses) }),
     };
-    return [name, own];
+    return [name, bound];
   });
   return new Map(bounds);
 }

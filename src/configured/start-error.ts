@@ -8,7 +8,7 @@ export class StartError extends Error {
 const UNTRUSTED = /^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_)|^ERR_TLS_CERT/;
 
 /**
- * Why a database could not be reached or opened: the outermost error says what was tried, the innermost what the driver or the
+ * The reason why a database could not be reached or opened: the outermost error says what was tried, the innermost what the driver or the
  * system answered.
  */
 export function databaseReason(error: unknown): string {

@@ -12,12 +12,12 @@ const RECORD_EVERY_MS = 60_000;
 
 export interface ConfiguredSecret {
   readonly source: string;
-  /** What uses of it are stored under: a method of AUTH_METHOD, or `source:<name>`. */
+  /** The key of its stored uses: a method of AUTH_METHOD, or `source:<name>`. */
   readonly method: string;
   readonly index: number;
   readonly fingerprint: string;
   readonly isPrevious: boolean;
-  /** What an operator calls it: the variable, or the source and the secret's number there. Never the value. */
+  /** For an operator: the variable, or the source and the secret's number there. Never the value. */
   readonly name: string;
 }
 
@@ -200,7 +200,7 @@ export function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey
     createHmac("sha256", key).update(`${use}\n${secret}`).digest("hex").slice(0, 16);
 }
 
-/** What tells the keys of a JWT apart; nothing for a JWK Set, whose rotation is the platform's. */
+/** A text that tells each key of a JWT apart; none for a JWK Set, whose rotation is the platform's. */
 async function jwtTexts(jwt: JwtConfig | null): Promise<readonly string[]> {
   if (jwt === null || jwt.keys.from === "jwks") return [];
   if (jwt.keys.from === "secrets") return jwt.keys.secrets;

@@ -12,7 +12,7 @@ const MIN_SECRET_BYTES = 8;
 const MAX_SECRETS = 16;
 
 /**
- * The secrets that are used for diagnoses alone, from lines of `name=secret`; skips empty lines and comments (`#`).
+ * The secrets that are used only for diagnoses, from lines of `name=secret`; skips empty lines and comments (`#`).
  * @throws ConfigError for a file that cannot be used, with the line's number and never its text
  */
 export async function readDiagnosisSecrets({

@@ -84,7 +84,7 @@ export class LearntSecrets {
     }
   }
 
-  /** What a source gets of it. */
+  /** The part of one source. */
   learning(source: string): Learning {
     return {
       learntSecrets: () => this.of(source),
@@ -126,13 +126,13 @@ export class LearntSecrets {
 
   async #learn(source: string, secret: string, address = ""): Promise<boolean> {
     const { store, encryptor, clock, log, fingerprint } = this.#deps;
-    const own = fingerprint(source, secret);
+    const print = fingerprint(source, secret);
     // The platform asks again where its answer was lost.
-    if (this.#fingerprints.has(own)) return true;
+    if (this.#fingerprints.has(print)) return true;
     const encrypted = encryptor.encrypt(Buffer.from(secret), sourceSecretContext(source));
-    const fields = { source, address, fingerprint: own.slice(0, SHOWN_CHARACTERS) };
+    const fields = { source, address, fingerprint: print.slice(0, SHOWN_CHARACTERS) };
     const isFrom = (network: string) => createAllowList([network])(address);
-    const sent = { source, fingerprint: own, encrypted };
+    const sent = { source, fingerprint: print, encrypted };
     const kept = await store.sourceSecrets.keep(sent, clock.now(), isFrom);
     const isOffered = await this.#offer(sent, address);
     if (kept === true) {
@@ -143,7 +143,7 @@ export class LearntSecrets {
     if (kept === "choose") return isOffered;
     // Another process may have learnt this one.
     await this.#lookSometimes();
-    if (this.#fingerprints.has(own)) return true;
+    if (this.#fingerprints.has(print)) return true;
     const message =
       "a secret was sent, and not taken: another one was first, or none is expected. If this one is the platform's, take it: " +
       "oncehook sources relearn --forget --from <its address>, or --fingerprint <this one>";

@@ -58,7 +58,7 @@ async function reencryptOne(
 }
 
 /**
- * A pass at the start and one after each interval, while ENCRYPTION_KEY_PREVIOUS is set: processes that have the old key alone may
+ * A pass at the start and one after each interval, while ENCRYPTION_KEY_PREVIOUS is set: processes that have only the old key may
  * still run beside this one. @returns stops it, waits for its end
  */
 export function startReencryption(

@@ -106,7 +106,7 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
 }
 
 /**
- * Why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that an
+ * The reasons why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that an
  * unauthenticated sender can have sent.
  */
 function checkRefusedCallbacks(refused: readonly RefusedCallback[]): Finding[] {

@@ -18,7 +18,7 @@ export const failure = finding("failure");
 export const warnings = (check: string, texts: readonly string[]) =>
   texts.map((text) => warning(check, text));
 
-/** What makes a configuration unusable that names files; any other error is thrown. */
+/** The problems of a configuration that names files; any other error is thrown. */
 export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {
   try {
     await work;

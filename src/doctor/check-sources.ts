@@ -8,7 +8,7 @@ import { sourceWarnings } from "./source-warnings.ts";
 
 const ABOUT = "sources";
 
-/** The sources beside the platform: a line for each, and what would keep its callbacks out. */
+/** The sources beside the built-in protocol: a line for each, and what would keep its callbacks out. */
 export async function checkSources(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
   let configured: readonly ConfiguredSource[];
   try {

@@ -16,7 +16,7 @@ export async function documentedTypes(): Promise<Readonly<Record<string, Documen
   return lists as Readonly<Record<string, Documented>>;
 }
 
-/** What handlers, `only` and `ignore` name and no platform sends, as far as is known. @returns a sentence for each */
+/** Types of handlers, `only` and `ignore` that no platform is known to send. @returns a sentence for each */
 export async function undocumentedTypeWarnings(
   configured: readonly ConfiguredSource[],
   handlers: readonly Pick<Handler, "source" | "type">[],

@@ -20,7 +20,7 @@ import {
   WITHOUT_PLATFORM,
 } from "../configured/index.ts";
 import { readDiagnosisSecrets } from "../credentials/index.ts";
-import { DAY_MS, errorReason } from "../domain/index.ts";
+import { BUILT_IN_PROTOCOL, DAY_MS, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { readTlsPair } from "../http/index.ts";
 import { createPlatform } from "../oauth/index.ts";
@@ -89,7 +89,7 @@ async function checkAddress(config: Config, registered: readonly string[], handl
     return { name: one.name, urls: addressesOf(one, config, config.baseUrl).map(({ url }) => url) };
   });
   const served = [...callbacks, ...sources.flatMap(({ urls }) => urls), ...redirects];
-  const ofPlatform = `register one of these for callbacks with the platform: ${callbacks.join(" ")}`;
+  const ofPlatform = `register one of these for callbacks of ${BUILT_IN_PROTOCOL}: ${callbacks.join(" ")}`;
   if (registered.length === 0)
     return [
       ...(config.servesPlatform ? [ok(about, ofPlatform)] : []),
@@ -114,7 +114,7 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const findings = open === undefined ? [] : [warning(about, open)];
   if (jwt?.keys.from === "jwks") findings.push(await fetchJwks(about, jwt.keys.url));
   if (findings.length > 0) return findings;
-  return [ok(about, `callbacks are authenticated by ${describeMethods(config)}`)];
+  return [ok(about, `${BUILT_IN_PROTOCOL} authenticates callbacks by ${describeMethods(config)}`)];
 }
 
 async function fetchJwks(about: string, url: string): Promise<Finding> {
@@ -172,17 +172,17 @@ export async function checkCertificate(
   return findings.length > 0 ? findings : [ok(about, `is for ${hostname} and expires in ${days} days`)];
 }
 
-/** Why platforms would not trust this chain, as far as that can be told without a connection. */
+/** The reason why platforms would not trust this chain, as far as it shows without a connection. */
 function doubtOf([leaf, ...others]: readonly X509Certificate[], authorities: readonly string[]) {
   const roots = authorities.map((pem) => new X509Certificate(pem));
   const left = new Set(others);
   for (let current = leaf; current !== undefined; ) {
-    const own = current;
-    if (roots.some((root) => root.fingerprint256 === own.fingerprint256 || isIssuer(root, own)))
+    const issued = current;
+    if (roots.some((root) => root.fingerprint256 === issued.fingerprint256 || isIssuer(root, issued)))
       return undefined;
-    if (isIssuer(own, own)) return own === leaf ? SELF_SIGNED : UNKNOWN_AUTHORITY;
-    const next = [...left].find((other) => isIssuer(other, own));
-    if (next === undefined) return incomplete(own);
+    if (isIssuer(issued, issued)) return issued === leaf ? SELF_SIGNED : UNKNOWN_AUTHORITY;
+    const next = [...left].find((other) => isIssuer(other, issued));
+    if (next === undefined) return incomplete(issued);
     left.delete(next);
     current = next;
   }
@@ -215,7 +215,7 @@ async function checkNotifications(config: Config): Promise<Finding[]> {
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 
-/** Names the origin alone: the rest of the address may be a secret. */
+/** Names only the origin: the rest of the address may be a secret. */
 async function checkHost(url: string, { notifications }: Config): Promise<Finding> {
   const { protocol, host, hostname } = new URL(url);
   const addresses = createAllowedAddresses(notifications.allowAddresses);
@@ -245,7 +245,9 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   } catch (error) {
     return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
-  const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
+  const findings = [
+    ok(about, `register this redirect address with the authorization server: ${redirect.uri}`),
+  ];
   if (unhandled !== undefined) findings.push(warning(about, unhandled));
   if (!startsFlows(config))
     findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));

@@ -6,7 +6,7 @@ type WarningOf = (
   config: Pick<Config, "maxUnverifiedBytes" | "retention">,
 ) => string | undefined;
 
-/** What the start and `doctor` say of the settings of sources. @returns a sentence for each */
+/** Warnings of the settings of sources, for the start and `doctor`. @returns a sentence for each */
 export function sourceWarnings(config: Parameters<WarningOf>[1], configured: readonly ConfiguredSource[]) {
   return [bodyLimitWarning, answerWarning, retentionWarning, openWarning].flatMap((warningOf) =>
     configured.flatMap((source) => warningOf(source, config) ?? []),

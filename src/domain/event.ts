@@ -4,6 +4,8 @@ export type Version = (typeof VERSIONS)[number];
 
 /** The source of the built-in protocol. */
 export const PLATFORM = "platform";
+/** Its name wherever a user reads it. */
+export const BUILT_IN_PROTOCOL = `the built-in protocol (\`${PLATFORM}\`)`;
 
 /** The source of the events that OAuth redirects bring; the handlers of `platform` receive them. */
 export const OAUTH = "oauth";

@@ -21,7 +21,7 @@ import {
   reconcileWindow,
 } from "./reconcile-window.ts";
 
-/** What the row of a reconciled event has in the place of an HTTP method. */
+/** Stands for the HTTP method in the row of a reconciled event. */
 const METHOD = "RECONCILE";
 
 /** Undefined for a source whose definition has no `reconcile`. */
@@ -105,18 +105,18 @@ function entryOf(
 export interface ReconcileRequest {
   /** The source's name in the configuration. */
   readonly source: string;
-  /** How far to look back, in milliseconds. */
+  /** The age of the oldest events to ask for, in milliseconds. */
   readonly sinceMs: number;
   readonly isDryRun: boolean;
-  /** Where to end, in milliseconds ago. */
+  /** The age of the newest ones, in milliseconds. */
   readonly untilMs: number;
   readonly maxPages: number;
-  /** How long to wait for the receiver to run what was accepted. */
+  /** The time for the receiver to run the accepted events. */
   readonly waitMs: number;
 }
 
 type ShownEvent = Omit<ReconciledEvent, "callback">;
-/** Where an accepted event is: handled, or in this state among the failures. */
+/** The state of an accepted event: handled, or its state among the failures. */
 export type FollowedState = "handled" | FailureState;
 
 export type ReconcileReport = Awaited<ReturnType<typeof reconcileSource>>;
@@ -160,7 +160,7 @@ export async function reconcileSource(loaded: Loaded, request: ReconcileRequest,
       counts,
       /** Whether the platform was asked for all of the window. */
       isComplete: stoppedBy === undefined,
-      /** Why it was not. */
+      /** The reason, where it was not. */
       ...(stoppedBy !== undefined && { stoppedBy }),
       /** Those that never arrived, and those that could not be accepted. */
       events: followed,
@@ -200,7 +200,7 @@ function windowOf(
   return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };
 }
 
-/** Why not all of the window was read. What was accepted before the platform stopped answering stays, and is reported. */
+/** The reason why a part of the window was not read. Events that were accepted before stay, and are reported. */
 async function stopReason(
   { isDryRun, maxPages }: ReconcileRequest,
   window: ReturnType<typeof windowOf>,

@@ -13,7 +13,7 @@ import {
 import type { Store } from "../store/index.ts";
 import type { Encryptor } from "../system/index.ts";
 
-/** What happened to an event that the platform lists. */
+/** The outcome of an event that the platform lists. */
 export type ReconcileOutcome =
   /** It never arrived; in a dry run nothing was done about it. */
   | "missing"
@@ -31,9 +31,9 @@ export interface ReconciledEvent {
   readonly type: string;
   readonly at: string;
   readonly outcome: ReconcileOutcome;
-  /** Why it failed. */
+  /** The reason of a failure. */
   readonly reason?: string;
-  /** What an accepted event was read from. */
+  /** The source of an accepted event's row. */
   readonly callback?: MissedCallback;
 }
 

@@ -11,10 +11,10 @@ export interface BackfillRequest {
   readonly source: string;
   /** One type; every one that has a handler when left out. */
   readonly type?: string | undefined;
-  /** How far to look back, in milliseconds. */
+  /** The age of the oldest events, in milliseconds. */
   readonly sinceMs: number;
   readonly isDryRun: boolean;
-  /** How many events begin in a second. */
+  /** The rate at which events begin. */
   readonly perSecond: number;
 }
 

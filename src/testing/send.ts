@@ -20,7 +20,7 @@ export interface TestCallback {
   /** The source's name. */
   readonly source: string;
   readonly type: string;
-  /** What the handler gets as `data`, over the sample of the platform's shape. */
+  /** The handler's `data`, over the sample of the platform's shape. */
   readonly data?: object;
   /** The event's id, as the platform would send it. */
   readonly id?: string;

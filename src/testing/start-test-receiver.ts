@@ -15,7 +15,7 @@ import { createSend, type Send } from "./send.ts";
 import { dueWork, readStoredData, type StoredData } from "./stored-data.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
-/** What a test receiver is made of; the export of `oncehook.config.ts` fits as it is. */
+/** The options of a test receiver; the export of `oncehook.config.ts` fits as it is. */
 export interface TestReceiverOptions extends ConfigFile {
   /** Variables of the README, over those that a test receiver sets; none is read from the process's environment. */
   readonly env?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface TestReceiverOptions extends ConfigFile {
    * which the user needs CREATEDB. `sqlite:<file>`: this file, which stays.
    */
   readonly databaseUrl?: string | undefined;
-  /** Where the clock begins: the time of the start when left out. */
+  /** The clock's first time: that of the start when left out. */
   readonly now?: Date;
   /** Whether `send` prints the error of a 5xx response on standard error; true when left out. */
   readonly printFailures?: boolean;
@@ -37,7 +37,7 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
   readonly adminOrigin: string;
   /** The admin API's bearer token. */
   readonly adminToken: string;
-  /** What signs the callbacks. */
+  /** Signs the callbacks. */
   readonly signingSecret: string;
   readonly databaseUrl: string;
   readonly clock: TestClock;

@@ -8,13 +8,13 @@ export type TestRecord = ReturnType<typeof presentRecord>;
 export type TestFailure = ReturnType<typeof presentFailure>;
 export type TestNotification = ReturnType<typeof presentNotification>;
 
-/** What the receiver's database holds; each list has the oldest first. */
+/** The rows of the receiver's database; each list has the oldest first. */
 export interface StoredData {
   /** Handled events. */
   records(): Promise<TestRecord[]>;
   /** Events whose attempts have failed, `waiting` for a retry, `exhausted` or `rejected`. */
   failures(): Promise<TestFailure[]>;
-  /** What handlers have asked to be sent, with its deliveries; without one until the clock is moved. */
+  /** The notifications of handlers with their deliveries; none until the clock is moved. */
   notifications(): Promise<TestNotification[]>;
   /** Reads tables of your own through a handler's `tx`. Whatever is written there is rolled back. */
   read<T>(use: (tx: Transaction) => Promise<T>): Promise<T>;

@@ -13,7 +13,7 @@ import type { Receiver } from "../pipeline/index.ts";
 import type { Store } from "../store/index.ts";
 import { createPoller } from "../system/index.ts";
 
-/** Older than any row is that has waited for its group alone; a search by time allows for as much. */
+/** Older than any row is that has waited only for its group; a search by time allows for as much. */
 const LATE_MS = 60_000;
 /** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
 const REFUSED_SHARE = 8;

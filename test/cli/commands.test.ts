@@ -158,7 +158,7 @@ describe("the command line", () => {
     [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object', 2],
     [
       ["send", "nobody_knows"],
-      'oncehook: "nobody_knows" is no built-in type: for the built-in protocol, add --data',
+      'oncehook: "nobody_knows" is no built-in type: for the built-in protocol (`platform`), add --data',
       2,
     ],
     [
@@ -244,7 +244,9 @@ describe("oncehook doctor", () => {
       // The address of OAuth redirects is another one, and is none where no handler receives what they bring.
       expect(wrong.stdout).toContain("/oauth-callback");
       const none = await run(["doctor"], { ...env, HANDLERS: "payment_notify" });
-      expect(none.stdout).toContain("register one of these for callbacks with the platform: http://");
+      expect(none.stdout).toContain(
+        "register one of these for callbacks of the built-in protocol (`platform`): http://",
+      );
       expect(none.stdout).not.toContain("oauth-callback");
     }));
 

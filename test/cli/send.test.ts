@@ -49,7 +49,7 @@ it.each([
 );
 
 it.each([
-  [["send", "payment_notify"], "there is no source `platform`"],
+  [["send", "payment_notify"], "the built-in protocol (`platform`) is off"],
   [["sign", "-"], "there is nothing to sign with"],
 ])("without SIGNING_SECRET nothing is signed for the platform: %j", async (args, reason) => {
   const { code, stdout, stderr } = await runCommandLine(args, {

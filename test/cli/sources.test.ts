@@ -35,7 +35,7 @@ describe("oncehook sources", () => {
       const { code, stdout, stderr } = await run();
       expect([code, stderr]).toEqual([0, ""]);
       const lines = stdout.split("\n");
-      expect(lines[0]).toBe("source platform, authenticated by hmac");
+      expect(lines[0]).toBe("the built-in protocol (`platform`), authenticated by hmac");
       const base = `POST ${receiver.publicOrigin}/api`;
       expect(lines).toContain(`${base}/platform/callback     chosen by X-API-Version`);
       expect(lines).toContain(`${base}/v2/platform/callback  v2`);

@@ -73,7 +73,7 @@ describe("AUTH_METHOD", () => {
     expect(problems({ ...others, ...JWT })).toEqual([]);
     expect(problems(others)).toEqual([
       expect.stringMatching(
-        /^SIGNING_SECRET: is not set; production needs the secret shared with the platform, or /,
+        /^SIGNING_SECRET: is not set; in production the built-in protocol \(`platform`\) needs the secret that its sender shares, or /,
       ),
     ]);
   });

@@ -253,7 +253,10 @@ describe("production", () => {
   });
 
   it.each([
-    ["SIGNING_SECRET", "is not set; production needs the secret shared with the platform, or other sources"],
+    [
+      "SIGNING_SECRET",
+      "is not set; in production the built-in protocol (`platform`) needs the secret that its sender shares, or other sources",
+    ],
     ["ENCRYPTION_KEY", "is not set; production needs 32 bytes as base64"],
     ["ADMIN_TOKEN", "is not set; production needs at least 16 characters"],
     ["CALLBACK_BASE_URL", "is not set; production needs the https address"],
@@ -316,8 +319,8 @@ describe("production", () => {
       "got a value of 20 bytes, expected at least 32 bytes in production",
     ],
     ["CALLBACK_BASE_URL", "http://pay.example.com", "expected an https address in production"],
-    ["CALLBACK_BASE_URL", "https://localhost", "expected a host that the platform can reach"],
-    ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that the platform can reach"],
+    ["CALLBACK_BASE_URL", "https://localhost", "expected a host that platforms can reach"],
+    ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that platforms can reach"],
     ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
     ["CAPTURE", "on", "got on, expected off in production"],
     ["JWT_JWKS_URL", "http://platform.example.com/keys", "expected an https address in production"],

@@ -12,7 +12,8 @@ const {
   ...BARE
 } = PRODUCTION;
 const STRIPE = { SOURCES: "stripe", STRIPE_SECRET: "whsec_Z8sK4vTn1mQx7LpR2bWc9dYf3gHj6kEt" };
-const NEEDED = "SIGNING_SECRET: is not set; production needs the secret shared with the platform";
+const NEEDED =
+  "SIGNING_SECRET: is not set; in production the built-in protocol (`platform`) needs the secret that its sender shares";
 const data = { "~standard": { version: 1, vendor: "test", validate: () => ({ value: {} }) } } as const;
 const handlerOf = (type: string, source?: string) =>
   defineHandler({ type, data, handle: () => ({}), ...(source !== undefined && { source }) });

@@ -41,7 +41,7 @@ describe("a production receiver without SIGNING_SECRET", () => {
       expect(await receiver.count("oncehook_records", "source = 'stripe'")).toBe(1);
     }));
 
-  it("the sources list and the log of the start say that the platform is not there", () =>
+  it("the sources list and the log of the start say that the built-in protocol is off", () =>
     serve(async (receiver) => {
       const answer = await receiver.admin("/api/v1/sources");
       conforms("/api/v1/sources", "get", answer);
@@ -49,7 +49,7 @@ describe("a production receiver without SIGNING_SECRET", () => {
       expect(items.map(({ source }) => source)).toEqual(["stripe"]);
       expect((await receiver.admin("/api/v1/sources/platform/check", { method: "POST" })).status).toBe(404);
       const message =
-        "SIGNING_SECRET is not set: the source `platform` is not there, and its addresses return 404";
+        "SIGNING_SECRET is not set: the built-in protocol (`platform`) is off, and its addresses return 404";
       expect(receiver.lines).toContainEqual(
         expect.objectContaining({ level: 30, msg: message, sources: ["stripe"] }),
       );
@@ -63,7 +63,7 @@ describe("a production receiver without SIGNING_SECRET", () => {
         level: "ok",
         check: "authentication",
         message:
-          "SIGNING_SECRET is not set: the source `platform` is not there, and its addresses return 404",
+          "SIGNING_SECRET is not set: the built-in protocol (`platform`) is off, and its addresses return 404",
       });
       expect(found).toContainEqual({
         level: "ok",
