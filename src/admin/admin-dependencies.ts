@@ -53,7 +53,7 @@ export interface Sandbox {
 }
 
 export interface AdminDependencies
-  extends Pick<Receiver, "store" | "clock" | "log" | "describe" | "registry" | "sourcesByName"> {
+  extends Pick<Receiver, "store" | "clock" | "log" | "describeError" | "registry" | "sourcesByName"> {
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;

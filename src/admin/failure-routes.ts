@@ -101,7 +101,7 @@ async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<Replay
 
 function replayView(
   outcome: AttemptOutcome,
-  { describe, mask }: AdminDependencies,
+  { describeError, mask }: AdminDependencies,
 ): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (outcome.kind) {
     case "success":
@@ -109,9 +109,9 @@ function replayView(
     case "already_processed":
       return { outcome: outcome.kind };
     case "refused":
-      return { outcome: outcome.code, error: describe(outcome.detail ?? outcome.message) };
+      return { outcome: outcome.code, error: describeError(outcome.detail ?? outcome.message) };
     case "failed":
-      return { outcome: outcome.code, error: describe(outcome.cause) };
+      return { outcome: outcome.code, error: describeError(outcome.cause) };
   }
 }
 

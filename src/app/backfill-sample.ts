@@ -33,7 +33,7 @@ export async function createSample({ configured, ...parts }: Services) {
       const dryRun = new DryRun();
       const outcome = await runEvent({ ...sampled, kind: "replay", mode: "dry-run", dryRun }, receiver);
       if (outcome.kind === "refused") return outcome.message ?? outcome.code;
-      return outcome.kind === "failed" ? receiver.describe(outcome.cause).split("\n")[0] : undefined;
+      return outcome.kind === "failed" ? receiver.describeError(outcome.cause).split("\n")[0] : undefined;
     },
     async close(): Promise<void> {
       metrics.close();

@@ -42,7 +42,7 @@ export function createBackgroundWork(
     clock,
     log,
     tracer: receiver.tracer,
-    describe: receiver.describe,
+    describe: receiver.describeError,
     attempted: metrics.delivery,
   });
   const tokenRefresh = createPoller(tokens.refreshDue, (error) =>

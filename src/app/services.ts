@@ -80,7 +80,7 @@ export function createServices(dependencies: ServiceDependencies) {
     clock,
     metrics,
   });
-  const describe = (error: unknown) => mask.text(errorText(error));
+  const describeError = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
   const { origin = () => config.baseUrl } = dependencies;
   const { noteAccepted, ...counters } = createCounters(metrics, dependencies);
@@ -97,7 +97,7 @@ export function createServices(dependencies: ServiceDependencies) {
     clock,
     chance: Math.random,
     log: logger,
-    describe,
+    describeError,
     settings: {
       handlerTimeoutMs,
       retry: retrySettings(config),

@@ -7,9 +7,8 @@ export type AcceptGate = ReturnType<typeof createAcceptGate>;
 const MAX_MS = 100;
 
 /**
- * Node takes one new connection in each turn of the event loop, and with hundreds of requests a turn takes long: of as
- * many new connections the last would wait for seconds, before anything of it is seen. So as long as connections come,
- * a turn does what is under way, and begins nothing.
+ * Node accepts one connection in each turn of the event loop, and with hundreds of requests a turn takes long. The last of as
+ * many new connections would wait for seconds. So while connections arrive, a turn goes on with its work, and begins nothing.
  */
 export function createAcceptGate(maxMs = MAX_MS) {
   let hasArrived = false;
@@ -42,10 +41,10 @@ export type UnverifiedThrottle = ReturnType<typeof createUnverifiedThrottle>;
 const RESPONSES_A_TURN = 16;
 
 /**
- * Bounds how many requests that are not authentic one turn of the event loop responds to.
- * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
- * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
- * As many wait as there are connections, and these give way to new ones as idle ones do. While connections arrive, all wait.
+ * Bounds how many requests that are not authentic get a response in one turn of the event loop.
+ * A callback takes several turns. A turn takes as long as everything that is ready in it, such as a thousand refusals. A
+ * connection sends its next request after its response, so that bounding the responses bounds all of the work. At most one
+ * request of each connection waits, and its connection gives way to new ones as idle ones do. While connections arrive, all wait.
  */
 export function createUnverifiedThrottle(
   { requestStarted, requestEnded }: Pick<ConnectionLimit, "requestStarted" | "requestEnded">,

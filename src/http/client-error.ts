@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, FaultCode>> = {
 
 export type ClientErrors = ReturnType<typeof createClientErrors>;
 
-/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
+/** Bytes that Node does not take for a request, and requests that stop being one while they arrive. */
 export function createClientErrors({
   callbackLog,
   onResponse,
@@ -24,11 +24,11 @@ export function createClientErrors({
   const inFlight = new WeakSet<Socket>();
   const sentCodes = new WeakMap<Socket, FaultCode>();
   return {
-    /** A request has started on this socket; its own outcome is logged, with the code that `respond` sent. */
+    /** A request has started on this socket; its outcome is logged by itself, with the code that `respond` sent. */
     requestStarted: (socket: Socket) => void inFlight.add(socket),
     requestEnded: (socket: Socket) => void inFlight.delete(socket),
     codeFor: (socket: Socket) => sentCodes.get(socket),
-    /** Responds by hand, since Node gives the socket alone, and logs what is known. */
+    /** Writes a response to the socket, since Node has no request here, and logs what is known. */
     respond(error: NodeJS.ErrnoException, socket: Socket): void {
       if (error.code === "ECONNRESET" || !socket.writable) {
         socket.destroy();

@@ -69,7 +69,7 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
     requests.arrived(message, response, refuseExpectation),
   );
   Object.assign(server, { requireHostHeader: false });
-  // What is left of a chunk that was dropped is no request.
+  // The rest of a dropped chunk is no request.
   const onError = server.listeners("clientError");
   server.removeAllListeners("clientError");
   server.on("clientError", (error: Error, socket: Socket) => {
@@ -179,10 +179,10 @@ const refuseHost = refuseWith(400);
 /** RFC 9110 §10.1.1. */
 const refuseExpectation = refuseWith(417);
 
-/** What costs more by its number than by its bytes. */
+/** A smaller piece costs more by its number than by its bytes. */
 const SMALL_BYTES = 1_024;
 const FREE_OF_EACH_BODY = 16;
-/** What all bodies may have together, beside the first few of each. 2 µs each at least: a twenty-fifth of the time. */
+/** For all bodies together, beside the first few of each. At 2 µs or more each: a twenty-fifth of the time. */
 const A_SECOND = 20_000;
 const AT_ONCE = 4_000;
 

@@ -39,7 +39,7 @@ const WRITE_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
 /** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
 const KEEP_ALIVE_MS = 72_000;
-/** What a request under way may take to arrive during a stop. */
+/** The time that a request under way may take to arrive during a stop. */
 const STOP_GRACE_MS = 2_000;
 
 /**
@@ -101,7 +101,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Recei
       server.close();
       // Their clients must send nothing more over connections that are about to close.
       for (const response of inFlight) response.shouldKeepAlive = false;
-      // Node's own time limits for requests have ended with `server.close()`.
+      // Node's time limits for requests have ended with `server.close()`.
       const late = setInterval(endUnfinished, stopGraceMs);
       await once(server, "close");
       clearInterval(late);

@@ -7,7 +7,7 @@ import { normalAddress } from "../system/index.ts";
 /** A client's address and protocol, through trusted proxies only. */
 export type ReadOrigin = (message: IncomingMessage) => Pick<Exchange, "address" | "protocol">;
 
-/** X-Forwarded-For and X-Forwarded-Proto are believed from these proxies alone, and read from the right. */
+/** Believes X-Forwarded-For and X-Forwarded-Proto only from these proxies, and reads them from the right. */
 export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
   const direct: ReadOrigin = ({ socket }) => ({
     address: normalAddress(socket.remoteAddress ?? ""),
@@ -27,7 +27,7 @@ export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
   };
 }
 
-/** What the nearest proxy has added stands last. */
+/** The nearest proxy adds its value last. */
 function lastOf(values: string): "http" | "https" {
   const last = values.slice(values.lastIndexOf(",") + 1).trim();
   return last.toLowerCase() === "https" ? "https" : "http";

@@ -28,7 +28,7 @@ export class TlsUnusable extends Error {
 /** @throws TlsUnusable */
 export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
   const { certFile, keyFile } = files;
-  // Where it fails, so does the reading, which says what is wrong.
+  // If this fails, the reading below fails too, and its error says why.
   const seen = await fingerprint(files).catch(() => undefined);
   const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
   assertUsable({ cert }, `TLS_CERT_FILE: got "${certFile}", which is not a certificate in PEM`);

@@ -181,7 +181,7 @@ export class PlatformError extends Error {
   }
 }
 
-/** Only this verdict on a code or a refresh token is final; a wrong client secret, say, is ours to mend. */
+/** Only this answer to a code or a refresh token is final; a wrong client secret, say, is ours to mend. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof PlatformError && error.oauthError === "invalid_grant";
 }

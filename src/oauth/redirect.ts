@@ -47,7 +47,7 @@ export interface Redirect {
   readonly bodyReservation?: BodyReservation | undefined;
 }
 
-/** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
+/** An authentic redirect is the end of a browser's flow, or a delivery of the platform itself. */
 type RedirectAuthentication =
   | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
   | { readonly by: "platform" };
@@ -262,7 +262,7 @@ async function expectedFlow(
   if (flow === "unknown") {
     const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now, deadline));
     if (!isExpected) return refused("state_unknown");
-    // What the platform starts itself it may leave without an issuer, but not with another's.
+    // A flow that the platform starts may come without an issuer, but not with another's.
     return iss === undefined ? undefined : issuerFault(iss, platform());
   }
   if (await store.redirectStates.isSpent(stateSha256, deadline)) return refused("state_unknown");

@@ -23,7 +23,7 @@ const POLL_INTERVAL_MS = 50;
 const BATCH_SIZE = 8;
 
 export function createUserTokens(given: UserTokensDependencies) {
-  const deps: Dependencies = { ...given, unsaved: new Map() };
+  const deps: RefreshDependencies = { ...given, unsaved: new Map() };
   const { store, clock, log } = deps;
 
   /** Half of a short life is enough: tokens of a minute would never be valid otherwise. */
@@ -120,7 +120,7 @@ async function waitForRefresh(userId: string, deadline: number): Promise<void> {
 }
 
 /** RFC 7009. The refresh token first: with it the platform ends the access tokens as well (§2.1). */
-async function revokeAtPlatform(stored: StoredUserTokens, deps: Dependencies): Promise<void> {
+async function revokeAtPlatform(stored: StoredUserTokens, deps: RefreshDependencies): Promise<void> {
   const tokens = decryptTokens(stored, deps);
   const platform = deps.platform();
   const { client, clientAuth } = platform;
@@ -145,7 +145,7 @@ interface UserTokensDependencies {
 
 type RefreshToken = TokenResponse["refresh_token"] | undefined;
 
-interface Dependencies extends UserTokensDependencies {
+interface RefreshDependencies extends UserTokensDependencies {
   /** By the stored refresh token: the one that the platform gave for it, until the database has that. */
   readonly unsaved: Map<RefreshToken, RefreshToken>;
 }
@@ -163,7 +163,7 @@ function decryptTokens(
   return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, userTokensContext(userId))).toString("utf8"));
 }
 
-function refreshTokenOf(tokens: TokenResponse, { unsaved }: Dependencies): RefreshToken {
+function refreshTokenOf(tokens: TokenResponse, { unsaved }: RefreshDependencies): RefreshToken {
   return unsaved.get(tokens.refresh_token) ?? tokens.refresh_token;
 }
 
@@ -188,7 +188,7 @@ function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): 
 async function refresh(
   stored: StoredUserTokens,
   { owner, endsAt }: { readonly owner: string; readonly endsAt: number },
-  deps: Dependencies,
+  deps: RefreshDependencies,
 ): Promise<AccessToken | undefined> {
   const { store, platform, encryptor, clock, log } = deps;
   const { userId } = stored;
@@ -225,7 +225,7 @@ async function refresh(
 }
 
 /** The old one may work no more. Where the database stays away beyond the lease, the next refresh sends the new one. */
-function keepInMemory(stored: RefreshToken, fresh: RefreshToken, { unsaved }: Dependencies): void {
+function keepInMemory(stored: RefreshToken, fresh: RefreshToken, { unsaved }: RefreshDependencies): void {
   const [oldest] = unsaved.keys();
   if (unsaved.size >= MAX_UNSAVED) unsaved.delete(oldest);
   unsaved.set(stored, fresh);

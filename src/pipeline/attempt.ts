@@ -150,6 +150,7 @@ class Attempt implements PendingEvent {
     else this.#receiver.store.dryRun(this, dryRun);
   }
 
+  /** (e) Runs the handler, in the transaction that holds the record. */
   handle(scope: OnceScope): Promise<unknown> {
     return this.#context.runInAsyncScope(this.#startHandler, this, scope);
   }
@@ -191,7 +192,7 @@ class Attempt implements PendingEvent {
       version,
       log,
       tx: scope.tx,
-      // Each run gets its own copy of what `prepare` returned.
+      // Each run gets a copy of what `prepare` returned.
       prepared: prepared === undefined ? undefined : structuredClone(prepared),
       attempt: kind,
       now: clock.now(),
@@ -206,6 +207,7 @@ class Attempt implements PendingEvent {
     });
   }
 
+  /** (f) The result to record, and (g) the log entry that commits with it. */
   complete(returned: unknown): Completion {
     this.#handlerRan();
     const result = storableResult(returned);
@@ -220,6 +222,7 @@ class Attempt implements PendingEvent {
     return this.#completion;
   }
 
+  /** (h) The transaction has ended: the outcome goes back to the response. */
   settle(result: OnceResult): void {
     const { input } = this.#validated;
     if (result.kind === "duplicate") {

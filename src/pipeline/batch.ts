@@ -4,27 +4,27 @@ import type { Outcome } from "../domain/index.ts";
 const MAX_AT_WORK = 32;
 
 /**
- * Runs the items of one callback, some at a time and those of one lane one by one. It ends with one outcome for all: a
+ * Runs the items of one callback, some at a time and those of one queue one by one. It settles with one outcome for all: a
  * failure of ours where there was one, so that the platform sends the callback again. Items that were rejected are kept:
  * their callback is refused only where nothing in it could be used.
  */
-export function runBatch<Item>(
+export function runItems<Item>(
   items: readonly Item[],
   start: (item: Item, settle: (outcome: Outcome) => void) => void,
   settle: (outcome: Outcome) => void,
-  laneOf: (item: Item) => unknown = (item) => item,
+  queueOf: (item: Item) => unknown = (item) => item,
 ): void {
-  const lanes = Map.groupBy(items, laneOf).values();
+  const queues = Map.groupBy(items, queueOf).values();
   let left = items.length;
   let worst: Outcome = { kind: "ignored" };
-  const startNext = (lane: Item[] | undefined = lanes.next().value): void => {
-    const item = lane?.shift();
+  const startNext = (queue: Item[] | undefined = queues.next().value): void => {
+    const item = queue?.shift();
     if (item === undefined) return;
     start(item, (outcome) => {
       worst = left === items.length ? outcome : worse(worst, outcome);
       left -= 1;
       if (left === 0) settle(worst);
-      else startNext(lane?.length === 0 ? undefined : lane);
+      else startNext(queue?.length === 0 ? undefined : queue);
     });
   };
   for (let count = Math.min(MAX_AT_WORK, items.length); count > 0; count -= 1) startNext();

@@ -3,8 +3,8 @@ import { type Deadline, MESSAGES, StoreError } from "../store/index.ts";
 import { FairShare, KeyedSemaphore, type Release } from "../system/index.ts";
 
 /**
- * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
- * burst of duplicates from holding a database connection each while they wait for the first.
+ * Lets the deliveries of one event through one by one, within this process. Only the store guarantees "once". The lock
+ * keeps a burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
   readonly #deliveries = new KeyedSemaphore();
@@ -41,9 +41,9 @@ export function faultOutcome(error: unknown): Failed {
 
 export type RunLock = ReturnType<typeof createRunLock>;
 
-/** Runs failures concurrently, but a suspect alone: if the process dies during that run, the suspect is the cause. */
+/** Runs failures concurrently, but a suspect by itself: if the process dies during that run, the suspect is the cause. */
 export function createRunLock() {
-  /** Resolves when the last run that goes alone has ended. */
+  /** Resolves when the last exclusive run has ended. */
   let lastExclusive: Promise<unknown> = Promise.resolve();
   const running = new Set<Promise<unknown>>();
   return {
@@ -65,8 +65,8 @@ export function createRunLock() {
 
 /**
  * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its platform
- * does is handled in vain, and delays the others. So past the bound the response is sent at once: latency and memory of
- * the accepted ones stay as they are however many come. Sources and tenants share the bound (decision 0080).
+ * waits is handled in vain, and delays the others. So a callback past the bound gets its response at once, and the latency
+ * and memory of the others stay as they are. Sources and tenants share the bound (decision 0080).
  */
 export class ConcurrencyLimit {
   readonly #places: FairShare;
@@ -101,7 +101,7 @@ export class ConcurrencyLimit {
     this.#noteEnd();
   }
 
-  /** Resolves when no callback is left: a listener waits for its connections alone, and a client may have gone. */
+  /** Resolves when no callback is left. A listener waits only for its connections, and a client may have left earlier. */
   idle(): Promise<void> {
     return this.#until(() => this.active === 0);
   }

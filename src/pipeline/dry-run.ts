@@ -2,7 +2,7 @@ import type { JsonObject } from "../domain/index.ts";
 import type { TransactionObserver } from "../store/index.ts";
 
 export interface DryRunStatement {
-  /** The text alone, never its values. */
+  /** Only the text, never its values. */
   readonly sql: string;
   /** How many rows it returned or changed; null where it failed, or had not ended when the handler did. */
   rows: number | null;
@@ -16,13 +16,13 @@ export interface DryRunNotification {
 /** So many of each are kept; the others are counted. */
 const MAX_KEPT = 100;
 
-/** What a handler did in a dry run, by its last run: a transaction that the database broke runs again. */
+/** The effects of a handler in a dry run, by its last run: a transaction that the database lost runs again. */
 export class DryRun implements TransactionObserver {
   statements: DryRunStatement[] = [];
   statementsOmitted = 0;
   notifications: DryRunNotification[] = [];
   notificationsOmitted = 0;
-  /** Whether the driver's own connection was handed out: what went through it is not among the statements. */
+  /** Whether the driver's connection was handed out: its statements are not among these. */
   isConnectionUsed = false;
   /** Whether foreign keys that only a commit checks were left unchecked. */
   hasUncheckedKeys = false;

@@ -56,7 +56,7 @@ export function orderKeyOf(
   return (handler && orderOf({ key, content }, handler)?.orderKey) ?? "";
 }
 
-/** Undefined where the event has no key. Each handler has its own keys: one id may mean different things to two handlers. */
+/** Undefined where the event has no key. Each handler has other keys: one id may mean different things to two handlers. */
 function orderOf(
   { key, content: { json } }: Pick<AttemptInput, "key" | "content">,
   { order, type }: Pick<Handler, "order" | "type">,

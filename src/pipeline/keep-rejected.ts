@@ -28,12 +28,12 @@ async function keepRejected(
   { key, body, ...event }: RejectedEvent,
   refusal: Refused,
   invalid: "accept" | "refuse" | undefined,
-  { store, encryptor, clock, log, describe }: Receiver,
+  { store, encryptor, clock, log, describeError }: Receiver,
 ): Promise<Rejected | Refused | Failed> {
   const { code, message, detail } = refusal;
   if (invalid === undefined || code === "event_type_unknown") return refusal;
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
-  const rejection = { code, error: describe(detail ?? message), nextAttemptAt: null, isRejected: true };
+  const rejection = { code, error: describeError(detail ?? message), nextAttemptAt: null, isRejected: true };
   try {
     await store.failures.record({ ...key, ...event, encryptedBody, ...rejection }, clock.now());
   } catch (error) {
@@ -94,7 +94,7 @@ export interface KeptRequest
   readonly signed?: readonly string[];
 }
 
-/** What is needed to read it again by a contract that was mended, without what proves it. */
+/** The parts that a mended contract needs to read it again, without those that prove it. */
 export function keptRequest(callback: Callback, signedText?: SignedText): Buffer {
   const { method, target, params, body, deliveryId } = callback;
   const request: KeptRequest = {

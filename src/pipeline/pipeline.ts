@@ -2,14 +2,12 @@ import { failed, isRefused, type Outcome, type Refused, tenantName } from "../do
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import type { EventContent, ReadCallback, VerificationResult, Verified } from "../sources/index.ts";
 import { acceptForLater } from "./accept-event.ts";
-import { runBatch } from "./batch.ts";
+import { runItems } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
 import { orderKeyOf } from "./handler-slot.ts";
 import { keepUnread, keySourceOf } from "./keep-rejected.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
-
-type Handshake = Extract<ReadCallback, { kind: "handshake" }>;
 
 /**
  * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
@@ -26,7 +24,7 @@ export function processCallback(callback: Callback, receiver: Receiver): void {
   if (!(verification instanceof Promise)) return continueVerified(callback, verification, span, receiver);
   // A key has to be fetched.
   verification
-    .then((found) => continueVerified(callback, found, span, receiver))
+    .then((result) => continueVerified(callback, result, span, receiver))
     .catch((error: unknown) => callback.settle({ outcome: failed("internal", error) }));
 }
 
@@ -48,10 +46,10 @@ function continueVerified(
 /** (c) Read the event's id, under which the record is looked up. */
 function readCallback(callback: Callback, { signedText }: Verified, receiver: Receiver): void {
   const span = receiver.tracer?.startSpan("identify");
-  const found = callback.source.contract.read(callback, signedText);
-  span?.end(found);
-  if (isRefused(found)) return void keepUnread(callback, found, signedText, receiver).then(callback.settle);
-  processRead(callback, found, { signedText }, receiver);
+  const read = callback.source.contract.read(callback, signedText);
+  span?.end(read);
+  if (isRefused(read)) return void keepUnread(callback, read, signedText, receiver).then(callback.settle);
+  processRead(callback, read, { signedText }, receiver);
 }
 
 interface Reading {
@@ -62,20 +60,20 @@ interface Reading {
 
 export function processRead(
   callback: Callback,
-  found: ReadCallback,
+  read: ReadCallback,
   reading: Reading,
   receiver: Receiver,
 ): void {
-  if (found.kind === "event")
-    return processDelivery(deliveryOf(callback, found.event, reading.attempt), receiver);
-  if (found.kind === "batch") return processBatch(callback, found, reading, receiver);
-  void settleHandshake(callback, found.respond, { isVerified: true });
+  if (read.kind === "event")
+    return processDelivery(deliveryOf(callback, read.event, reading.attempt), receiver);
+  if (read.kind === "batch") return processBatch(callback, read, reading, receiver);
+  void settleHandshake(callback, read.respond, { isVerified: true });
 }
 
 /** Responds to a handshake, which is no event. An unsigned one changes nothing. */
 async function settleHandshake(
   { settle }: Callback,
-  respond: Handshake["respond"],
+  respond: Extract<ReadCallback, { kind: "handshake" }>["respond"],
   verified: Pick<CallbackResult, "isVerified"> = {},
 ): Promise<void> {
   try {
@@ -111,7 +109,7 @@ function deliveryOf(callback: Callback, content: EventContent, attempt?: Deliver
   };
 }
 
-/** Each event with a record and a transaction of its own, some of them at a time; one response for all of them. */
+/** Each event has its record and transaction, and some run at a time; one response is for all of them. */
 function processBatch(
   callback: Callback,
   { events, invalid }: Extract<ReadCallback, { kind: "batch" }>,
@@ -136,13 +134,13 @@ function processBatch(
   };
   const isKeptAlready = invalid === undefined || attempt !== undefined;
   const items = isKeptAlready ? events : [...events, invalid];
-  const laneOf = (item: (typeof items)[number]) => {
-    // Where they may be accepted, one that would have to wait is, and holds no place.
+  const queueOf = (item: (typeof items)[number]) => {
+    // If events may be accepted, one that would have to wait is accepted, and holds no place.
     if (callback.source.answer !== "inline" || isRefused(item)) return item;
     const eventType = item.typeOf();
     return (!isRefused(eventType) && orderKeyOf(deliveryOf(callback, item), eventType, receiver)) || item;
   };
-  runBatch(items, start, (outcome) => callback.settle({ outcome, isVerified: true }), laneOf);
+  runItems(items, start, (outcome) => callback.settle({ outcome, isVerified: true }), queueOf);
 }
 
 /** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */

@@ -25,7 +25,7 @@ const STORE_TIMEOUT_MS = 6_000;
  */
 export const LATE_WORK_MS = 3_000;
 
-/** What an event's prepare step gave; or how the attempt ended without it. */
+/** The result of an event's prepare step, or the outcome of an attempt that ended without one. */
 export type Preparation = { readonly value: JsonValue | undefined } | AttemptOutcome;
 
 /**
@@ -33,7 +33,6 @@ export type Preparation = { readonly value: JsonValue | undefined } | AttemptOut
  * begins. After a crash or a rollback the result is found; the delivery that completes the event deletes it.
  */
 export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  if (attempt.handler.prepare === undefined) return { value: undefined };
   return inSpan(receiver.tracer?.startSpan("prepare"), leaseOrWait, attempt, receiver);
 }
 

@@ -31,7 +31,7 @@ import type { DryRun } from "./dry-run.ts";
 /** When a callback gets its response: once its event was run, at once, or after so many milliseconds at the latest. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
 
-/** A configured sender: how its callbacks are recognized, and what they mean. */
+/** A configured sender: how its callbacks are verified, and what they mean. */
 export interface Source {
   readonly name: string;
   readonly answer: AnswerMode;
@@ -43,7 +43,7 @@ export interface Source {
   readonly credentialHeaders?: readonly string[] | undefined;
 }
 
-/** What a body takes of the bound on unverified bytes, until it is known whether it is authentic. */
+/** A body's share of the bound on unverified bytes, until it is known whether it is authentic. */
 export interface BodyReservation extends HeldBody {
   /** May be called again. */
   release(): void;
@@ -68,12 +68,12 @@ export interface Callback extends SignedRequest {
   readonly settle: (result: CallbackResult) => void;
 }
 
-/** How a callback ended, and what is known of it by then, for the log and the metrics. */
+/** The outcome of a callback, and what is known of it by then, for the log and the metrics. */
 export interface CallbackResult {
   readonly outcome: Outcome;
   /** Set where the sender is verified although the result names no event. */
   readonly isVerified?: true;
-  /** What a handshake responds with. */
+  /** The response to a handshake. */
   readonly response?: PlatformResponse | undefined;
   /** Of the event's key, which names its tenant too. */
   readonly source?: string | undefined;
@@ -87,7 +87,7 @@ export interface CallbackResult {
   readonly logEntry?: CallbackLogEntry | undefined;
   /** The source of the key, where the type has several handlers: `stripe`, `stripe#audit`. */
   readonly keySource?: string;
-  /** Set for the common outcome of several handlers, each of which has reported its own. */
+  /** Set for the common outcome of several handlers, each of which has settled its outcome. */
   readonly isCombined?: true;
 }
 
@@ -106,7 +106,7 @@ export interface Delivery
   /** Default: the first attempt, in a callback. */
   readonly attempt?: KeptAttempt;
   readonly answer: AnswerMode;
-  /** When the platform has its response at the latest, on the scale of `performance.now()`; mode `within` alone. */
+  /** When the platform has its response at the latest, on the scale of `performance.now()`; only in mode `within`. */
   readonly answerBy?: number | undefined;
 }
 
@@ -137,7 +137,7 @@ export interface Observer {
   staleEvent(key: EventKey): void;
 }
 
-/** What the sequence works with; made once at the start. */
+/** The parts that the sequence works with; made once at the start. */
 export interface Receiver {
   readonly store: Store;
   readonly sourcesByName: ReadonlyMap<string, Source>;
@@ -165,7 +165,7 @@ export interface Receiver {
   /** Results of `prepare` that the database did not take, by event, as JSON. */
   readonly unsavedPreparations: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */
-  readonly describe: (error: unknown) => string;
+  readonly describeError: (error: unknown) => string;
 }
 
 /** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */

@@ -33,9 +33,9 @@ export async function runUnread(
     String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
   const { deliveryId = failure.eventId } = kept;
   const request = { ...kept, body: Buffer.from(kept.body, "base64"), deliveryId, receivedAt: attempt.keptAt };
-  const found = source.contract.read(request, signed && signedText);
-  if (isRefused(found)) return found;
-  if (found.kind === "handshake") return success({});
+  const read = source.contract.read(request, signed && signedText);
+  if (isRefused(read)) return read;
+  if (read.kind === "handshake") return success({});
   const results: CallbackResult[] = [];
   const outcome = await new Promise<Outcome>((resolve) => {
     const callback: Callback = {
@@ -48,19 +48,19 @@ export async function runUnread(
       buildLogEntry: () => undefined,
       settleItem: (result) => void results.push(result),
       settle(result) {
-        if (found.kind === "event") results.push(result);
+        if (read.kind === "event") results.push(result);
         resolve(result.outcome);
       },
     };
-    processRead(callback, found, { attempt }, receiver);
+    processRead(callback, read, { attempt }, receiver);
   });
-  if (found.kind === "batch" && found.invalid !== undefined) return found.invalid;
+  if (read.kind === "batch" && read.invalid !== undefined) return read.invalid;
   if (attempt.mode === "commit" && (await areDurable(results, failure, receiver)))
     await receiver.store.failures.remove(failure);
   return attemptOutcome(outcome);
 }
 
-/** Whether each event has a record or a failure of its own. */
+/** Whether each event has a record or a stored failure. */
 async function areDurable(
   results: readonly CallbackResult[],
   failure: StoredFailure,

@@ -1,12 +1,12 @@
 import { isRefused, type Outcome } from "../domain/index.ts";
-import { runBatch, worse } from "./batch.ts";
+import { runItems, worse } from "./batch.ts";
 import type { CallbackResult, Delivery, Receiver } from "./receiver.ts";
 
 /** Processes a delivery for one handler: the one that its key's source names. */
 type Process = (delivery: Delivery, receiver: Receiver) => void;
 
 /**
- * A delivery of a source whose handlers have names: each handler of its type runs by itself, under a key of its own, and
+ * A delivery of a source whose handlers have names: each handler of its type runs by itself, under a key that names it, and
  * all of them have one response, like the items of a batch. One that failed makes the response a failure, and the
  * platform sends the event again; it is a duplicate for the others then.
  */
@@ -26,7 +26,7 @@ export function processForEach(delivery: Delivery, receiver: Receiver, process: 
     };
     process(deliveryFor(source, { ...delivery, settle }), receiver);
   };
-  runBatch([...sources.keys()], start, () => {
+  runItems([...sources.keys()], start, () => {
     const { isJson, content } = delivery;
     const eventType = content.typeOf() as string;
     // In the order of the handlers: the response is the first one's where they ended alike.
@@ -40,7 +40,7 @@ export function processForEach(delivery: Delivery, receiver: Receiver, process: 
   });
 }
 
-/** What is refused, or not wanted, ends once and not for each handler. */
+/** An event that is refused or not wanted settles once, and not for each handler. */
 function keySourcesOf({ key, version, content, contract }: Delivery, { registry }: Receiver) {
   const eventType = content.typeOf();
   if (isRefused(eventType)) return [];

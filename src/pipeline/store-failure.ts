@@ -84,7 +84,7 @@ export async function storeFailure(
         eventType,
         version,
         code: outcome.code,
-        error: receiver.describe(outcome.cause),
+        error: receiver.describeError(outcome.cause),
         encryptedBody: receiver.encryptor.encrypt(body, failureContext(key)),
         bodySha256,
         orderKey: orderKeyOf(input, eventType, receiver),
@@ -103,7 +103,7 @@ export async function storeFailure(
 
 const LOOK_UP_MS = 5_000;
 
-/** Whether a COMMIT happened whose answer was lost. It has a deadline of its own, since the request's may have passed. */
+/** Whether a COMMIT happened whose answer was lost. It has another deadline than the request, whose may have passed. */
 export async function lookUpRecord(
   key: EventKey,
   { store }: Receiver,
@@ -127,15 +127,15 @@ export function failureContext(key: AttemptInput["key"]): string {
 export async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,
   ended: Outcome,
-  { store, log, describe, observer }: Receiver,
+  { store, log, describeError, observer }: Receiver,
 ): Promise<void> {
   if ((ended.kind !== "success" && !("code" in ended)) || isInconclusive(ended)) return;
   if (attempt.trigger === "accepted" && ended.kind !== "success")
     observer.acceptedFailed(attempt, ended.kind !== "failed");
   const outcome = ended.kind === "success" ? ended.kind : ended.code;
   let error: string | null = null;
-  if (ended.kind === "failed") error = describe(ended.cause);
-  else if (ended.kind !== "success") error = describe(ended.detail ?? ended.message);
+  if (ended.kind === "failed") error = describeError(ended.cause);
+  else if (ended.kind !== "success") error = describeError(ended.detail ?? ended.message);
   try {
     await store.attempts.append({ ...attempt, outcome, error });
   } catch (err) {

@@ -9,7 +9,7 @@ import type { CountUpTo, Policy } from "./rate-limit.ts";
 export interface AdmissionSettings {
   readonly isAllowed: (address: string) => boolean;
   readonly requireHttps: boolean;
-  /** The callback and OAuth routes have a limit of their own on top of the default one. */
+  /** The callback and OAuth routes have further limits beside the default one. */
   readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
   readonly count: CountUpTo;
 }
@@ -20,7 +20,7 @@ type CaptureTokenCheck =
 
 export interface CaptureAccess {
   readonly buffer: CaptureBuffer;
-  /** Judges a token by the admin API's own count of wrong ones. @param address as `normalAddress` returns it */
+  /** Shares the count of wrong tokens with the admin API. @param address as `normalAddress` returns it */
   readonly checkToken: (token: string, address: string) => CaptureTokenCheck;
 }
 
@@ -32,7 +32,7 @@ export type OnResponse = (
   source?: string,
 ) => void;
 
-/** Whether the headers prove a request of this receiver's own, by which it checks a registered address. */
+/** Whether the headers prove a request by which this receiver checks a registered address. */
 export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 
 export interface ReceiveDependencies {

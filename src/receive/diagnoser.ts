@@ -19,7 +19,7 @@ export type Diagnoser = ReturnType<typeof createDiagnoser>;
 /** Longer bodies have no diagnosis: each secret would hash all of them. */
 const MAX_BODY_BYTES = 1_048_576;
 const BYTES_PER_SECOND = 131_072;
-/** What a diagnosis costs beside the bytes of its body: ten small ones use up a second. */
+/** The cost of a diagnosis beside the bytes of its body: ten small ones use up a second. */
 const BASE_COST = 12_800;
 const MAX_WAITING = 20;
 const WARN_EVERY_MS = 60_000;
@@ -64,7 +64,7 @@ export function createDiagnoser(deps: {
     log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
   }
 
-  function explain(context: RequestContext, refusal: Refused, source: string | null): Diagnosis | undefined {
+  function explain(context: RequestContext, refusal: Refused, source: string | null) {
     const { exchange, body, params } = context;
     const { method, target, distinctHeaders: headers } = exchange;
     const request = { method, target, headers, body, params };

@@ -6,7 +6,7 @@ import {
   createRouteHandler,
   type KnownSource,
   type Render,
-  type RouteDependencies,
+  type ResponderDependencies,
   type RouteHandler,
 } from "./responder.ts";
 import { respondThrottled } from "./responses.ts";
@@ -21,7 +21,7 @@ export const render: Render = ({ exchange: { headers } }, _outcome, response) =>
 };
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
-export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): RouteHandler {
+export function redirectRoute(timeLimitMs: number, deps: ResponderDependencies): RouteHandler {
   return createRouteHandler(
     deps,
     REDIRECTS,
@@ -44,7 +44,7 @@ export function redirectRoute(timeLimitMs: number, deps: RouteDependencies): Rou
 }
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
-export function startRoute({ oauth, responder }: RouteDependencies): RouteHandler {
+export function startRoute({ oauth, responder }: ResponderDependencies): RouteHandler {
   const { startRefusal, sparing } = oauth;
   return async (request) => {
     const respond = (outcome: Outcome) => responder.respond(request, { outcome }, { render });

@@ -27,7 +27,7 @@ export function createMemoryCounter(max = MAX_COUNTERS): CountHit {
   };
 }
 
-/** How long a request may wait for the shared count, and for how long it is then left alone. */
+/** How long a request may wait for the shared count, and how long the next ones do not ask for it after a failure. */
 const SHARED_TIMEOUT_MS = 250;
 const COOLDOWN_MS = 5_000;
 

@@ -28,7 +28,7 @@ export class RequestSequence {
     this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
   }
 
-  /** @param quiet delays the work, which counts as the request's own time; undefined where it starts at once */
+  /** @param quiet delays the work, which counts as the request's time; undefined where it starts at once */
   start(exchange: Exchange, quiet?: Promise<void>): void {
     const [path = ""] = exchange.target.split("?", 1);
     const { route, params } = this.#routes.find(path);
@@ -41,7 +41,7 @@ export class RequestSequence {
   #admit(request: RequestContext, route: Route | undefined): void {
     const outcome = admit(request, route, this.#throttle, this.#deps);
     if (outcome instanceof Promise)
-      this.#later(request, outcome, (found) => this.#admitted(request, route, found));
+      this.#later(request, outcome, (refusal) => this.#admitted(request, route, refusal));
     else this.#admitted(request, route, outcome);
   }
 

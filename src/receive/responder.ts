@@ -19,7 +19,7 @@ export type Render = (
   response: CallbackResponse,
 ) => CallbackResponse;
 
-/** The source of an address; that of OAuth redirects is a name alone. */
+/** The source of an address; that of OAuth redirects is only a name. */
 export type KnownSource = Pick<Source, "name"> & Partial<Source>;
 
 interface RespondOptions {
@@ -30,8 +30,7 @@ interface RespondOptions {
 /** Steps (g) and (h) of SPEC 1.7: log, and respond. Every request on the public listener ends here. */
 export type Responder = ReturnType<typeof createResponder>;
 
-/** What routes are made of. */
-export interface RouteDependencies extends ReceiveDependencies {
+export interface ResponderDependencies extends ReceiveDependencies {
   readonly responder: Responder;
 }
 
@@ -43,14 +42,14 @@ export function createResponder(deps: ReceiveDependencies) {
   function responseFor(
     request: RequestContext,
     result: CallbackResult,
-    known: RespondOptions | undefined,
+    options: RespondOptions | undefined,
   ): CallbackResponse {
     const outcome = responseOutcome(result.outcome);
-    const { scheme, contract } = known?.source ?? {};
-    const wanted = result.response ?? responseOfHandler(result, known) ?? contract?.respond?.(outcome);
+    const { scheme, contract } = options?.source ?? {};
+    const wanted = result.response ?? responseOfHandler(result, options) ?? contract?.respond?.(outcome);
     const response = responseTo(outcome, scheme?.challenge ?? challenge);
     if (wanted !== undefined) return { ...wanted, headers: { ...response.headers, ...wanted.headers } };
-    return known?.render?.(request, outcome, response) ?? response;
+    return options?.render?.(request, outcome, response) ?? response;
   }
 
   return {
@@ -64,24 +63,24 @@ export function createResponder(deps: ReceiveDependencies) {
       const processingMs = performance.now() - request.startedAt;
       return logEntryOf(request, { source, result, response, processingMs }, maskFor(source));
     },
-    /** An event of a batch, or one of several handlers: the callback itself gets one response, and a log entry of its own. */
-    logItem(request: RequestContext, result: CallbackResult, known: RespondOptions): void {
+    /** An event of a batch, or one of several handlers: the callback itself gets one response, and another log entry. */
+    logItem(request: RequestContext, result: CallbackResult, options: RespondOptions): void {
       if (result.outcome.kind === "already_processed") return;
-      const source = result.keySource ?? known.source?.name;
-      log.write(request, result, responseFor(request, result, known), source);
+      const source = result.keySource ?? options.source?.name;
+      log.write(request, result, responseFor(request, result, options), source);
     },
     /** @param response where it was made already, for the log entry that committed with the event */
     respond(
       request: RequestContext,
       result: CallbackResult,
-      known?: RespondOptions,
-      response: CallbackResponse = responseFor(request, result, known),
+      options?: RespondOptions,
+      response: CallbackResponse = responseFor(request, result, options),
     ): void {
       if (isAuthentic(result)) sendResponse(request, response);
       else respondThrottled(request, response);
       const { outcome, eventId, eventType } = result;
       const { status } = response;
-      const source = known?.source?.name;
+      const source = options?.source?.name;
       if (request.isCallback) {
         onResponse(result, status, performance.now() - request.startedAt, source);
         log.write(request, result, response, result.keySource ?? source);
@@ -94,9 +93,9 @@ export function createResponder(deps: ReceiveDependencies) {
 /** SPEC 2.5 has the responses to the specification's platform. A batch has one response for all its events. */
 function responseOfHandler(
   { outcome, eventId, isCombined }: CallbackResult,
-  known: RespondOptions | undefined,
+  options: RespondOptions | undefined,
 ) {
-  const { name = PLATFORM, contract } = known?.source ?? {};
+  const { name = PLATFORM, contract } = options?.source ?? {};
   if (name === PLATFORM || contract === undefined || !("result" in outcome) || outcome.result === null)
     return;
   const response = eventId !== undefined || isCombined ? responseIn(outcome.result) : undefined;
@@ -119,24 +118,24 @@ interface Settlement {
 }
 
 export function createRouteHandler(
-  { metrics, isEndpointCheck, receiver, onItem, responder }: RouteDependencies,
+  { metrics, isEndpointCheck, receiver, onItem, responder }: ResponderDependencies,
   source: KnownSource,
   run: (request: RequestContext, settlement: Settlement) => void,
   render?: Render,
 ): RouteHandler {
-  const known = render === undefined ? { source } : { source, render };
+  const options = render === undefined ? { source } : { source, render };
   return (request) => {
     metrics.inFlight.inc();
     let response: CallbackResponse | undefined;
     run(request, {
       buildLogEntry(success) {
-        response = responder.responseFor(request, success, known);
+        response = responder.responseFor(request, success, options);
         return responder.buildLogEntry(request, success, response, success.keySource ?? source.name);
       },
       settleItem(result) {
         // An event of a batch is one event, however many handlers it has.
         if (result.keySource === undefined) onItem(result, source.name);
-        if (result.isCombined !== true) responder.logItem(request, result, known);
+        if (result.isCombined !== true) responder.logItem(request, result, options);
       },
       settle(result) {
         metrics.inFlight.dec();
@@ -144,7 +143,7 @@ export function createRouteHandler(
         request.bodyReservation?.release();
         const shown = endpointCheckResult(request, result, isEndpointCheck) ?? result;
         try {
-          responder.respond(request, shown, known, result.logEntry === undefined ? undefined : response);
+          responder.respond(request, shown, options, result.logEntry === undefined ? undefined : response);
         } catch (err) {
           // The store or a promise calls this: nothing above it would end the request.
           receiver.log.error({ err }, "a response could not be sent, and its connection was closed");

@@ -6,7 +6,7 @@ export interface CallbackResponse {
   readonly headers: Readonly<Record<string, string | string[]>>;
   /** JSON text (SPEC 2.5). */
   readonly body: string;
-  /** What the text was made of, where it is still at hand. */
+  /** The value behind the text, where it is still at hand. */
   readonly value?: JsonValue;
 }
 

@@ -8,7 +8,7 @@ import {
   createRouteHandler,
   type KnownSource,
   type Render,
-  type RouteDependencies,
+  type ResponderDependencies,
   type RouteHandler,
 } from "./responder.ts";
 
@@ -19,7 +19,7 @@ export interface Route {
   readonly isOAuth: boolean;
   /** Whether it is refused while `MAX_WAITING_CALLBACKS` callbacks are at work. */
   readonly isConcurrencyLimited: boolean;
-  /** What its caller understands, where that is not JSON alone. */
+  /** Makes a response that its caller understands, where that is not only JSON. */
   readonly render?: Render;
   /** Of the callbacks at this address; undefined for pages. */
   readonly source?: KnownSource;
@@ -46,27 +46,27 @@ interface FoundRoute {
 /** The routes by their paths; those with parameters are looked at last, in the order of the configuration. */
 export class Routes {
   readonly #exact = new Map<string, Route>();
-  readonly #patterns: { readonly pattern: RegExp; readonly found: FoundRoute }[] = [];
+  readonly #patterns: { readonly pattern: RegExp; readonly target: FoundRoute }[] = [];
 
   set(path: string, route: Route): void {
     if (!hasParameters(path)) this.#exact.set(path, route);
-    else this.#patterns.push({ pattern: compilePath(path), found: { route: { ...route, pattern: path } } });
+    else this.#patterns.push({ pattern: compilePath(path), target: { route: { ...route, pattern: path } } });
   }
 
   find(path: string): FoundRoute {
-    const found = this.#match(path);
-    if (found.route !== undefined) return found;
+    const match = this.#match(path);
+    if (match.route !== undefined) return match;
     const meant = path.replaceAll(/\/+(?=\/|$)/g, "");
     const { route } = this.#match(meant);
-    return route?.isCallback === true ? { route: { ...route, meant } } : found;
+    return route?.isCallback === true ? { route: { ...route, meant } } : match;
   }
 
   #match(path: string): FoundRoute {
     const route = this.#exact.get(path);
     if (route !== undefined || this.#patterns.length === 0) return { route };
-    for (const { pattern, found } of this.#patterns) {
+    for (const { pattern, target } of this.#patterns) {
       const match = pattern.exec(path);
-      if (match !== null) return { ...found, params: { ...match.groups } };
+      if (match !== null) return { ...target, params: { ...match.groups } };
     }
     return { route };
   }
@@ -86,7 +86,7 @@ function compilePath(path: string): RegExp {
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
-/** What holds for the addresses of one source, in the place of what holds for all. */
+/** The bounds of one source's addresses, in the place of those of all. */
 export interface SourceBounds {
   readonly maxBodyBytes?: number;
   readonly limits?: readonly Policy[];
@@ -103,7 +103,7 @@ export interface RouteOptions {
 
 export function createRoutes(
   { addresses, maxBodyBytes, sourceBounds, requestTimeoutMs: timeLimitMs }: RouteOptions,
-  deps: RouteDependencies,
+  deps: ResponderDependencies,
 ): Routes {
   const { callbacks, redirect, start, done, capture } = addresses;
   const served = new Routes();
@@ -112,11 +112,11 @@ export function createRoutes(
     const source = deps.receiver.sourcesByName.get(name);
     if (source === undefined) throw new TypeError(`the address ${path} is of no source`);
     const { methods, takesGzip } = source.contract;
-    // What is durable can be run later.
+    // Other events are durable before they run, and can be run later.
     const isConcurrencyLimited = source.answer === "inline";
     const handle = callbackRoute({ source, version, timeLimitMs }, deps);
-    const { maxBodyBytes: maxBytes = maxBodyBytes, ...own } = sourceBounds?.get(name) ?? {};
-    const route = { ...callback, source, isConcurrencyLimited, methods, maxBytes, handle, ...own };
+    const { maxBodyBytes: maxBytes = maxBodyBytes, ...bounds } = sourceBounds?.get(name) ?? {};
+    const route = { ...callback, source, isConcurrencyLimited, methods, maxBytes, handle, ...bounds };
     served.set(path, takesGzip ? { ...route, takesGzip } : route);
   }
   const maxBytes = Math.min(REDIRECT_BYTES, maxBodyBytes);
@@ -148,7 +148,7 @@ interface CallbackRoute {
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2), and the addresses of the other sources. */
 function callbackRoute(
   { source, version, timeLimitMs }: CallbackRoute,
-  deps: RouteDependencies,
+  deps: ResponderDependencies,
 ): RouteHandler {
   const { receiver, capture } = deps;
   return createRouteHandler(deps, source, (request, { buildLogEntry, settleItem, settle }) => {

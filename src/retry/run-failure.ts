@@ -136,7 +136,7 @@ async function storeOutcome(
   // It would be rejected again until its cause is mended.
   const isRejected = outcome.kind === "refused";
   const next = isRejected ? undefined : nextAttemptAt(policy, failure.retriesDone, now, receiver.chance());
-  const error = receiver.describe(isRejected ? (outcome.detail ?? outcome.message) : outcome.cause);
+  const error = receiver.describeError(isRejected ? (outcome.detail ?? outcome.message) : outcome.cause);
   const again = { kind, code: outcome.code, error, now, nextAttemptAt: next ?? null };
   await failureLeases.reschedule(failure, owner, { ...again, isRejected, bulkReplayId });
 }

@@ -92,7 +92,7 @@ describe("HTTPS", () => {
       }
     });
 
-  it("takes a renewed certificate into use without dropping open connections, and keeps the old one while the new does not fit", async () => {
+  it("the listener takes a renewed certificate into use without dropping open connections, and keeps the old one while the new does not fit", async () => {
     const [first, second] = [await certificate("first"), await certificate("second")];
     await withReloading(first, async ({ files, url, warnings, reloads, stop }) => {
       const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
@@ -139,7 +139,7 @@ describe("HTTPS", () => {
     );
   });
 
-  it("looks again at a renewed certificate that it could not use, also where nothing about the files has changed", async () => {
+  it("the listener looks again at a renewed certificate that it could not use, also where nothing about the files has changed", async () => {
     const [first, second] = [await certificate("first"), await certificate("second")];
     await withReloading(first, async ({ files, url, warnings }) => {
       const renewedAt = new Date(Date.now() + 60_000);
@@ -179,7 +179,7 @@ describe("HTTPS", () => {
     );
   });
 
-  it("does not start with the key of another certificate", async () => {
+  it("the receiver does not start with the key of another certificate", async () => {
     const [first, second] = [await certificate("first"), await certificate("second")];
     await withFiles({ cert: first.cert, key: second.key }, async (files) => {
       const env = { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile };
@@ -189,7 +189,7 @@ describe("HTTPS", () => {
     });
   });
 
-  it("does not start on files that are no certificate and key", async () => {
+  it("the receiver does not start on files that are no certificate and key", async () => {
     await withFiles({ cert: "nonsense", key: "nonsense" }, async (files) => {
       const env = { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile };
       await expect(withReceiver("sqlite", async () => {}, { env })).rejects.toThrow(
@@ -202,7 +202,7 @@ describe("HTTPS", () => {
 describe("behind a proxy", () => {
   const proxied = (env: Record<string, string>) => ({ env: { HOST: "127.0.0.1", ...env } });
 
-  it("takes X-Forwarded-Proto and X-Forwarded-For from a trusted proxy", () =>
+  it("the receiver takes X-Forwarded-Proto and X-Forwarded-For from a trusted proxy", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -215,7 +215,7 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "127.0.0.0/8" }),
     ));
 
-  it("refuses what the proxy received over plain HTTP", () =>
+  it("a request that the proxy received over plain HTTP is refused", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -226,7 +226,7 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "127.0.0.1" }),
     ));
 
-  it("refuses plain HTTP with the rate limits that are on by default", () =>
+  it("plain HTTP is refused with the rate limits that are on by default", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -241,7 +241,7 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "127.0.0.1", RATE_LIMIT_DEFAULT: "", RATE_LIMIT_CALLBACK: "" }),
     ));
 
-  it("takes the last value of X-Forwarded-Proto, which the nearest proxy has added", () =>
+  it("the last value of X-Forwarded-Proto counts, which the nearest proxy has added", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -262,7 +262,7 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "10.0.0.0/8" }),
     ));
 
-  it("counts all addresses of an IPv6 /64 as one, with a port written behind them or without", () =>
+  it("all addresses of an IPv6 /64 count as one, with a port written behind them or without", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -55,7 +55,7 @@ describe("the stream to a listener", () => {
     expect(log.lines.map(({ message }) => message)).toEqual([expect.stringContaining("connected"), GONE]);
   });
 
-  it("waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
+  it("a stream waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
     let pulled = 0;
     async function* follow(): AsyncGenerator<CaptureLine, void, void> {
       while (pulled < MAX_LINES) {

@@ -121,7 +121,7 @@ describe("rate limits", () => {
 });
 
 describe("a slow shared count", () => {
-  it("holds a request up for a moment only, and the next ones not at all", async () => {
+  it("a slow shared count delays one request for a moment, and the next ones not at all", async () => {
     const log = { debug() {}, info() {}, error() {}, warn() {} };
     const never = () => new Promise<never>(() => {});
     const count = withFallback(never, { now: () => T0 }, log);

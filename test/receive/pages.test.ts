@@ -37,7 +37,7 @@ describe("the redirect of an OAuth flow", () => {
     },
   );
 
-  it("shows a browser that the platform refused, in words that are not those for an unknown sign-in", async () => {
+  it("a page shows a browser that the platform refused, in words that are not those for an unknown sign-in", async () => {
     const state = await registered(`${STATE}-of-a-refusal`);
     const refusal = await come(`error=access_denied&state=${state}`);
     expect([refusal.status, refusal.text]).toEqual([
@@ -48,7 +48,7 @@ describe("the redirect of an OAuth flow", () => {
     expect([unknown.status, unknown.text]).toEqual([401, expect.stringContaining("is not known here")]);
   });
 
-  it("logs no more of the platform's words on a refusal than 200 characters each", async () => {
+  it("the log has no more of the platform's words on a refusal than 200 characters each", async () => {
     const state = await registered(`${STATE}-of-many-words`);
     await come(`error=access_denied&error_description=${"w".repeat(900)}&state=${state}`);
     const logged = lent.receiver.lines.map(({ error }) => String(error)).join("\n");
@@ -76,7 +76,7 @@ describe("the redirect of an OAuth flow", () => {
     }
   });
 
-  it("says in the log why a flow could not be started", async () => {
+  it("the log says why a flow could not be started", async () => {
     const url = `${lent.receiver.publicOrigin}/api/platform/oauth-start`;
     expect((await fetch(url)).status).toBe(503);
     expect(lent.receiver.lines).toContainEqual(

@@ -2,16 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, signHmac } from "../../src/index.ts";
 import { lentReceiver } from "../support/lent-receiver.ts";
+import { closeConnections, connectFrom, type RawConnection, unfinished } from "../support/raw-connection.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET } from "../support/receiver.ts";
-import { leaveAll, type Stranger, stranger, unfinished } from "../support/stranger.ts";
 import { until } from "../support/until.ts";
 
 const BODY = 65_536;
 const ROOM = 4 * BODY;
 
 // A receiver that stops waits for them.
-afterEach(leaveAll);
+afterEach(closeConnections);
 
 const chunked = (chunks: readonly string[], lines: readonly string[] = []) =>
   [
@@ -74,24 +74,24 @@ describe("bodies that are not verified yet", () => {
   const exchange = (text: string) => rawExchange(lent.receiver.publicOrigin, text);
 
   it("make room for others when they fill MAX_UNVERIFIED_BYTES: the oldest unfinished one gets 503 with Retry-After", async () => {
-    const strangers: Stranger[] = [];
+    const connections: RawConnection[] = [];
     for (let at = 1; at <= 6; at += 1)
-      strangers.push(await stranger(lent.receiver, `127.0.1.${at}`, unfinished(BODY - 1, BODY)));
-    await until(() => strangers.filter(({ isClosed }) => isClosed).length === 2);
-    expect(strangers.map(({ isClosed }) => isClosed)).toEqual([true, true, false, false, false, false]);
-    expect(strangers[0]?.text).toMatch(/^HTTP\/1\.1 503 /);
-    expect(strangers[0]?.text.toLowerCase()).toMatch(/\r\nretry-after: \d+\r\n/);
-    expect(strangers[0]?.text).toContain('{"error":"temporarily unavailable"}');
+      connections.push(await connectFrom(lent.receiver, `127.0.1.${at}`, unfinished(BODY - 1, BODY)));
+    await until(() => connections.filter(({ isClosed }) => isClosed).length === 2);
+    expect(connections.map(({ isClosed }) => isClosed)).toEqual([true, true, false, false, false, false]);
+    expect(connections[0]?.text).toMatch(/^HTTP\/1\.1 503 /);
+    expect(connections[0]?.text.toLowerCase()).toMatch(/\r\nretry-after: \d+\r\n/);
+    expect(connections[0]?.text).toContain('{"error":"temporarily unavailable"}');
     const { text, lines } = eventOf(BODY);
     expect(await exchange(chunked(piecesOf(text, 5), lines))).toMatch(/^HTTP\/1\.1 200 /);
     expect((await lent.receiver.send(payment())).status).toBe(200);
   });
 
   it("unfinished bodies of an address above its share make room before an older body of another address", async () => {
-    const other = await stranger(lent.receiver, "127.0.2.1", unfinished(100, BODY));
-    const many: Stranger[] = [];
+    const other = await connectFrom(lent.receiver, "127.0.2.1", unfinished(100, BODY));
+    const many: RawConnection[] = [];
     for (let at = 0; at < 6; at += 1)
-      many.push(await stranger(lent.receiver, "127.0.2.2", unfinished(BODY - 1, BODY)));
+      many.push(await connectFrom(lent.receiver, "127.0.2.2", unfinished(BODY - 1, BODY)));
     await until(() => many.filter(({ isClosed }) => isClosed).length >= 2);
     expect(other.isClosed).toBe(false);
   });
@@ -99,18 +99,18 @@ describe("bodies that are not verified yet", () => {
   it("a body's bytes are released with its request, however that ends", async () => {
     const { text, lines } = eventOf(BODY);
     for (let at = 0; at < 6; at += 1) {
-      const gone = await stranger(lent.receiver, "127.0.3.1", unfinished(BODY - 1, BODY));
+      const gone = await connectFrom(lent.receiver, "127.0.3.1", unfinished(BODY - 1, BODY));
       gone.socket.destroy();
       expect(await exchange(chunked(piecesOf(text, 3)))).toMatch(/^HTTP\/1\.1 401 /);
       expect(await exchange(chunked([text, "more"], lines))).toMatch(/^HTTP\/1\.1 413 /);
       expect(await exchange(chunked(piecesOf(text, 3), lines))).toMatch(/^HTTP\/1\.1 200 /);
     }
     // Four bodies of the largest size fit, so that nothing of the twenty-four before is held.
-    const strangers: Stranger[] = [];
+    const connections: RawConnection[] = [];
     for (let at = 1; at <= 4; at += 1)
-      strangers.push(await stranger(lent.receiver, `127.0.3.${at}`, unfinished(BODY - 1, BODY)));
+      connections.push(await connectFrom(lent.receiver, `127.0.3.${at}`, unfinished(BODY - 1, BODY)));
     expect((await lent.receiver.send(payment())).status).toBe(200);
-    expect(strangers.filter(({ isClosed }) => isClosed).length).toBeLessThanOrEqual(1);
+    expect(connections.filter(({ isClosed }) => isClosed).length).toBeLessThanOrEqual(1);
   });
 
   it("a body's bytes are released when a redirect is refused before its authentication", async () => {

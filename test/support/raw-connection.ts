@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { TestReceiver } from "./receiver.ts";
 
-export interface Stranger {
+export interface RawConnection {
   readonly socket: Socket;
-  /** What came back so far. */
+  /** The bytes that came back so far. */
   readonly text: string;
   readonly isClosed: boolean;
 }
@@ -12,16 +12,16 @@ export interface Stranger {
 const opened: Socket[] = [];
 
 /** Ends all of them: a receiver that stops waits for its connections. */
-export function leaveAll(): void {
+export function closeConnections(): void {
   for (const socket of opened.splice(0)) socket.destroy();
 }
 
 /** A connection from an address of this machine, with what comes back over it. */
-export async function stranger(
+export async function connectFrom(
   { publicOrigin }: TestReceiver,
   localAddress: string,
   sent = "",
-): Promise<Stranger> {
+): Promise<RawConnection> {
   const { hostname, port } = new URL(publicOrigin);
   const socket = connect({ port: Number(port), host: hostname, localAddress });
   const state = { socket, text: "", isClosed: false };
