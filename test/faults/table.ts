@@ -9,7 +9,7 @@ const HEAD = [
   "lost",
   "doubled",
   "seconds",
-  "verdict",
+  "result",
 ];
 
 /** What all of it came to, and by their names all that was not run. */
