@@ -76,17 +76,24 @@ export async function boundedSearch<Row extends { readonly id: number }>(
   let below = before;
   for (let step = first; ; ) {
     const startedAt = performance.now();
-    // One more than asked for tells whether there is another page.
     const { rows, reached } = await searchStep(below, step, limit + 1 - found.length);
     found.push(...rows);
-    if (found.length > limit) return { rows: found.slice(0, limit), next: found[limit - 1]?.id ?? null };
-    if (reached === undefined) return { rows: found, next: null };
+    if (found.length > limit || reached === undefined) return pageOf(found, limit);
     below = reached;
     const now = performance.now();
     if (now >= end) return { rows: found, next: below };
     step = Math.min(nextStep(step, now - startedAt, STEP_MS[dialect]), most);
     await nextTurn();
   }
+}
+
+/** A page of rows that were read with one more than the limit: that one shows whether there is another page. */
+export function pageOf<Row extends { readonly id: number }>(
+  rows: readonly Row[],
+  limit: number,
+): SearchResult<Row> {
+  const page = rows.slice(0, limit);
+  return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
 function nextStep(step: number, took: number, wanted: number): number {

@@ -5,6 +5,7 @@ import {
   boundedSearch,
   NEWEST,
   type Page,
+  pageOf,
   SearchedArea,
   type SearchPage,
   type SearchResult,
@@ -74,11 +75,9 @@ export class Records extends SearchedArea<RecordFilter, StoredRecord> {
     key: { readonly eventId: string; readonly source: string | undefined },
     { limit, before = NEWEST }: Page,
   ): Promise<SearchResult<StoredRecord>> {
-    // One more than asked for tells whether there is another page.
     const found = await this.read<RecordRow>`SELECT ${COLUMNS} FROM oncehook_records
       WHERE ${equal({ ...key })} AND id < ${before} ORDER BY id DESC LIMIT ${limit + 1}`;
-    const rows = found.slice(0, limit).map(toRecord);
-    return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+    return pageOf(found.map(toRecord), limit);
   }
 }
 

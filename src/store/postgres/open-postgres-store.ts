@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type pg from "pg";
 import { type CallbackLogEntry, callOnce, keyText } from "../../domain/index.ts";
+import { KeyedSemaphore } from "../../system/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas/areas.ts";
 import type { StoredRecord } from "../areas/records.ts";
@@ -12,11 +13,11 @@ import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { DryRunOptions, PendingEvent } from "../once.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
+import { StoreError } from "../store-errors.ts";
 import { CALLBACK_COLUMN_TYPES, selectRecords, toStoredRecords } from "./groups/event-statements.ts";
 import { GroupScheduler } from "./groups/group-scheduler.ts";
 import { inTransaction } from "./groups/in-transaction.ts";
 import { handleSingle } from "./groups/single-event.ts";
-import { createTransactionSlots } from "./groups/transaction-slots.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { isDataError, transientReason, transientReasonBeforeSending } from "./wire/database-errors.ts";
 import { assertSearchPath, firstConnection } from "./wire/first-connection.ts";
@@ -147,6 +148,26 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     // The server handles a failed disk; it ends its own process then.
     broken: new Promise(() => {}),
     close: callOnce(async () => void (await Promise.all([pool.end(), groups?.end()]))),
+  };
+}
+
+/**
+ * Runs a transaction of one event once a connection is free for it. A handler may hold its connection for as long as its time
+ * limit. So one connection stays for look-ups and leases. Another one stays for the events of other sources and tenants, which
+ * alternate.
+ */
+function createTransactionSlots({ options: { max } }: pg.Pool) {
+  const semaphore = new KeyedSemaphore();
+  return async <T>(source: string, deadline: Deadline, run: () => Promise<T>): Promise<T> => {
+    const releaseSource = await semaphore.acquire(source, Math.max(1, max - 2), deadline);
+    const release = await semaphore.acquire(semaphore, Math.max(1, max - 1), deadline, source);
+    try {
+      if (releaseSource !== undefined && release !== undefined) return await run();
+      throw new StoreError("unavailable", "handlers held the connections until the deadline", undefined);
+    } finally {
+      release?.();
+      releaseSource?.();
+    }
   };
 }
 

@@ -60,36 +60,27 @@ export class QueuedEvent implements PendingEvent {
   }
 
   settle(result: OnceResult): void {
-    if (!this.#isTaken) this.#settle(result);
+    if (!this.#isTaken) this.#end(() => this.#event.settle(result));
   }
 
   fail(error: unknown): void {
-    if (!this.#isTaken) this.#fail(error);
+    if (!this.#isTaken) this.#end(() => this.#event.fail(error));
   }
 
   runInOwnTransaction(): void {
     if (this.#isTaken) return;
     this.#isTaken = true;
     this.#runInOwnTransaction(this.#event).then(
-      (result) => this.#settle(result),
-      (error: unknown) => this.#fail(error),
+      (result) => this.#end(() => this.#event.settle(result)),
+      (error: unknown) => this.#end(() => this.#event.fail(error)),
     );
   }
 
-  #settle(result: OnceResult): void {
-    this.#end();
-    this.#event.settle(result);
-  }
-
-  #fail(error: unknown): void {
-    this.#end();
-    this.#event.fail(error);
-  }
-
-  #end(): void {
+  #end(report: () => void): void {
     this.#isTaken = true;
     this.#hasEnded = true;
     this.#ended?.resolve();
+    report();
   }
 }
 
