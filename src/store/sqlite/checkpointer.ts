@@ -27,7 +27,7 @@ interface Thread {
 }
 
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
-  // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (docs/performance.md).
+  // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (decision 0018).
   afterMs: 100,
   restartFrames: 4_096,
   code: new URL("./checkpoint-thread.js", import.meta.url),
