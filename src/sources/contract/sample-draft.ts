@@ -22,7 +22,8 @@ interface SampleData extends Made {
 
 /**
  * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have `{type}`,
- * `{id}` and the time as `{iso}`, `{seconds}` or `{milliseconds}` where the contract has no place for them.
+ * `{resource}` (the type without its last part), `{id}`, and the time as `{iso}`, `{seconds}` or `{milliseconds}`. They
+ * are for values that the contract has no place for.
  */
 export type OwnSample = SampleData | ((type: string, id: string, now: Date) => Made);
 
@@ -32,7 +33,9 @@ export function makeSample(presetSample: OwnSample, type: string, id: string, no
   if (typeof presetSample === "function") return presetSample(type, id, now);
   const ms = now.getTime();
   const seconds = Math.floor(ms / 1_000);
-  const texts: Record<string, unknown> = { type, id, iso: now.toISOString(), seconds, milliseconds: ms };
+  const [resource = type] = /^.+(?=\.)/.exec(type) ?? [];
+  const times = { iso: now.toISOString(), seconds, milliseconds: ms };
+  const texts: Record<string, unknown> = { type, resource, id, ...times };
   const filled = JSON.stringify(presetSample).replace(/\{(\w+)\}/g, (_, name: string) => {
     return JSON.stringify(String(texts[name])).slice(1, -1);
   });

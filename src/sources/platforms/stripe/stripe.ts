@@ -1,14 +1,10 @@
-import { type JsonObject, ownValue } from "../../../domain/index.ts";
+import { ownValue } from "../../../domain/index.ts";
 import type { Readable } from "../../contract/reading.ts";
 import { hmacPreset, type ReconcilingOptions } from "../../presets/hmac-preset.ts";
 import { timedFields } from "../../presets/standard.ts";
 import { stripeEvents } from "./stripe-events.ts";
-import samples from "./stripe-samples.json" with { type: "json" };
 
 export type { ReconcilingOptions as StripeOptions } from "../../presets/hmac-preset.ts";
-
-/** The objects of the events that most handlers are for. Source: https://docs.stripe.com/api, each object's page. */
-const OBJECTS: Readonly<Record<string, JsonObject>> = samples.objects;
 
 /**
  * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
@@ -45,13 +41,6 @@ export const stripe = hmacPreset<ReconcilingOptions>({
     /^[srp]k_/.test(secret)
       ? { got: "an API key", expected: "the endpoint's signing secret (whsec_…)" }
       : undefined,
-  sample(type, id) {
-    const object = OBJECTS[type] ?? {
-      id: "obj_sample",
-      object: type.slice(0, type.lastIndexOf(".")) || type,
-    };
-    return { body: { id, ...samples.event, type, data: { object } } };
-  },
 });
 
 const TEST_ID = /_0{14}$/;
