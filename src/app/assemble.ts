@@ -85,7 +85,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   const { secrets, ...credentials } = await openCredentials(config, configured, common);
   const services = createServices({
     ...{ config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, namedSecrets },
-    ...{ configuredSources: configured, ...credentials },
+    ...{ configured, ...credentials },
     origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
   });
   const { callbackLog, metrics, receiver } = services;

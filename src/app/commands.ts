@@ -1,16 +1,28 @@
 import { resolve } from "node:path";
 import type { Config, EnvironmentFile } from "../config/index.ts";
-import { configuredSources, keyStamp, type Loaded, type OpenOptions } from "../configured/index.ts";
+import {
+  type ConfiguredSource,
+  configuredAuthorizationServer,
+  configuredSources,
+  createPlatformScheme,
+  keyStamp,
+  type Loaded,
+  maskOf,
+  type OpenOptions,
+} from "../configured/index.ts";
 import { runDoctor as doctor } from "../doctor/index.ts";
 import { errorReason } from "../domain/index.ts";
 import { createRegistry, type Handler } from "../handlers/index.ts";
+import { createUserTokens } from "../oauth/index.ts";
+import { createLogger } from "../observability/index.ts";
+import { DryRun, runEvent } from "../pipeline/index.ts";
 import { type ReconcileRequest, reconcileSource } from "../reconcile/index.ts";
-import { type BackfillReport, type BackfillRequest, backfill } from "../retry/index.ts";
+import { type BackfillReport, type BackfillRequest, backfill, type SampledEvent } from "../retry/index.ts";
 import { type IntegrityReport, MaintenanceError, type MigrationReport } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
-import { createSample } from "./backfill-sample.ts";
 import { inspectDatabase, openForCommand } from "./open-store.ts";
+import { createServices } from "./services.ts";
 
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
@@ -150,6 +162,46 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
   } finally {
     await store.close();
   }
+}
+
+type SampleParts = Pick<
+  Parameters<typeof createServices>[0],
+  "config" | "store" | "registry" | "encryptor"
+> & {
+  readonly configured: readonly ConfiguredSource[];
+};
+
+/** Runs events in transactions that are rolled back; no `prepare` step runs. `run` returns why an event would fail. */
+async function createSample({ configured, ...parts }: SampleParts) {
+  const { config, store, encryptor } = parts;
+  const clock = systemClock;
+  const log = createLogger({
+    level: "silent",
+    mask: maskOf(config, { configured }),
+    destination: { write() {} },
+  });
+  const platform = configuredAuthorizationServer(config, () => config.baseUrl);
+  const { receiver, callbackLog, metrics } = createServices({
+    ...parts,
+    ...{ configured, clock, logger: log, tracer: undefined, noteCredential() {} },
+    scheme: await createPlatformScheme(config, clock),
+    tokens: createUserTokens({ store: store.userTokens, platform, encryptor, clock, log }),
+  });
+  return {
+    async run({ key, ...event }: SampledEvent): Promise<string | undefined> {
+      const deadline = performance.now() + config.handlerTimeoutMs;
+      // The record of its storing would make it a duplicate.
+      const sampled = { ...event, key: { ...key, eventId: `dry run of ${key.eventId}` }, deadline };
+      const dryRun = new DryRun();
+      const outcome = await runEvent({ ...sampled, kind: "replay", mode: "dry-run", dryRun }, receiver);
+      if (outcome.kind === "refused") return outcome.message ?? outcome.code;
+      return outcome.kind === "failed" ? receiver.describeError(outcome.cause).split("\n")[0] : undefined;
+    },
+    async close(): Promise<void> {
+      metrics.close();
+      await Promise.all([callbackLog.close(), receiver.concurrency.outsideLimitEnded()]);
+    },
+  };
 }
 
 export const reconcileOnce = (loaded: Loaded, request: ReconcileRequest) =>

@@ -54,14 +54,14 @@ export function createSandbox(config: Config, services: Services, origins: Liste
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
       orSandboxError(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
-        const listener = await ownListener(config, origins);
+        const listener = await publicAddress(config, origins);
         const sent = await sendEvent(composed, config.basePath + path, config.authentication, listener);
         return resultView(sent, body, mask);
       }),
     async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
       const { start = "" } = endpointPaths(config.basePath, config.redirect.scopePath);
-      const receiverAt = await ownListener(config, origins);
+      const receiverAt = await publicAddress(config, origins);
       return orSandboxError(async ({ runOAuthFlow }) => {
         const { steps, isSignedIn } = await runOAuthFlow({
           receiver: receiverAt,
@@ -117,7 +117,7 @@ function sourceCallbacks(
         const signed = signSample(signedAs(definition, sign), { ...callback, raw: Buffer.from(body) });
         const path = callback.url.pathname;
         const sending = { path, headers: signed.headers, body: Buffer.from(signed.body).toString() };
-        return resultView(await sendSigned(sending, await ownListener(config, origins)), body, mask);
+        return resultView(await sendSigned(sending, await publicAddress(config, origins)), body, mask);
       }),
   };
 }
@@ -135,7 +135,7 @@ function resultView(
 }
 
 /** Reads the certificate each time, since it may have been renewed. */
-async function ownListener({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
+async function publicAddress({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
   return { origin: origins.public, certificate, timeLimitMs: requestTimeoutMs + MARGIN_MS };
 }

@@ -48,8 +48,8 @@ interface ServiceDependencies {
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly scheme: Scheme;
-  /** Beside the built-in protocol. */
-  readonly configuredSources?: readonly ConfiguredSource[];
+  /** The sources beside the built-in protocol. */
+  readonly configured?: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
   readonly origin?: () => string;
   /** None is learnt when left out. */
@@ -67,7 +67,7 @@ export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: ServiceDependencies) {
   const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer } = dependencies;
-  const { namedSecrets = [], learntSecrets, configuredSources: configured = [] } = dependencies;
+  const { namedSecrets = [], learntSecrets, configured = [] } = dependencies;
   const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
   const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
@@ -134,15 +134,15 @@ export function createServices(dependencies: ServiceDependencies) {
 
 /** Explains the refusals of each source beside the built-in protocol. */
 function diagnosesOf(
-  { config, configuredSources = [], learntSecrets, namedSecrets: named = [] }: ServiceDependencies,
+  { config, configured = [], learntSecrets, namedSecrets: named = [] }: ServiceDependencies,
   origin: () => string,
 ): ReadonlyMap<string, DiagnoseSource> {
-  const diagnoses = configuredSources.map((source): [string, DiagnoseSource] => {
+  const diagnoses = configured.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
-    const { hmac, facts, secrets: configured, preset, settings } = definition;
-    const secrets = () => [...configured, ...(learntSecrets?.of(name) ?? [])];
+    const { hmac, facts, preset, settings } = definition;
+    const secrets = () => [...definition.secrets, ...(learntSecrets?.of(name) ?? [])];
     const secretName = (index: number) => sourceSecretPhrase(source, index, config);
-    const others = configuredSources
+    const others = configured
       .filter((other) => other !== source && other.definition.preset === preset)
       .flatMap((other) => other.definition.secrets.map((secret) => ({ name: other.name, secret })));
     const isOwn = facts.proof === "own";
@@ -153,13 +153,13 @@ function diagnosesOf(
 }
 
 function metricsOf(
-  { config, store, registry, clock, configuredSources = [] }: ServiceDependencies,
+  { config, store, registry, clock, configured = [] }: ServiceDependencies,
   concurrency: ConcurrencyLimit,
 ): Metrics {
   return createMetrics({
     knownTypes: registry.types,
     patternOf: registry.patternOf,
-    sources: [PLATFORM, ...configuredSources.map(({ name }) => name)],
+    sources: [PLATFORM, ...configured.map(({ name }) => name)],
     failureCounts: () => store.failures.counts(),
     acceptedAge: async () => secondsSince(await store.failures.oldestAccepted(), clock),
     deliveryCounts: () => store.outbox.counts(),

@@ -3,7 +3,7 @@ import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { CONFIG_FILE_NAMES } from "../config/index.ts";
 import { fileErrorText, shellWord } from "../domain/index.ts";
-import { PACKAGE_FOLDER, packageManifest } from "./own-package.ts";
+import { PACKAGE_FOLDER, packageManifest } from "./package-manifest.ts";
 import { UserError } from "./user-error.ts";
 
 export async function init(named: string): Promise<void> {

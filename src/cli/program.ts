@@ -13,7 +13,7 @@ import { doctorCommand } from "./doctor-command.ts";
 import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
-import { VERSION } from "./own-package.ts";
+import { VERSION } from "./package-manifest.ts";
 import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand, signCommand } from "./send-commands.ts";

@@ -12,7 +12,7 @@ import {
   type LoadedConfiguration,
   loadConfiguration,
 } from "./load-configuration.ts";
-import { PACKAGE_FOLDER } from "./own-package.ts";
+import { PACKAGE_FOLDER } from "./package-manifest.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
