@@ -3,6 +3,7 @@ import Fastify from "fastify";
 import { z } from "zod";
 import { registerOperations } from "../src/admin/admin-listener.ts";
 import type { RouteDependencies } from "../src/admin/index.ts";
+import { responseJsonSchema } from "../src/admin/operation.ts";
 import { SCHEMAS } from "../src/admin/schemas.ts";
 
 const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as unknown as RouteDependencies;
@@ -17,7 +18,7 @@ export async function describeAdminApi(): Promise<object> {
   app.setSerializerCompiler(() => JSON.stringify);
   app.setValidatorCompiler(() => () => true);
   for (const [name, shape] of Object.entries(SCHEMAS)) {
-    app.addSchema({ $id: name, ...jsonSchemaOf(shape, { override: withoutIntegerBounds }) });
+    app.addSchema({ $id: name, ...responseJsonSchema(shape) });
   }
   await app.register(swagger, {
     openapi: {
@@ -33,7 +34,7 @@ export async function describeAdminApi(): Promise<object> {
     },
     transform: ({ schema = {}, url }) => {
       const inputs = Object.entries(schema).filter(([, part]) => part instanceof z.ZodType);
-      const read = inputs.map(([part, shape]) => [part, jsonSchemaOf(shape as z.ZodType, { io: "input" })]);
+      const read = inputs.map(([part, shape]) => [part, inputJsonSchema(shape as z.ZodType)]);
       return { schema: { ...schema, ...Object.fromEntries(read) }, url };
     },
     refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
@@ -50,13 +51,7 @@ export async function describeAdminApi(): Promise<object> {
   return description;
 }
 
-function jsonSchemaOf(shape: z.ZodType, options: z.core.ToJSONSchemaParams): object {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, options);
+function inputJsonSchema(shape: z.ZodType): object {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: "input" });
   return schema;
-}
-
-function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  if (jsonSchema.type !== "integer") return;
-  delete jsonSchema.minimum;
-  delete jsonSchema.maximum;
 }

@@ -5,9 +5,8 @@ import { toSignIn } from "./queries.ts";
 const RECONNECT_DELAY_MS = 5_000;
 
 /**
- * The live stream until the signal, opened again also where it could not be opened at first: a receiver that is busy or is being
- * restarted comes back.
- * @throws AdminError where the receiver will not send one
+ * The live stream until the signal. A failed first connection is tried again too: a busy or restarting receiver returns.
+ * @throws AdminError where the receiver refuses the stream
  */
 export async function* followLive(
   filters: CallbackFilters,

@@ -3,7 +3,7 @@ import { isFinal, isStatus } from "./client.ts";
 
 const RETRIES = 2;
 
-/** What the pages have read, so that going back shows it at once. */
+/** The data that the pages have read, so that going back shows it at once. */
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveWithoutSession }),
   mutationCache: new MutationCache({ onError: leaveWithoutSession }),
@@ -11,14 +11,14 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 5_000,
       retry: (count, error) => !isFinal(error) && count < RETRIES,
-      // A browser that is offline for the internet may well reach a receiver beside it.
+      // A browser without the internet may still reach a receiver in its network.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },
   },
 });
 
-/** A session that has ended takes everything with it that was read in it. */
+/** The end of a session clears all data that was read in it. */
 function leaveWithoutSession(error: unknown): void {
   if (isStatus(error, 401)) toSignIn();
 }

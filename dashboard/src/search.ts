@@ -1,7 +1,7 @@
 import type { CallbackFilters, FailureFilter } from "oncehook/admin-client";
 import type { Span } from "./views.ts";
 
-/** What an address has behind its question mark, as it stands there. */
+/** The query of an address, not validated. */
 type Raw = Readonly<Record<string, unknown>>;
 
 /** All values are texts: an event id of digits stays what it is. */
@@ -17,7 +17,7 @@ export function stringifySearch(search: Raw): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** The filters of an address. The router hands on what it does not know as well, so pages ask this once more. */
+/** The filters of an address. The router passes unknown parameters on too, so that pages call this again. */
 export function callbackSearch(raw: Raw): CallbackSearch {
   return picked(raw, CALLBACK_FILTERS);
 }
@@ -61,20 +61,20 @@ export function auditSearch(raw: Raw): { readonly action?: string; readonly acto
   return picked(raw, ["action", "actor"] as const);
 }
 
-/** Where to go on after the sign-in: an address of this page, and of no other host. */
+/** The page to open after the sign-in: an address of this origin only. */
 export function signInSearch(raw: Raw): { readonly back?: string } {
   const back = textOf(raw.back);
   return back !== undefined && /^\/(?![/\\])/.test(back) ? { back } : {};
 }
 
-/** Those that have a value. */
+/** The named parameters that have a value. */
 function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in Name]?: string } {
-  const found: { [N in Name]?: string } = {};
+  const values: { [N in Name]?: string } = {};
   for (const name of names) {
     const text = textOf(raw[name]);
-    if (text !== undefined) found[name] = text;
+    if (text !== undefined) values[name] = text;
   }
-  return found;
+  return values;
 }
 
 function oneOf<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {

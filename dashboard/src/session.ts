@@ -23,9 +23,9 @@ export async function sessionOf(queries: QueryClient): Promise<SessionView | nul
   try {
     return await queries.query({ ...SESSION });
   } catch (error) {
-    const known = queries.getQueryData(SESSION.queryKey);
-    if (known === undefined) throw error;
-    return known;
+    const lastSession = queries.getQueryData(SESSION.queryKey);
+    if (lastSession === undefined) throw error;
+    return lastSession;
   }
 }
 
@@ -36,7 +36,7 @@ export async function endSession(): Promise<void> {
   });
 }
 
-/** For the moment until the page has gone to the sign-in. */
+/** Shown until the sign-in page has opened. */
 const SIGNED_OUT: SessionView = {
   actor: "none",
   role: "viewer",
@@ -46,7 +46,7 @@ const SIGNED_OUT: SessionView = {
   sandbox: false,
 };
 
-/** Who is signed in, for the pages behind the sign-in; where the session has ended meanwhile, it is time to begin another. */
+/** The session, for the pages behind the sign-in; one that has ended leads back to the sign-in. */
 export function useSession(): SessionView {
   const { data } = useSuspenseQuery(SESSION);
   useEffect(() => {
@@ -55,7 +55,7 @@ export function useSession(): SessionView {
   return data ?? SIGNED_OUT;
 }
 
-/** Whether to offer what changes something; the API refuses it all the same. */
+/** Whether to show buttons that change something; the API checks the role itself. */
 export function useMayChange(): boolean {
   return useSession().role === "operator";
 }

@@ -7,7 +7,7 @@ import type {
   SourcesView,
 } from "oncehook/admin-client";
 
-/** Parts of what the admin API returns, under names of their own. */
+/** Names for parts of the admin API's responses. */
 export type Span = OverviewView["span"];
 export type Bucket = OverviewView["buckets"][number];
 export type AlertView = OverviewView["alerts"][number];
@@ -23,6 +23,6 @@ export type SandboxSource = SandboxView["sources"][number];
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly next_cursor: string | null;
-  /** How far back a bounded search has come; null at the list's end, and left out where searches are not bounded. */
+  /** The time back to which a bounded search has come; null at the end, absent for other lists. */
   readonly searched_until?: string | null;
 }

@@ -8,6 +8,7 @@ import type { Callbacks } from "../store/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies, RouteDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
+import { time as isoTimeSchema } from "./page-schemas.ts";
 import { presentCallback } from "./present.ts";
 import * as input from "./request-parameters.ts";
 import { defined, filterText } from "./request-parameters.ts";
@@ -43,7 +44,7 @@ export const CALLBACK_FILTER = {
   remote_address: filterText("From this address, as the log has it."),
   event_id: filterText("Only rows of this event."),
   text: filterText(
-    "A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone.",
+    "A part of the masked body. The letters A to Z match a to z; every other character matches itself.",
     200,
   ),
 };
@@ -103,11 +104,9 @@ const LIST = operation({
       {
         pageOf: "Callback",
         also: {
-          searched_until: {
-            type: ["string", "null"],
-            format: "date-time",
-            description: "How far back the search has come; null where it is at the end.",
-          },
+          searched_until: isoTimeSchema()
+            .nullable()
+            .describe("How far back the search has come; null where it is at the end."),
         },
       },
     ],
@@ -130,7 +129,7 @@ const EXPORT = operation({
   responses: {
     200: [
       "One callback a line, as JSON or as CSV with a head.",
-      { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
+      { media: ["application/x-ndjson", "text/csv"] },
     ],
     503: "This process runs the maximum of exports.",
   },

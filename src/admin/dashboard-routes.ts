@@ -106,7 +106,7 @@ interface Asset {
 
 /**
  * Reads the built page, about 3 MB, so that no response reads a file again.
- * @returns `html` with CSP_NONCE in the place of each nonce, and the assets by name @throws ENOENT where it is not built
+ * @returns `html` with CSP_NONCE for each nonce, and the assets by name @throws ENOENT where it is not built
  */
 async function readDashboard(folder: URL) {
   const html = await readFile(new URL("index.html", folder), "utf8");

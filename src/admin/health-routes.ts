@@ -1,26 +1,27 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { undefinedIfSlow } from "../observability/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { HttpError, operation, strictObject } from "./operation.ts";
+import { HttpError, operation } from "./operation.ts";
 
 export const NO_ANSWER = "the database does not answer";
 
-/** A list over a large log may take longer, so that the database is asked before it is blamed. */
+/** A list over a large log may take longer, so that a ping decides whether the database is away. */
 const SLOW_MS = 1_500;
 
-const status = (value: string) => strictObject({ status: { const: value } }, ["status"]);
+const status = (value: string) => z.strictObject({ status: z.literal(value) });
 const ALIVE = operation({
   summary: "Liveness",
   isPublic: true,
   anyHost: true,
-  responses: { 200: ["The process responds.", { schema: status("ok") }] },
+  responses: { 200: ["The process responds.", { shape: status("ok") }] },
 });
 const READY = operation({
   summary: "Readiness",
   isPublic: true,
   anyHost: true,
   responses: {
-    200: ["Ready for requests.", { schema: status("ready") }],
+    200: ["Ready for requests.", { shape: status("ready") }],
     503: "The process starts or drains, or its database does not respond.",
   },
 });
@@ -28,11 +29,11 @@ const METRICS = operation({
   summary: "Metrics for Prometheus",
   isPublic: true,
   responses: {
-    200: ["The Prometheus text format.", { schema: { type: "string" }, media: ["text/plain"] }],
+    200: ["The Prometheus text format.", { media: ["text/plain"] }],
   },
 });
 
-/** `/healthz`: the process answers. `/readyz`: it may be sent work. `/metrics`: for Prometheus. None holds secrets. */
+/** `/healthz`: the process responds. `/readyz`: it takes work. `/metrics`: for Prometheus. None shows secrets. */
 export function registerHealth(app: FastifyInstance, deps: AdminDependencies): void {
   app.get("/healthz", ALIVE, async () => ({ status: "ok" }));
   app.get("/readyz", READY, async () => {
@@ -57,8 +58,8 @@ async function answers(ping: Promise<void>): Promise<boolean> {
 }
 
 /**
- * Answers 503 where a request that only reads waits for a database that is away: the store waits longer than callers do. A
- * request that changes something ends by itself, so that its answer and the audit log say what became of it.
+ * Responds with 503 to a GET while the database is away: the store waits longer than callers do. A request that changes
+ * something ends by itself, so that its response and the audit log have its outcome.
  */
 export function registerDatabaseWatch(app: FastifyInstance, { store }: AdminDependencies): void {
   // One ping at a time, however many requests are slow.

@@ -2,11 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { ListedNotification } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { HttpError, operation, strictObject } from "./operation.ts";
+import { HttpError, operation } from "./operation.ts";
 import { presentMaskedNotification } from "./present.ts";
 import * as input from "./request-parameters.ts";
 
-const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
+const COUNT = { deliveries: z.int().describe("How many there were.") };
 const LIST = operation({
   summary: "Notifications and their deliveries",
   description: input.BOUNDED_SEARCH,
@@ -21,11 +21,9 @@ const LIST = operation({
   },
   responses: { 200: ["A page of them.", { pageOf: "Notification" }] },
 });
-const NOT_CONFIGURED = {
-  type: "array",
-  items: { type: "string" },
-  description: "Channels whose dead deliveries stay dead, since they are not configured.",
-};
+const NOT_CONFIGURED = z
+  .array(z.string())
+  .describe("Channels whose dead deliveries stay dead, since they are not configured.");
 const REPLAY = operation({
   summary: "Retry failed deliveries",
   action: "notification.replay",
@@ -33,9 +31,7 @@ const REPLAY = operation({
   responses: {
     200: [
       "The deliveries are due now, with all attempts left.",
-      {
-        schema: strictObject({ ...COUNT, not_configured: NOT_CONFIGURED }, ["deliveries", "not_configured"]),
-      },
+      { shape: z.strictObject({ ...COUNT, not_configured: NOT_CONFIGURED }) },
     ],
     404: "The notification has no failed delivery.",
     409: "All failed deliveries are to channels that are not configured.",
@@ -45,13 +41,13 @@ const DISCARD = operation({
   summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
   description:
-    "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
+    "Completed deliveries stay listed until their retention ends. Deliveries that are being tried stay too.",
   params: input.ID_PARAMS,
   querystring: {
-    channel: input.filterText("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
+    channel: input.filterText("Only of this channel, such as `webhook` or `email:shop@example.com`.", 512),
   },
   responses: {
-    200: ["They are gone.", { schema: strictObject(COUNT, ["deliveries"]) }],
+    200: ["They are gone.", { shape: z.strictObject(COUNT) }],
     404: "There is no such waiting or failed delivery.",
     409: "They are being delivered right now.",
   },

@@ -2,8 +2,8 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { sha256Hex } from "../sources/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { HttpError, operation, strictObject } from "./operation.ts";
-import { anyText } from "./page-schemas.ts";
+import { HttpError, operation } from "./operation.ts";
+import { anyText, time } from "./page-schemas.ts";
 import { flag, wholeNumber } from "./request-parameters.ts";
 
 const REVOKE = operation({
@@ -13,7 +13,7 @@ const REVOKE = operation({
   params: { user_id: anyText },
   querystring: {
     local_only: flag.describe(
-      "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
+      "Deletes them only here, where the platform or the key that they were encrypted with is gone for good.",
     ),
   },
   responses: {
@@ -33,7 +33,7 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
         throw new HttpError(
           502,
           "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
-            "?local_only=true deletes them here alone",
+            "?local_only=true deletes them only here",
         );
       });
       if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
@@ -43,7 +43,6 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
   );
 }
 
-const EXPECTED = strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]);
 const EXPECT = operation({
   summary: "Register the state of an OAuth flow",
   action: "oauth_state.expect",
@@ -54,7 +53,7 @@ const EXPECT = operation({
     expires_in: wholeNumber(1, 86_400).default(600).describe("Seconds."),
   }),
   responses: {
-    201: ["Registered; only its hash is stored.", { schema: EXPECTED }],
+    201: ["Registered; only its hash is stored.", { shape: z.strictObject({ expires_at: time() }) }],
   },
 });
 

@@ -12,18 +12,18 @@ import type { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
 
-/** What an operation answers: a shape by its name, a page of them, or a JSON Schema of its own. */
+/** The body of a response: a named shape, a page of them, another shape, or a text. */
 type Content =
   | SchemaName
-  /** `also`: what the page has besides items and cursor, each with its JSON Schema. */
-  | { readonly pageOf: SchemaName; readonly also?: Readonly<Record<string, object>> }
-  /** `media`: the types under which it may be answered; JSON where they are left out. */
-  | { readonly schema: object; readonly media?: readonly string[] };
+  /** `also`: the fields of the page besides items and cursor. */
+  | { readonly pageOf: SchemaName; readonly also?: Shape }
+  | { readonly shape: z.ZodType }
+  | { readonly media: readonly string[] };
 
-/** In words, and what it answers with; an error where that is left out. */
+/** A description, and the body; an error by default. */
 type Response = string | readonly [description: string, content: Content];
 
-/** What the guard asks of a route; it stands in the route's schema. */
+/** The guard's rules of a route, in the route's schema. */
 export interface GuardRules {
   readonly isPublic?: boolean;
   /** For any `Host`: the response holds no secret. */
@@ -58,7 +58,7 @@ interface Operation<Params extends Shape, Query extends Shape, Body extends z.Zo
   readonly responses: Readonly<Record<number, Response>>;
 }
 
-/** A route without sign-in that is no part of the admin API: of the dashboard, a sign-in, or the sandbox platform. */
+/** A route without sign-in outside the admin API: of the dashboard, a sign-in, or the sandbox platform. */
 export const HIDDEN_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
 
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
@@ -98,11 +98,6 @@ export function operation<
   return { schema };
 }
 
-export function strictObject(properties: object, required: readonly string[] = []): object {
-  const needed = required.length === 0 ? {} : { required };
-  return { type: "object", ...needed, properties, additionalProperties: false };
-}
-
 const AUTHENTICATED_RESPONSES = {
   401: "Neither a valid token nor a session.",
   429: "Too many wrong tokens came from this address; `Retry-After` says how long to wait.",
@@ -117,23 +112,36 @@ function responseSchema(status: string, response: Response): object {
   const [description, content] = typeof response === "string" ? ([response, "Error"] as const) : response;
   if (status === "204") return { description, type: "null" };
   const schema = schemaOf(content);
-  const { media = ["application/json"] } = typeof content === "object" && "schema" in content ? content : {};
+  const media = typeof content === "object" && "media" in content ? content.media : ["application/json"];
   return { description, content: Object.fromEntries(media.map((type) => [type, { schema }])) };
 }
 
 function schemaOf(content: Content): object {
   if (typeof content === "string") return { $ref: `${content}#` };
-  if ("schema" in content) return content.schema;
+  if ("media" in content) return { type: "string" };
+  if ("shape" in content) return responseJsonSchema(content.shape);
   const { pageOf, also = {} } = content;
-  const next_cursor = {
-    type: ["string", "null"],
-    description: "Pass it as `cursor` for the next, older page; null on the last one.",
-  };
+  const { required = [], properties, ...page } = responseJsonSchema(z.strictObject({ next_cursor, ...also }));
   const items = { type: "array", items: { $ref: `${pageOf}#` } };
-  return strictObject({ items, next_cursor, ...also }, ["items", "next_cursor", ...Object.keys(also)]);
+  return { ...page, required: ["items", ...required], properties: { items, ...properties } };
 }
 
-/** Ends a request: every refusal is answered with `{"error": message}`. */
+const next_cursor = z
+  .string()
+  .nullable()
+  .describe("Pass it as `cursor` for the next, older page; null on the last one.");
+
+/** Without the bounds of safe integers, which no client needs. */
+export function responseJsonSchema(shape: z.ZodType): z.core.JSONSchema.BaseSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, {
+    override({ jsonSchema }) {
+      if (jsonSchema.type === "integer") for (const bound of ["minimum", "maximum"]) delete jsonSchema[bound];
+    },
+  });
+  return schema;
+}
+
+/** Ends a request with a status and the body `{"error": message}`. */
 export class HttpError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -147,10 +155,10 @@ export class HttpError extends Error {
 
 const GET_DESCRIPTION = operation({
   summary: "This description, in OpenAPI 3.1",
-  responses: { 200: ["It is this one.", { schema: { type: "object" } }] },
+  responses: { 200: ["It is this one.", { shape: z.looseObject({}) }] },
 });
 
-/** What `npm run tables` writes; the same from the source and from the package. */
+/** Written by `npm run tables`; at the same path in the source and in the package. */
 const WRITTEN = new URL("../../docs/openapi.json", import.meta.url);
 
 export function registerDescription(app: FastifyInstance): void {

@@ -78,7 +78,7 @@ function isoTime(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }
 
-/** What will not get well by itself, the most urgent first. */
+/** The problems that do not resolve by themselves, the most urgent first. */
 function needsAttention(
   refusedSources: readonly RefusedSource[],
   count: Readonly<Record<"alerts" | "exhausted" | "rejected" | "dead" | "previous", number>>,
@@ -103,10 +103,9 @@ function needsAttention(
       `Callbacks of the last day came with ${previous}: the platform does not have the new one yet.`,
     ],
   ] as const;
-  const counts = lines.filter(([, found]) => found > 0);
   return [
     ...refusedSources.map(({ message }) => ({ kind: "refused_source", count: 1, message })),
-    ...counts.map(([kind, found, message]) => ({ kind, count: found, message })),
+    ...lines.map(([kind, count, message]) => ({ kind, count, message })).filter(({ count }) => count > 0),
   ];
 }
 

@@ -6,9 +6,9 @@ export const object = () => z.record(z.string(), z.unknown());
 export const view = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>
   z.strictObject(shape).describe(description);
 
-/** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
+/** PostgreSQL's text holds no NUL, so that a request with one is refused. */
 export const NO_NUL = "^[^\\u0000]*$";
-/** Whatever is stored may be asked for, in a path too. */
+/** Any stored text may be asked for, in a path too. */
 export const anyText = z.string().regex(new RegExp(NO_NUL));
 
 const ADDRESS = z.strictObject({
@@ -81,7 +81,7 @@ export const OFFERED_SECRETS = z
 
 const SOURCE = z.strictObject({
   source: z.string(),
-  about: ABOUT.nullable().describe("Null for the specification's platform."),
+  about: ABOUT.nullable().describe("Null for the built-in protocol (`platform`)."),
   addresses: z.array(ADDRESS),
   event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
   unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),

@@ -15,10 +15,10 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
-/** What has the fields of a view under names in camel case, as the store's rows do. */
+/** A row of the store: the fields of a view under names in camel case. */
 type RowOf<View> = { readonly [Name in keyof View as CamelCase<Name & string>]: View[Name] };
 
-/** How rows are shown: the fields of the schema alone, in its order. */
+/** Shows rows with only the fields of the schema, in its order. */
 function presenterOf<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Shape, z.core.$strict>) {
   const names = Object.keys(schema.shape).map((name) => {
     return [name, name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())] as const;

@@ -3,7 +3,7 @@ import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
 import type { FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
 import { anyText } from "./page-schemas.ts";
 
-/** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
+/** How long a request searches, of the 200 ms that it may take. The next cursor continues the search. */
 export const BUDGET_MS = 75;
 export const BOUNDED_SEARCH =
   "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
@@ -24,7 +24,7 @@ export function filterText(description: string, maxLength?: number) {
 
 /** False where it is left out; a query has it as text. */
 export const flag = z
-  .preprocess((given) => (given === "true" || given === "false" ? given === "true" : given), z.boolean())
+  .preprocess((value) => (value === "true" || value === "false" ? value === "true" : value), z.boolean())
   .default(false)
   .meta({ default: false });
 
@@ -91,7 +91,7 @@ export async function pageOf<Row extends { id: number }, Item>(
   };
 }
 
-/** Where a filter may leave little over: a page of what a bounded look finds, and where it goes on. */
+/** A page of a bounded search, and its cursor: a selective filter may need several. */
 export async function searchPageOf<Row, Item>(
   query: PageQuery,
   search: (search: SearchPage) => Promise<SearchResult<Row>>,

@@ -37,7 +37,7 @@ const TENANTS = operation({
   description:
     "Of a source whose tenants have secrets of their own, the tenant that was first seen last at the head. Only authentic callbacks count; a tenant that sends none for 90 days is left out.",
   params: { source: anyText.describe("A name of `sources`.") },
-  querystring: { ...PAGE_QUERY, tenant: filterText("This tenant alone.", 512) },
+  querystring: { ...PAGE_QUERY, tenant: filterText("Only this tenant.", 512) },
   responses: {
     200: ["A page of them.", { pageOf: "Tenant" }],
     404: "There is no source of this name whose tenants have secrets of their own.",
@@ -84,8 +84,8 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
   app.get("/api/v1/sources", LIST, async () => sources.list());
   app.get("/api/v1/sources/:source/tenants", TENANTS, async ({ params: { source }, query }) => {
     const list = async (page: Page) => {
-      const found = await sources.tenants(source, query.tenant, page);
-      if (found !== "absent") return [...found];
+      const tenants = await sources.tenants(source, query.tenant, page);
+      if (tenants !== "absent") return [...tenants];
       throw new HttpError(404, "there is no source of this name whose tenants have secrets of their own");
     };
     return pageOf(query, list, ({ tenant, currentUsedAt, previousUsedAt }) => {
@@ -121,7 +121,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
   });
 }
 
-/** Its text may be escaped, and longer than the body that it stands for; what is too long for the receiver shall be seen there. */
+/** JSON escapes may make a body longer. The receiver itself refuses one that is too long. */
 const MAX_BYTES = 4_194_304;
 const IN_PRODUCTION = { 404: "This is production, where there is no sandbox." };
 const UNAVAILABLE = { 502: "The public listener did not answer.", 503: "The receiver starts or drains." };
@@ -187,26 +187,26 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependenc
     if (deps.sandbox === null) throw new HttpError(404, "there is no sandbox in production");
     return deps.sandbox;
   };
-  async function tried<View extends object>(attempt: (at: Sandbox) => Promise<View | SandboxError>) {
-    const at = sandbox();
+  async function run<View extends object>(action: (sandbox: Sandbox) => Promise<View | SandboxError>) {
+    const available = sandbox();
     assertServing(deps);
-    const ending = await attempt(at);
-    if ("error" in ending) throw new HttpError(ending.status, ending.error);
-    return ending;
+    const result = await action(available);
+    if ("error" in result) throw new HttpError(result.status, result.error);
+    return result;
   }
   app.get("/api/v1/sandbox", SAMPLES, async () => sandbox().samples());
   app.post("/api/v1/sandbox/events", { ...SEND, bodyLimit: MAX_BYTES }, ({ body }) =>
-    tried((at) => at.send(body)),
+    run(({ send }) => send(body)),
   );
   app.get("/api/v1/sandbox/sources/:source/samples/:type", SOURCE_SAMPLE, ({ params: { source, type } }) =>
-    tried((at) => at.sourceSample(source, type)),
+    run(({ sourceSample }) => sourceSample(source, type)),
   );
   app.post(
     "/api/v1/sandbox/sources/:source/events",
     { ...SEND_AS, bodyLimit: MAX_BYTES },
-    ({ params: { source }, body }) => tried((at) => at.sendAs(source, body)),
+    ({ params: { source }, body }) => run(({ sendAs }) => sendAs(source, body)),
   );
-  app.post("/api/v1/sandbox/oauth", RUN_OAUTH_FLOW, () => tried((at) => at.runOAuthFlow()));
+  app.post("/api/v1/sandbox/oauth", RUN_OAUTH_FLOW, () => run(({ runOAuthFlow }) => runOAuthFlow()));
 }
 
 /** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */

@@ -12,7 +12,7 @@ const PART_NAMES: Readonly<Record<string, string>> = {
 };
 const MAX_SHOWN_LENGTH = 60;
 
-/** A part of a request as its route reads it, or the 400 that says what it got wrong, and what was expected. */
+/** A parsed part of a request, or a 400 with the wrong value and the expected one. */
 export function parseRequest(schema: z.ZodType, part: string, data: unknown) {
   const parsed = schema.safeParse(data);
   if (parsed.success) return { value: parsed.data };
@@ -24,21 +24,21 @@ export function parseRequest(schema: z.ZodType, part: string, data: unknown) {
 
 function messageOf(issue: z.core.$ZodIssue, schema: z.ZodType, name: string, data: unknown): string {
   const { path, code } = issue;
-  const of = (given: unknown, at: PropertyKey) => (given as Record<PropertyKey, unknown> | undefined)?.[at];
+  const field = (of: unknown, key: PropertyKey) => (of as Record<PropertyKey, unknown> | undefined)?.[key];
   const described = path.reduce(
-    (found: Schema, at) => (found.properties?.[String(at)] ?? {}) as Schema,
+    (of: Schema, key) => (of.properties?.[String(key)] ?? {}) as Schema,
     z.toJSONSchema(schema, { io: "input" }),
   );
   if (code === "unrecognized_keys") {
-    const known = Object.keys(described.properties ?? {}).join(", ");
-    return `there is no ${name} ${JSON.stringify(issue.keys[0])}; there are ${known}`;
+    const names = Object.keys(described.properties ?? {}).join(", ");
+    return `there is no ${name} ${JSON.stringify(issue.keys[0])}; there are ${names}`;
   }
-  const value = path.reduce(of, data);
-  const at = path.join(".");
-  if (value === undefined) return `the ${name} ${JSON.stringify(at)} is missing`;
-  // A body may hold a secret, which no answer repeats.
+  const value = path.reduce(field, data);
+  const place = path.join(".");
+  if (value === undefined) return `the ${name} ${JSON.stringify(place)} is missing`;
+  // A body may hold a secret, which no response repeats.
   const got = name === PART_NAMES.body ? "" : `got ${shortened(JSON.stringify(value), MAX_SHOWN_LENGTH)}, `;
-  return `${at || "the body"}: ${got}expected ${expectation(described, code)}`;
+  return `${place || "the body"}: ${got}expected ${expectation(described, code)}`;
 }
 
 function expectation(schema: Schema, code: z.core.$ZodIssue["code"]): string {

@@ -141,8 +141,8 @@ export interface Handler {
 const BRAND = Symbol.for("oncehook.Rejected");
 
 /**
- * A handler throws it when the event itself is wrong: the run is rolled back, returns 400 and is not retried. The response
- * has the message, so that it must not say more than the platform may know.
+ * A handler throws it when the event itself is wrong: the run rolls back, returns 400 and is not retried. The response has
+ * the message, so that it must not say more than the platform may know.
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";

@@ -16,7 +16,7 @@ interface Queue {
 /** Gives a permit back; called once. */
 export type Release = () => void;
 
-/** A semaphore for each name within this process, such as for the runs of a handler or the events of a key. */
+/** A semaphore for each name in this process: for the runs of a handler, or the events of a key. */
 export class KeyedSemaphore {
   readonly #queues = new BriefMap<unknown, Queue>();
 

@@ -193,7 +193,9 @@ it("the sandbox fills a sample of the chosen source and type, which is then hand
     async ({ page, receiver, problems }) => {
       await page.goto("/sandbox");
       await signIn(page);
-      await page.getByLabel("Source").selectOption("billing");
+      const source = page.getByLabel("Source");
+      await expect.poll(() => source.inputValue()).toBe("billing");
+      await expect.poll(() => source.textContent()).toBe("billingthe built-in protocol (platform)");
       const body = page.getByLabel("Body, as it is signed and sent");
       await expect.poll(() => body.inputValue()).toContain("invoice.paid");
       await page.getByRole("button", { name: "Send" }).click();

@@ -148,23 +148,23 @@ it(
       await inItsOwnTime(page);
       await page.goto("/sources");
       await signIn(page);
-      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
       // The pages that may be opened later are read ahead.
       await page.waitForLoadState("networkidle");
       troubles.set("/", "away");
       const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
       await untilInItsTime(page, () => banner.isVisible());
-      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
       const audit = page.getByRole("heading", { name: "Audit log" });
       await page.getByRole("link", { name: "Audit log" }).click();
       await untilInItsTime(page, () => audit.isVisible());
       await page.getByRole("link", { name: "Sources and handlers" }).click();
       await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
-      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
       troubles.clear();
       await untilInItsTime(page, async () => (await banner.count()) === 0);
       await untilInItsTime(page, async () => (await page.getByText("could not be read").count()) === 0);
-      await expectShown(page.getByRole("heading", { name: "Source platform" }));
+      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
       expect(problems).toEqual([]);
     }),
 );

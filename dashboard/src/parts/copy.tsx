@@ -6,7 +6,7 @@ const SHOWN_MS = 2_000;
 
 interface Props {
   readonly text: string;
-  /** What is copied, as "the address"; the button says "Copy the address". */
+  /** The copied thing, as "the address" for a button "Copy the address". */
   readonly what: string;
 }
 
@@ -22,7 +22,7 @@ export function Copy({ text, what }: Props) {
   );
 }
 
-/** A browser gives its clipboard to no page that came over plain HTTP from another machine, and asks some users first. */
+/** A browser refuses its clipboard to a page over plain HTTP from another machine, and may ask the user first. */
 function ByHand({ text }: { readonly text: string }) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {

@@ -9,7 +9,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A dialog. Mantine's own header is a `header`, of which a page may have one. */
+/** A dialog. Mantine's header is a `header` element, of which a page may have one. */
 export function Dialog({ title, size = "md", isOpen, close, children }: Props) {
   return (
     <Modal.Root opened={isOpen} onClose={close} size={size}>
@@ -29,9 +29,9 @@ export function Dialog({ title, size = "md", isOpen, close, children }: Props) {
 
 interface ConfirmProps {
   readonly title: string;
-  /** What it will do, and whether it can be undone. */
+  /** The effect of the action, and whether it can be undone. */
   readonly children: ReactNode;
-  /** What the button says, a verb. */
+  /** The button's label, a verb. */
   readonly action: string;
   readonly isOpen: boolean;
   readonly isBusy: boolean;
@@ -39,7 +39,7 @@ interface ConfirmProps {
   readonly onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function Confirm({ title, children, action, isOpen, isBusy, onConfirm, onClose }: ConfirmProps) {
   return (
     <Dialog isOpen={isOpen} close={onClose} title={title}>

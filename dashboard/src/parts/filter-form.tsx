@@ -38,7 +38,7 @@ export function FilterForm({ fields, filters, apply }: Props) {
   return (
     <details className="filters" open={set > 0}>
       <summary>{set === 0 ? "Filters" : `Filters (${set} set)`}</summary>
-      {/* What the address says is what the fields begin with. */}
+      {/* The fields begin with the filters of the address. */}
       <form key={JSON.stringify(filters)} onSubmit={submit} aria-label="Filters">
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm" mt="sm">
           {fields.map((field) => (
@@ -97,7 +97,7 @@ function Field({ field, value = "" }: { readonly field: FilterField; readonly va
   );
 }
 
-/** @param was what the address says */
+/** @param was the filter of the address */
 function typedIn(
   { isTime }: FilterField,
   value: FormDataEntryValue | null,
@@ -108,14 +108,14 @@ function typedIn(
   return isTime === true ? instantOf(text, was) : text;
 }
 
-/** The field has neither milliseconds nor the two hours of a night when clocks go back: untouched, it stands for what was. */
+/** The field has no milliseconds, and one text for two hours when clocks go back. Unchanged, it keeps `was`. */
 function instantOf(local: string, was: string | undefined): string {
   const instant = new Date(local).toISOString();
   if (was === undefined || localOf(was) === "") return instant;
   return instant === new Date(localOf(was)).toISOString() ? was : instant;
 }
 
-/** As the browser's field for dates and times has it: where the reader is, and without a zone. */
+/** As the browser's field for dates and times has it: in the reader's time zone, which it does not name. */
 function localOf(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return "";

@@ -8,7 +8,7 @@ import { Time } from "./time.tsx";
 
 type Result<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
 
-/** A list of the API, read on and on to older items. @param key without the cursor */
+/** A list of the API, page by page to older items. @param key without the cursor */
 export function useInfiniteList<Item>(
   key: readonly unknown[],
   read: (cursor: { cursor?: string }) => Promise<Page<Item>>,
@@ -19,7 +19,7 @@ export function useInfiniteList<Item>(
     queryFn: ({ pageParam }) => read(pageParam === null ? {} : { cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
-    // All pages are read again, so the longer the list, the rarer: what is asked of the receiver stays the same.
+    // All pages are read again: a longer list is read less often, so that the load stays the same.
     refetchInterval: ({ state }) =>
       refetchInterval === false ? false : refetchInterval * (state.data?.pages.length ?? 1),
     refetchOnWindowFocus: false,
@@ -30,7 +30,7 @@ export function itemsOf<Item>({ data }: Result<Item>): readonly Item[] {
   return data?.pages.flatMap(({ items }) => items) ?? [];
 }
 
-/** The list's end: it reads on when it comes into view, and has a button for those who do not scroll. */
+/** The list's end loads more when it comes into view, and has a button for readers who do not scroll. */
 export function InfiniteListEnd<Item>({ list }: { readonly list: Result<Item> }) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, data, error } = list;
   const [askedAt, setAskedAt] = useState(0);
@@ -67,7 +67,7 @@ export function InfiniteListEnd<Item>({ list }: { readonly list: Result<Item> })
   );
 }
 
-/** Reads on, if that is wanted, when the element comes into view. */
+/** Loads more, if that is wanted, when the element comes into view. */
 function useOnReachEnd(isWanted: boolean, readOn: () => unknown) {
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {

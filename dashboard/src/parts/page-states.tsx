@@ -6,12 +6,12 @@ import { PageLink } from "./page-link.tsx";
 
 interface Props {
   readonly error: unknown;
-  /** What could not be done, as "The callbacks could not be read". */
+  /** The failure, as "The callbacks could not be read". */
   readonly title: string;
   readonly again?: () => void;
 }
 
-/** What went wrong, in the receiver's words, and what to do next. */
+/** An error, in the receiver's words, and the next step. */
 export function Problem({ error, title, again }: Props) {
   const { message, next } = errorText(error);
   const isWrongAddress = isStatus(error, 404) || isStatus(error, 400);
@@ -48,7 +48,7 @@ function errorText(error: unknown): { message: string; next?: string } {
   return { message: error.message };
 }
 
-/** In place of what is being read. */
+/** In place of content that is being read. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <Stack gap="sm" my="md" role="status">
@@ -60,7 +60,7 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** In place of an empty list: why it is empty, and what would fill it. */
+/** In place of an empty list: why it is empty, and how it fills. */
 export function EmptyState({ children }: { readonly children: ReactNode }) {
   return (
     <Paper withBorder p="xl" my="md">

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 
 interface Props {
   readonly title: string;
-  /** What the page shows, in a sentence. */
+  /** The content of the page, in a sentence. */
   readonly description?: string;
   /** Buttons beside it. */
   readonly children?: ReactNode;
@@ -11,7 +11,7 @@ interface Props {
 
 let shownBefore = false;
 
-/** The page's heading. Coming from another page it takes the focus, so that a screen reader tells of the new one. */
+/** The page's heading. Coming from another page it takes the focus, so that a screen reader announces the page. */
 export function PageTitle({ title, description, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

@@ -6,7 +6,7 @@ export interface Column<Row> {
 }
 
 interface Props<Row> {
-  /** What the table holds, for those who do not see it. */
+  /** The content of the table, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

@@ -1,7 +1,7 @@
 import { Box, Text } from "@mantine/core";
 
 interface Props {
-  /** What it is, for those who do not see it. */
+  /** The text's name, for screen readers. */
   readonly label: string;
   readonly text: string;
 }
@@ -10,14 +10,14 @@ interface Props {
 export function TextBlock({ label, text }: Props) {
   if (text === "") return <Text c="dimmed">Empty</Text>;
   return (
-    // What scrolls must be reached by the keyboard.
+    // The keyboard must reach an element that scrolls.
     <Box component="pre" className="text-block" role="region" aria-label={label} tabIndex={0}>
       {inLines(text)}
     </Box>
   );
 }
 
-/** Numbers stay as they were written, since only the white space between values changes where nothing would be lost. */
+/** Only the white space between values changes, and only where no number would lose digits. */
 export function inLines(text: string): string {
   try {
     const value: unknown = JSON.parse(text);

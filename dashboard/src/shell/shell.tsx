@@ -28,7 +28,7 @@ interface ItemProps
 
 const NavigationLink = createLink(({ ref, ...props }: ItemProps) => <NavLink ref={ref} {...props} />);
 
-/** What stands around every page: where one is, where one can go, and who one is. */
+/** The frame of every page: navigation, environment and session. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { environment, version } = useSession();
@@ -136,12 +136,12 @@ function ColorSchemeSelect() {
   );
 }
 
-/** Who is signed in, as what, and the way out. */
+/** The signed-in actor, the role, and the button to sign out. */
 function SignedInUser() {
   const { actor, role } = useSession();
   const leave = useMutation({
     mutationFn: endSession,
-    // A new page: nothing that was read stays in this one's memory.
+    // A full page load: the data of this session leaves the memory.
     onSuccess: () => window.location.assign("/sign-in"),
   });
   return (

@@ -249,8 +249,8 @@ export function setCookie(
 }
 
 /**
- * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2), only with TLS. The name has the port if it is not
- * the default, since cookies ignore ports: two receivers on one host would sign each other's operators out.
+ * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2), only with TLS. A port other than the default is
+ * part of the name. Cookies ignore ports: two receivers on one host would sign each other's operators out.
  */
 function cookieName(kind: CookieKind, host: string | undefined, baseUrl: string | null): string {
   if (baseUrl?.startsWith("https:")) {

@@ -135,7 +135,7 @@ export const CALLBACK_PATH = "/sign-in/oidc/callback";
 interface SignInDependencies extends RouteDependencies {
   readonly provider: auth.OidcProvider;
   readonly logError: (error: unknown, message: string) => void;
-  /** Any page can make a browser send such a request: it neither counts against an address nor fills the audit log. */
+  /** Any page can make a browser send such requests: they neither count for an address nor fill the audit log. */
   readonly logUnknownFlow: (address: string, reason: string) => void;
 }
 

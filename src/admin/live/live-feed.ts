@@ -16,14 +16,14 @@ const HEARTBEAT_EVERY_MS = 15_000;
 const MAX_STREAMS = 32;
 /** Bodies may be long; between two batches the event loop runs other requests and flushes what was written. */
 const BATCH_SIZE = 25;
-/** Rows of one look; a flood of more is left out, and said to be. */
+/** Rows of one look; more of them are left out, which an event reports. */
 const MAX_ROWS = 1_000;
-/** For all streams; a count of few failures is as good as new for so long. */
+/** How long all streams share a count of failures. */
 const COUNTED_FOR_MS = 1_000;
 
 /**
- * Callbacks as they are answered, by whatever process of this database. Each stream reads the log from a place of its own, and no
- * faster than its client reads; the failures are counted once for all of them.
+ * Callbacks as they are answered, by any process of this database. Each stream has its position in the log, and reads no
+ * faster than its client. The failures are counted once for all of them.
  */
 export class LiveFeed {
   readonly #deps: Pick<AdminDependencies, "store" | "clock" | "log">;
@@ -40,7 +40,7 @@ export class LiveFeed {
     return this.#streams.size < MAX_STREAMS && !this.#isClosing;
   }
 
-  /** @param from where it has been before, for what it has missed */
+  /** @param from the last position of the client's earlier stream */
   add(stream: LiveStream, from?: LogPosition): void {
     const running = this.#run(stream, from)
       .catch((error: unknown) => {
@@ -51,7 +51,7 @@ export class LiveFeed {
     this.#streams.set(stream, running);
     const { session } = stream;
     if (session === null) return;
-    // Beside the reading, which waits for a slow client.
+    // Beside the reading loop, which waits for a slow client.
     const watch = setInterval(() => this.#endIfOver(stream, session).catch(() => {}), SESSION_EVERY_MS);
     stream.closed.addEventListener("abort", () => clearInterval(watch));
   }
@@ -60,7 +60,7 @@ export class LiveFeed {
     for (const stream of this.#streams.keys()) if (stream.session?.idSha256 === idSha256) stream.disconnect();
   }
 
-  /** Ends all streams; resolves when the database is asked no more. */
+  /** Ends all streams; resolves when none uses the database any more. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -70,7 +70,7 @@ export class LiveFeed {
   async #run(stream: LiveStream, from: LogPosition | undefined): Promise<void> {
     const { store, log } = this.#deps;
     const reader = await readerFrom(from, store.callbacks, stream);
-    // What was missed is no part of the next tally.
+    // Missed callbacks are no part of the next tally.
     await sendNew(reader, store.callbacks, stream);
     let tally = newTally();
     const due = { tally: 0, heartbeat: performance.now() + HEARTBEAT_EVERY_MS };
@@ -98,7 +98,7 @@ export class LiveFeed {
     }
   }
 
-  /** Ends a stream whose session has expired, or was ended by another process, which the database tells. */
+  /** Ends a stream whose session has expired, or was ended by another process. */
   async #endIfOver(stream: LiveStream, { idSha256, expiresAt }: NonNullable<LiveStream["session"]>) {
     const now = this.#deps.clock.now();
     const isOpen = expiresAt > now && (await this.#deps.store.sessions.among([idSha256], now)).has(idSha256);
@@ -111,7 +111,7 @@ export class LiveFeed {
     this.#countAgainAt = Number.POSITIVE_INFINITY;
     this.#counts = this.#deps.store.failures.counts().finally(() => {
       const now = performance.now();
-      // Where a million failures are counted, that is not all that the database has to do.
+      // Counting a million failures takes long: it may use at most a twentieth of the time.
       this.#countAgainAt = now + Math.max(COUNTED_FOR_MS, (now - startedAt) * 20);
     });
     return this.#counts;
@@ -120,7 +120,7 @@ export class LiveFeed {
 
 type Callbacks = AdminDependencies["store"]["callbacks"];
 
-/** A reader from this place on, or from the end of the log where the place is of another state of the database. */
+/** A reader from this position, or from the log's end if the position is of another database. */
 async function readerFrom(from: LogPosition | undefined, callbacks: Callbacks, stream: LiveStream) {
   if (from === undefined) return LogReader.atEnd(callbacks);
   const [until = 0] = await callbacks.newestIds(1);
@@ -169,7 +169,7 @@ const MAX_UNREAD_MS = 10_000;
 /** One open stream of server-sent events. */
 export class LiveStream {
   readonly filter: CallbackFilter;
-  /** By which it was let in; null with a token. */
+  /** The session of its client; null with a token. */
   readonly session: Caller["session"];
   readonly #response: ServerResponse;
   readonly #closed = new AbortController();
@@ -187,7 +187,7 @@ export class LiveStream {
     return this.#closed.signal;
   }
 
-  /** Resolves when there is room for more, or the client was cut for not reading. */
+  /** Resolves when there is room for more, or the client was disconnected for not reading. */
   async send(text: string): Promise<void> {
     if (this.closed.aborted || this.#response.write(text)) return;
     const stalled = setTimeout(() => this.disconnect(), MAX_UNREAD_MS);

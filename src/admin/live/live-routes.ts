@@ -13,7 +13,7 @@ const LIVE = operation({
     "A client that reconnects with `Last-Event-ID` gets up to a thousand missed callbacks. A stalled client is disconnected, and so is an ended session.",
   querystring: CALLBACK_FILTER,
   responses: {
-    200: ["It goes on until one side ends it.", { schema: { type: "string" }, media: ["text/event-stream"] }],
+    200: ["It goes on until one side ends it.", { media: ["text/event-stream"] }],
     503: "This process has the maximum of live streams.",
   },
 });
@@ -36,14 +36,14 @@ export function registerLive(app: FastifyInstance, deps: RouteDependencies): voi
   });
 }
 
-/** From here on the answer is ours to write. */
+/** Takes the response over from Fastify. */
 function openStream(reply: FastifyReply): FastifyReply["raw"] {
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream; charset=utf-8",
-    // A proxy that gathers the answer would pass nothing on, as it never ends.
+    // A proxy that buffers a response would pass nothing on of one that never ends.
     "x-accel-buffering": "no",
   });
   raw.flushHeaders();

@@ -1,27 +1,27 @@
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
 
-/** A row, and how far the log has been read with it. */
+/** A row, and the reader's position after it. */
 export interface ReadCallback {
   readonly row: StoredCallback;
   readonly position: string;
 }
 
-/** So long a row may become visible after those with higher ids: no transaction that writes one takes longer. */
+/** A row may become visible so long after rows with higher ids: no transaction that writes one takes longer. */
 const MAX_COMMIT_DELAY_MS = 60_000;
-/** PostgreSQL skips a few ids when it is restarted; what lies between two ids further apart was deleted, or never was. */
+/** PostgreSQL skips a few ids when it is restarted. Rows of larger gaps were deleted, or never existed. */
 const MAX_SKIPPED_IDS = 1_000;
 const MAX_MISSING = 5_000;
-/** Where the log is short, so many before its first row may be on their way. */
+/** In a short log, so many rows before the first one may become visible later. */
 const BEFORE_FIRST = 8;
 
 /**
- * Reads the callback log from a place on, each row once, as rows become visible: those above the newest one, and those below it
- * that were missing. An id whose transaction was rolled back stays missing, and is given up after a minute.
+ * Reads the callback log from a position on, each row once, as rows become visible. They have ids above the newest one, or
+ * were missing below it. An id whose transaction was rolled back stays missing, and is given up after a minute.
  */
 export class LogReader {
   readonly #callbacks: Callbacks;
   #newest: number;
-  /** By id, since when it is. */
+  /** By id, since when it is missing. */
   readonly #missing: Map<number, number>;
 
   constructor(callbacks: Callbacks, { newest, missing }: LogPosition) {
@@ -30,11 +30,11 @@ export class LogReader {
     this.#missing = new Map(missing.map((id) => [id, performance.now()]));
   }
 
-  /** A reader of what comes from now on, and of what is on its way. */
+  /** A reader of later rows, and of those that are not visible yet. */
   static async atEnd(callbacks: Callbacks): Promise<LogReader> {
     const ids = await callbacks.newestIds(MAX_SKIPPED_IDS);
     const oldest = ids.at(-1) ?? 0;
-    // Below a full page are older rows, and none of them is new.
+    // Rows below a full page are old.
     const before = Math.max(0, oldest - 1 - (ids.length < MAX_SKIPPED_IDS ? BEFORE_FIRST : 0));
     const reader = new LogReader(callbacks, { newest: before, missing: [] });
     for (const id of ids.toReversed()) reader.#note(id);
@@ -80,7 +80,7 @@ export class LogReader {
     }
   }
 
-  /** SQLite hands ids out again where the newest row was deleted, and a database may be put back to an earlier state. */
+  /** SQLite reuses ids after the newest row was deleted, and a database may be restored to an earlier state. */
   async #detectReset(): Promise<void> {
     const [newest = 0] = await this.#callbacks.newestIds(1);
     if (newest < this.#newest) this.#newest = newest;
@@ -88,8 +88,8 @@ export class LogReader {
 }
 
 /**
- * A position in the callback log. On PostgreSQL a row may become visible after one with a higher id, so that the
- * newest id alone does not say it: those below it that were not there yet are named with it.
+ * A position in the callback log. On PostgreSQL a row may become visible after one with a higher id. So the position
+ * has the newest id and the missing ones below it.
  */
 export interface LogPosition {
   readonly newest: number;
@@ -97,7 +97,7 @@ export interface LogPosition {
   readonly missing: readonly number[];
 }
 
-/** More of them are not written: the place is put before them, and a few rows come twice. */
+/** With more missing ids the position is written as that before them, and a few rows come twice. */
 const MAX_LISTED = 16;
 
 /** As the `id` of a server-sent event: `102`, or `102-99-101` where 99 and 101 may still come. */

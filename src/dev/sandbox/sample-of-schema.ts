@@ -19,7 +19,7 @@ const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A value for a JSON Schema, for a developer to change: the required fields, each as small as it may be. It may not
+ * A value for a JSON Schema, for a developer to change: the required fields, each as small as possible. It may not
  * satisfy a pattern or a rule beyond the schema.
  */
 export function sampleOfSchema(schema: unknown): JsonValue {

@@ -1,13 +1,13 @@
 import type { CallbackView } from "oncehook/admin-client";
 import type { SourceView } from "../../views.ts";
 
-/** Headers that say something to the receiver; connection headers and the signature are generated again. */
+/** Headers that the receiver reads; connection headers and the signature are generated again. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);
 
 /**
- * A command that sends the callback again. The command line signs it, with the secret of where it runs: no secret and no
- * signature is ever in this page.
- * @param origin of the receiver, such as `https://hooks.example.com`; the log has what comes behind it
+ * A command that sends the callback again. The command line signs it with its own secret: this page never has a secret or a
+ * signature.
+ * @param origin of the receiver, such as `https://hooks.example.com`; the log has the rest of the URL
  */
 export function asCurl({ method, url, headers, body }: CallbackView, origin: string): string {
   const kept = Object.entries(headers).filter(([name]) => KEPT.has(name.toLowerCase()));
@@ -41,10 +41,10 @@ export function curlUnavailableReason(
   const methods = authentication.map((one) => one.method);
   return methods.includes("hmac")
     ? undefined
-    : `It cannot be copied as curl: ${source} is authenticated by ${methods.join(" and ") || "nothing that is known here"}, and the command line signs by hmac alone.`;
+    : `It cannot be copied as curl: ${source} is authenticated by ${methods.join(" and ") || "nothing that is known here"}, and the command line signs only by hmac.`;
 }
 
-/** What the log has in place of a body that is too long, or neither JSON nor a form. */
+/** Whether the log has only a note of a body: it was too long, or neither JSON nor a form. */
 function isPlaceholder(body: string): boolean {
   return /^\{"(?:truncated|unparsed)":true,"bytes":\d+,"sha256":"[0-9a-f]{64}"[,}]/.test(body);
 }

@@ -1,17 +1,17 @@
 import type { CallbackView } from "oncehook/admin-client";
 
-/** What an outcome says of whether the callback is authentic. */
+/** Whether a callback with an outcome is authentic. */
 type Authenticity =
-  /** It follows the verification of a callback alone. */
+  /** The outcome is possible only after the verification. */
   | "verified"
-  /** It was looked at, and was not authentic. */
+  /** The verification failed. */
   | "refused"
-  /** It was turned away before anything was verified. */
+  /** The callback was refused before its verification. */
   | "unchecked"
-  /** It can come before and after the verification, or without one. */
+  /** The outcome is possible before and after the verification, or without one. */
   | "unknown";
 
-/** Every outcome of docs/errors.md, since "Authentic" must never be said of a new one by default; a test holds it to them. */
+/** Every outcome of docs/errors.md, which a test checks: a new one must not be "Authentic" by default. */
 export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   success: "verified",
   already_processed: "verified",
@@ -87,7 +87,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
 const REDIRECTS = "oauth";
 const UNKNOWN = "Not known: this outcome does not tell whether it was authentic.";
 
-/** Whether it is authentic, as far as is known. */
+/** Whether a callback is authentic, in a sentence. */
 export function authenticityOf({ outcome, source }: Pick<CallbackView, "outcome" | "source">): string {
   switch (AUTHENTICITY[outcome]) {
     case "refused":

@@ -92,7 +92,7 @@ function DiagnosisBox({ diagnosis }: { readonly diagnosis: Diagnosis }) {
   );
 }
 
-/** Where a receiver is in development, when nothing says otherwise. */
+/** The default origin of a receiver in development. */
 const LOCAL = "http://127.0.0.1:8080";
 
 /** The request as it was received, and its response. */

@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import type { CallbackFilters, CallbackView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { api } from "../../client.ts";
@@ -17,21 +18,20 @@ interface Props {
   readonly filters: CallbackFilters;
   readonly columns: readonly Column<CallbackView>[];
   readonly live: Live;
-  /** Said of an empty list. */
+  /** Shown in place of an empty list. */
   readonly nothing: ReactNode;
 }
 
-/** The callback log, endless, with what comes in above it. */
+/** The callback log as an infinite list, with live callbacks above it. */
 export function CallbackList({ caption, filters, columns, live, nothing }: Props) {
   const list = useInfiniteList(["callbacks", filters], (cursor) =>
     api.callbacks.list({ ...filters, ...cursor, limit: LIMIT }),
   );
   if (list.isPending) return <Loading what="the callbacks" />;
   const read = itemsOf(list);
-  const known = new Set(read.map(({ id }) => id));
-  const arrived = live.rows.filter(({ id }) => !known.has(id));
-  const rows = [...arrived, ...read];
-  const isNew = ({ id }: CallbackView) => !known.has(id);
+  const listedIds = new Set(read.map(({ id }) => id));
+  const isNew = ({ id }: CallbackView) => !listedIds.has(id);
+  const rows = [...live.rows.filter(isNew), ...read];
   return (
     <>
       {list.isError && !list.isFetchNextPageError && (
@@ -104,15 +104,22 @@ export const COLUMNS: readonly Column<CallbackView>[] = [
   DURATION,
 ];
 
-export const CALLBACK_FILTER_FIELDS: readonly FilterField[] = [
+/** The fields suggest the receiver's sources and event types. */
+export function useCallbackFilterFields(): readonly FilterField[] {
+  const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
+  const sources = data?.items ?? [];
+  const suggestions: Readonly<Record<string, readonly string[]>> = {
+    source: sources.map(({ source }) => source),
+    event_type: [...new Set(sources.flatMap(({ event_types }) => event_types))],
+  };
+  return FILTER_FIELDS.map((field) => ({ suggestions: suggestions[field.name] ?? [], ...field }));
+}
+
+const FILTER_FIELDS: readonly FilterField[] = [
   { name: "from", label: "From", isTime: true },
   { name: "to", label: "To", isTime: true },
-  { name: "source", label: "Source", suggestions: ["platform"] },
-  {
-    name: "event_type",
-    label: "Event type",
-    suggestions: ["user_authorized", "payment_notify", "webhook_message"],
-  },
+  { name: "source", label: "Source" },
+  { name: "event_type", label: "Event type" },
   { name: "event_id", label: "Event id" },
   {
     name: "status",

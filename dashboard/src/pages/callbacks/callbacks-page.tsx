@@ -9,7 +9,7 @@ import { PageLink } from "../../parts/page-link.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { callbackSearch } from "../../search.ts";
 import { useSession } from "../../session.ts";
-import { CALLBACK_FILTER_FIELDS, CallbackList, COLUMNS } from "./callback-list.tsx";
+import { CallbackList, COLUMNS, useCallbackFilterFields } from "./callback-list.tsx";
 import { useLive } from "./live.ts";
 import { LiveToggle } from "./live-toggle.tsx";
 
@@ -30,7 +30,7 @@ export function CallbacksPage() {
         <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
-        fields={CALLBACK_FILTER_FIELDS}
+        fields={useCallbackFilterFields()}
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: callbackSearch(next) })}
       />
@@ -48,7 +48,7 @@ export function CallbacksPage() {
   );
 }
 
-/** Everything that the filters let through, as a file. */
+/** All callbacks that match the filters, as a file. */
 function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {
   return (
     <Group gap="xs">
@@ -68,7 +68,7 @@ function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {
   );
 }
 
-/** What is said of an empty list of callbacks. */
+/** Explains an empty list of callbacks. */
 function NoCallbacks({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
     <>No callback fits these filters. Remove one, or look further back in time.</>
@@ -80,11 +80,12 @@ function NoCallbacks({ isFiltered }: { readonly isFiltered: boolean }) {
 function NoneYet() {
   const { sandbox } = useSession();
   const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
-  const address = data?.items[0]?.addresses[0]?.url;
+  const source = data?.items.find(({ about }) => about !== null) ?? data?.items[0];
   return (
     <>
-      No callback has arrived yet. Register {address ?? <PageLink to="/sources">the address</PageLink>} with
-      the platform
+      No callback has arrived yet. Register{" "}
+      {source?.addresses[0]?.url ?? <PageLink to="/sources">the address</PageLink>} with{" "}
+      {source?.about?.title ?? "your platform"}
       {sandbox && (
         <>
           , or <PageLink to="/sandbox">send one from the sandbox</PageLink>

@@ -1,20 +1,20 @@
 import type { CallbackView } from "oncehook/admin-client";
 
-/** So many rows are kept above the list; with more, the list is read again and they are in it. */
+/** Rows above the list; with more, the list is read again and contains them. */
 const MAX_ROWS = 200;
 
-/** What a live stream has told, newest first. */
+/** The callbacks of a live stream, newest first. */
 export interface LiveRows {
   readonly rows: readonly CallbackView[];
-  /** What is not shown yet: all of it while the page is paused. */
+  /** Not shown yet: while the page is paused, all of them. */
   readonly held: readonly CallbackView[];
-  /** How many that were, with those that are in `held` no more. */
+  /** The number of held callbacks, also of those that `held` had to drop. */
   readonly heldCount: number;
-  /** Whether the list has what is in neither, and must be read again. */
+  /** Whether only the list has some callbacks, and must be read again. */
   readonly isBehind: boolean;
-  /** While the list is being read again: those that it will have, since they had come before. */
+  /** While the list is being read again: the earlier rows, which it will contain. */
   readonly superseded: readonly CallbackView[] | undefined;
-  /** Whether rows are nowhere to be seen until the list has been read again. */
+  /** Whether callbacks are missing on the page until the list has been read again. */
   readonly hasGap: boolean;
 }
 

@@ -14,12 +14,12 @@ import {
   startReading,
 } from "./live-rows.ts";
 
-/** Between two readings of the list; and so many times as long as one takes, so that it is not all that the receiver does. */
 const MIN_INTERVAL_MS = 2_000;
+/** The pause after a slow reading of the list is so many times as long, which spares the receiver. */
 const TIMES_AS_LONG = 10;
 
 export interface Live {
-  /** What came and the list may not have yet, newest first. */
+  /** New callbacks that the list may not have yet, newest first. */
   readonly rows: readonly CallbackView[];
   /** How many came while it was paused, and are not shown yet. */
   readonly held: number;
@@ -31,8 +31,8 @@ export interface Live {
 type SetLiveRows = Dispatch<SetStateAction<LiveRows>>;
 
 /**
- * Callbacks as they get their responses. Paused, it still listens, so that nothing is missing on resume; while the tab is hidden the
- * page it does not, since a browser has six connections for all its tabs.
+ * Callbacks as they get their responses. Paused, it still listens, so that nothing is missing on resume. It does not listen
+ * in a hidden tab, since a browser has six connections for all its tabs.
  * @param isOn false where the filters end before now
  */
 export function useLive(filters: CallbackFilters, isOn: boolean, isPaused: boolean): Live {
@@ -67,14 +67,14 @@ async function listen(
   for await (const event of followLive(filters, signal)) {
     if (event.event === "disconnected") setState("connecting");
     else setState("live");
-    // The stream begins with its first tally. The list was read before that, and what came between would be in neither.
+    // The stream begins with its first tally. The list was read before, and callbacks in between would be in neither.
     if (event.event === "gap" || (event.event === "tally" && isOpening)) setRows(markBehind);
     if (event.event === "tally") isOpening = false;
     if (event.event === "callback") setRows((was) => addCallback(was, event.callback));
   }
 }
 
-/** Reads the list again when it has to be, but not more often than is good for the receiver. */
+/** Reads the list again when it is behind, with a pause that spares the receiver. */
 function useListRefresh(key: string, isWanted: boolean, setRows: SetLiveRows): void {
   const queries = useQueryClient();
   const nextAt = useRef(0);

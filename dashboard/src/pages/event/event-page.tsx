@@ -28,7 +28,7 @@ export function EventPage() {
       api.events.get(key.source, key.event_id, pageParam === null ? {} : { cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ timeline_cursor }) => timeline_cursor,
-    // What has failed is tried again; nothing more comes of what was handled.
+    // A failed event is tried again; a handled one does not change.
     refetchInterval: ({ state: { data } }) =>
       data?.pages[0]?.failure == null ? false : EVERY_MS * data.pages.length,
   });

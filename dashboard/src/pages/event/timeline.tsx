@@ -17,10 +17,10 @@ export function Timeline({ entries, more }: Props) {
   return (
     <>
       <ol className="moments">
-        {entries.map((moment, at) => (
+        {entries.map((moment, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: moments have no name, and none comes before another later on.
-          <li key={at}>
-            <Entry moment={moment} number={attemptNumber(entries, at)} />
+          <li key={index}>
+            <Entry moment={moment} number={attemptNumber(entries, index)} />
           </li>
         ))}
       </ol>
@@ -78,10 +78,10 @@ const BY = {
 } as const;
 
 /** Counts attempts of one kind: the first retry is Retry 1. */
-function attemptNumber(entries: readonly TimelineEntry[], at: number): number {
-  const entry = entries[at];
+function attemptNumber(entries: readonly TimelineEntry[], index: number): number {
+  const entry = entries[index];
   if (entry?.kind !== "attempt") return 0;
-  return entries.slice(0, at + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
+  return entries.slice(0, index + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
 }
 
 const FAILURE_TITLES: Readonly<Record<FailureView["state"], string>> = {

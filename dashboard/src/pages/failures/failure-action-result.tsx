@@ -11,24 +11,24 @@ import type { Statement } from "../../views.ts";
 export interface FinishedReplay {
   readonly replay: ReplayView;
   readonly eventId: string;
-  /** What was pressed for it. */
+  /** The button that the operator pressed. */
   readonly button: HTMLButtonElement;
 }
 
 interface Props {
-  /** What came of the last action that changed something. */
+  /** The result of the last action that changed something. */
   readonly message: string | undefined;
   /** Shown until it is closed. */
   readonly replayed: FinishedReplay | undefined;
   readonly close: () => void;
 }
 
-/** What came of actions on failures. It belongs to the page, since an action that succeeds takes its failure's row away. */
+/** The results of actions on failures. The page shows them, since a successful action removes its failure's row. */
 export function FailureActionResult({ message, replayed, close }: Props) {
   const status = useRef<HTMLDivElement>(null);
   const leave = ({ replay, button }: FinishedReplay) => {
     close();
-    // Back to where one was; what has been run is gone from there, or soon will be.
+    // The focus returns to the button, unless its row is gone.
     if (replay.dry_run && button.isConnected) button.focus();
     else status.current?.focus();
   };
@@ -92,7 +92,7 @@ interface StatementsProps {
 
 function Statements({ statements, omitted }: StatementsProps) {
   if (statements.length === 0) return <Text>The handler ran no statement.</Text>;
-  const numbered = statements.map((statement, at) => ({ ...statement, number: at + 1 }));
+  const numbered = statements.map((statement, index) => ({ ...statement, number: index + 1 }));
   return (
     <section aria-labelledby="statements">
       <h2 id="statements">SQL statements</h2>

@@ -13,11 +13,11 @@ interface ReplayRequest {
   readonly button: HTMLButtonElement;
 }
 
-/** Told of the ends of actions. */
+/** Called with the results of actions. */
 export interface FailureActionHandlers {
-  /** Told of what came of a replay or a discard: with the failure these buttons go too. */
+  /** Called with the result of a replay or a discard: with the failure these buttons disappear. */
   readonly onDone: (says: string) => void;
-  /** Given how a replay ended, or what a dry run would have done, with the button that asked for it. */
+  /** Called with the result of a replay or dry run, and its button. */
   readonly onReplay: (replayed: FinishedReplay) => void;
 }
 
@@ -25,7 +25,7 @@ interface Props extends FailureActionHandlers {
   readonly failure: FailureView;
 }
 
-/** What an operator can do about a failed event; nothing for those who may only look. */
+/** The buttons of a failed event, for operators. */
 export function FailureActions({ failure, onDone, onReplay }: Props) {
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
@@ -35,7 +35,7 @@ export function FailureActions({ failure, onDone, onReplay }: Props) {
       queries.invalidateQueries({ queryKey: ["event", failure.source, failure.event_id] }),
       queries.invalidateQueries({ queryKey: ["overview"] }),
     ]);
-  // A failure that is no more takes its row along, and what would be said there.
+  // A failure that is gone takes its row along, and any message in it.
   const tell = (error: Error) => {
     if (isStatus(error, 404)) onDone(`${failure.event_id}: ${error.message}.`);
   };

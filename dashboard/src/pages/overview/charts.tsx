@@ -72,7 +72,7 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
 
 /** A value between empty neighbours: a line has two ends, so it would not be seen. */
 function isAlone(buckets: readonly Bucket[], index: number, name: string): boolean {
-  const hasValue = (at: number) => (buckets[at]?.[name as "p50_ms" | "p99_ms"] ?? null) !== null;
+  const hasValue = (place: number) => (buckets[place]?.[name as "p50_ms" | "p99_ms"] ?? null) !== null;
   return hasValue(index) && !hasValue(index - 1) && !hasValue(index + 1);
 }
 
@@ -90,8 +90,8 @@ function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {
   return <Rows caption="Callbacks over time" columns={columns} rows={rows} keyOf={({ at }) => at} />;
 }
 
-function labelOf(at: string, span: OverviewView["span"]): string {
-  const date = new Date(at);
+function labelOf(start: string, span: OverviewView["span"]): string {
+  const date = new Date(start);
   if (span === "month") return date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
   return date.toLocaleTimeString(undefined, { timeStyle: "short" });
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { followLive } from "../../follow-live.ts";
 import { Rate } from "./rate.ts";
 
-/** Tallies alone: they are of all callbacks, and no callback comes this late. */
+/** A filter that no callback matches: only tallies come, which count all callbacks. */
 const NO_CALLBACKS = { from: "9999-01-01T00:00:00Z" };
 
 export interface LiveTally {
@@ -15,7 +15,7 @@ export interface LiveTally {
 
 export type LiveTallyState = LiveTally | "connecting" | "disconnected";
 
-/** What the receiver counts, every two seconds while the page is open and seen. */
+/** The receiver's counts, every two seconds while the page is visible. */
 export function useLiveTally(): LiveTallyState {
   const [now, setNow] = useState<LiveTallyState>("connecting");
   const isSeen = useDocumentVisibility() === "visible";

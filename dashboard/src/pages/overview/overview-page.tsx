@@ -17,7 +17,7 @@ import { OverviewNumbers } from "./numbers.tsx";
 
 const route = getRouteApi("/inside/");
 const EVERY_MS = 15_000;
-/** Two readings that did not come. */
+/** The time of two missed readings. */
 const STALE_AFTER_MS = 2 * EVERY_MS + 5_000;
 const SPANS = [
   { value: "hour", label: "Hour" },
@@ -59,7 +59,7 @@ export function OverviewPage() {
   );
 }
 
-/** Reads the overview again when a tally tells what is not in it: every two seconds at most, and one at a time. */
+/** Reads the overview again after a tally with new counts, every two seconds at most, one at a time. */
 function useFresh(now: LiveTallyState, read: OverviewView | undefined): void {
   const queries = useQueryClient();
   const shown = useRef(read);
@@ -100,7 +100,7 @@ interface AsOfProps {
   readonly now: LiveTallyState;
 }
 
-/** How old the numbers are, and whether they go on by themselves. */
+/** The age of the numbers, and whether they update by themselves. */
 function AsOf({ at, isStale, now }: AsOfProps) {
   return (
     <Text size="sm" fw={isStale ? 600 : 400}>
@@ -134,7 +134,7 @@ function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
   );
 }
 
-/** Where to do something about it. */
+/** The page with the remedy. */
 const LINKS: Readonly<Record<string, ReactNode>> = {
   exhausted_failures: (
     <PageLink to="/failures" search={{ state: "exhausted" }}>
@@ -161,7 +161,7 @@ interface NeedsAttentionProps {
   readonly isStale: boolean;
 }
 
-/** What will not get better by itself. */
+/** The problems that do not resolve by themselves. */
 function NeedsAttention({ overview: { needs_attention }, isStale }: NeedsAttentionProps) {
   return (
     <section aria-labelledby="needs">

@@ -4,14 +4,14 @@ export class Rate {
   #before = 0;
 
   /**
-   * The rate since the tally before; undefined with the first two. The first says that the stream is open; the second counts from
-   * before that, since all subscribers get it at the same time.
-   * @param at in milliseconds
+   * The rate since the tally before; undefined with the first two. The first tally shows that the stream is open. The second
+   * counts from an earlier time, since all subscribers get it at once.
+   * @param nowMs in milliseconds
    */
-  next(callbacks: number, at: number): number | undefined {
-    const since = at - this.#before;
+  next(callbacks: number, nowMs: number): number | undefined {
+    const sinceMs = nowMs - this.#before;
     this.#received += 1;
-    this.#before = at;
-    return this.#received > 2 ? (callbacks / since) * 1_000 : undefined;
+    this.#before = nowMs;
+    return this.#received > 2 ? (callbacks / sinceMs) * 1_000 : undefined;
   }
 }

@@ -6,19 +6,16 @@ import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { callbackSearch } from "../../search.ts";
-import { ADDRESS, CALLBACK_FILTER_FIELDS, CallbackList, EVENT, TIME } from "../callbacks/callback-list.tsx";
+import { ADDRESS, CallbackList, EVENT, TIME, useCallbackFilterFields } from "../callbacks/callback-list.tsx";
 import { useLive } from "../callbacks/live.ts";
 import { LiveToggle } from "../callbacks/live-toggle.tsx";
 
 const route = getRouteApi("/inside/refused");
-/** Whatever is the sender's (docs/errors.md): not authentic is 401, and too many, too large and not valid are others. */
+/** The sender's faults (docs/errors.md): 401 for not authentic, others for too many, too large or not valid. */
 const REFUSED = "4xx";
-/** The receiver's own checks of its addresses have an outcome of their own, under which the filter finds them. */
+/** The receiver's endpoint checks have another outcome, by which the filter finds them. */
 const NO_CHECKS = "!endpoint_check";
 const STATUSES = ["400", "401", "403", "404", "405", "408", "413", "415", "429", "431"] as const;
-const FILTER_FIELDS: readonly FilterField[] = CALLBACK_FILTER_FIELDS.map((field) =>
-  field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
-);
 
 const REASON: Column<CallbackView> = {
   head: "Reason",
@@ -43,6 +40,9 @@ export function RefusedPage() {
   const status = STATUSES.find((one) => one === search.status) ?? REFUSED;
   const filters = { ...search, status, outcome: search.outcome ?? NO_CHECKS };
   const live = useLive(filters, search.to === undefined, isPaused);
+  const fields: readonly FilterField[] = useCallbackFilterFields().map((field) =>
+    field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
+  );
   return (
     <>
       <PageTitle
@@ -52,7 +52,7 @@ export function RefusedPage() {
         <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
-        fields={FILTER_FIELDS}
+        fields={fields}
         filters={{ ...search }}
         apply={(next) => void navigate({ search: callbackSearch(next) })}
       />

@@ -8,7 +8,7 @@ import { TextBlock } from "../../parts/text-block.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 
 const SIGNATURES = [
-  { value: "right", label: "signed as the platform would" },
+  { value: "right", label: "signed as its platform would" },
   { value: "wrong", label: "with a wrong signature" },
   { value: "none", label: "not signed" },
 ] as const;
@@ -26,13 +26,13 @@ interface CallbackFormProps {
   readonly warning?: string | undefined;
   readonly send: UseMutationResult<SandboxResultView, Error, Sending>;
   readonly isReady?: boolean;
-  /** What chooses the event's type. */
+  /** The field of the event's type. */
   readonly children: ReactNode;
   /** A button beside the one that sends. */
   readonly renew: ReactNode;
 }
 
-/** A body, its signature, and what came back for it. */
+/** A body, its signature, and its response. */
 export function CallbackForm(props: CallbackFormProps) {
   const { body, onBody, hint, warning, send, isReady = true, children, renew } = props;
   const [sign, setSign] = useState<Sending["sign"]>("right");
@@ -55,7 +55,7 @@ export function CallbackForm(props: CallbackFormProps) {
         onChange={({ currentTarget }) => onBody(currentTarget.value)}
         autosize
         minRows={6}
-        // As it is typed: a line that appeared on blur would move the button from under the pointer.
+        // While typing: a line that appeared on blur would move the button from under the pointer.
         error={warning}
         autoComplete="off"
         data-monospace
@@ -72,7 +72,7 @@ export function CallbackForm(props: CallbackFormProps) {
   );
 }
 
-/** What was sent over the wire, its signature masked, and what came back. */
+/** The sent request, its signature masked, and the response. */
 function SandboxResult({
   result: { request, response, duration_ms },
 }: {

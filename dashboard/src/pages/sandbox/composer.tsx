@@ -6,7 +6,7 @@ import type { SandboxEvent, SandboxSource } from "../../views.ts";
 import { CallbackForm, type Sending } from "./callback-form.tsx";
 import { SourceCallback } from "./source-callback.tsx";
 
-const PLATFORM = "platform";
+const BUILT_IN = { value: "platform", label: "the built-in protocol (platform)" };
 
 interface ComposerProps {
   readonly events: readonly SandboxEvent[];
@@ -14,7 +14,7 @@ interface ComposerProps {
 }
 
 export function Composer({ events, sources }: ComposerProps) {
-  const [name, setName] = useState(PLATFORM);
+  const [name, setName] = useState(sources[0]?.source ?? BUILT_IN.value);
   const source = sources.find((one) => one.source === name);
   return (
     <Stack component="section" aria-label="Compose a callback">
@@ -22,12 +22,12 @@ export function Composer({ events, sources }: ComposerProps) {
       {sources.length > 0 && (
         <NativeSelect
           label="Source"
-          data={[PLATFORM, ...sources.map((one) => one.source)]}
+          data={[...sources.map((one) => one.source), BUILT_IN]}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
       )}
       {source === undefined ? (
-        <PlatformCallback events={events} />
+        <BuiltInCallback events={events} />
       ) : (
         <SourceCallback key={name} source={source} />
       )}
@@ -38,7 +38,7 @@ export function Composer({ events, sources }: ComposerProps) {
 const nameOf = ({ event_type, version }: SandboxEvent) => `${event_type} ${version}`;
 const textOf = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample ?? {}, null, 2);
 
-function PlatformCallback({ events }: Pick<ComposerProps, "events">) {
+function BuiltInCallback({ events }: Pick<ComposerProps, "events">) {
   const [chosen, setChosen] = useState(events[0]);
   const [body, setBody] = useState(textOf(events[0]));
   const version = chosen === undefined ? {} : { version: chosen.version };

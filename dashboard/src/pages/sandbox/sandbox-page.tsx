@@ -16,10 +16,10 @@ export function SandboxPage() {
     <>
       <PageTitle
         title="Sandbox"
-        description="Compose a callback, sign it, send it as the platform would, and see the response."
+        description="Compose a callback, sign it, send it as its platform would, and see the response."
       />
       {sandbox.isPending && <Loading what="the sandbox" />}
-      {isAbsent && <EmptyState>There is no sandbox here: it exists outside production alone.</EmptyState>}
+      {isAbsent && <EmptyState>There is no sandbox here: it exists only outside production.</EmptyState>}
       {sandbox.isError && !isAbsent && (
         <Problem
           error={sandbox.error}

@@ -13,13 +13,13 @@ const PROOFS = {
 };
 const UNKNOWN = "not documented";
 
-/** What is known of a source's platform, and how its callbacks are answered. */
+/** The facts of a source's platform, and its answer mode. */
 export function SourceFacts({ source }: { readonly source: SourceView }) {
   const { about, answer, event_types, unhandled } = source;
-  const others = unhandled === "ignore" ? "others are ignored" : "others are refused";
+  const unhandledTypes = unhandled === "ignore" ? "others are ignored" : "others are refused";
   const shared = [
     ["Answer", answer.within_ms === null ? answer.mode : `within ${milliseconds(answer.within_ms)}`],
-    ["Event types", `${event_types.length === 0 ? "none" : event_types.join(", ")}; ${others}`],
+    ["Event types", `${event_types.length === 0 ? "none" : event_types.join(", ")}; ${unhandledTypes}`],
   ] as const;
   if (about === null) return <Facts of={shared} />;
   return (
@@ -56,7 +56,7 @@ function retries(hours: number | null): string {
   return hours === 0 ? "none" : `for ${hours} h`;
 }
 
-/** The counts of a quarter of an hour are kept together: the time is that of its begin. */
+/** The counts of a quarter-hour are kept together: the time is its start. */
 function LastCallback({ at }: { readonly at: string }) {
   return (
     <>
@@ -65,7 +65,7 @@ function LastCallback({ at }: { readonly at: string }) {
   );
 }
 
-/** What came in the last 24 hours, and whether it was answered in time. */
+/** The callbacks of the last 24 hours, and whether their responses were in time. */
 export function SourceActivity({ source }: { readonly source: SourceView }) {
   const { last_callback_at, outcomes, p99_ms } = source.activity;
   const groups = groupsOf(outcomes);

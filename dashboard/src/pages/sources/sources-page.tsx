@@ -69,13 +69,14 @@ const OFFERED: readonly Column<SourceView["offered_secrets"][number]>[] = [
 ];
 
 function SourceSection({ source: described }: { readonly source: SourceView }) {
-  const { source, addresses, authenticated_by, authentication } = described;
+  const { source, about, addresses, authenticated_by, authentication } = described;
+  const heading = about === null ? `Built-in protocol (${source})` : `Source ${source}`;
   const secrets = authentication.flatMap(({ method, header, secrets }) =>
     secrets.map((secret) => ({ ...secret, method, header })),
   );
   return (
-    <Stack component="section" gap="sm" aria-label={`Source ${source}`}>
-      <h2>Source {source}</h2>
+    <Stack component="section" gap="sm" aria-label={heading}>
+      <h2>{heading}</h2>
       <SourceFacts source={described} />
       <SourceActivity source={described} />
       <h3>Endpoint URLs (register exactly)</h3>
@@ -121,7 +122,7 @@ interface Props {
   readonly what: string;
 }
 
-/** Looks from here whether what is sent to the registered addresses arrives at this receiver. */
+/** Checks whether requests to the registered addresses arrive at this receiver. */
 export function EndpointCheck({ source, what }: Props) {
   const check = useMutation({ mutationFn: () => slowApi.sources.check(source) });
   if (!useMayChange()) return null;
@@ -143,7 +144,7 @@ export function EndpointCheck({ source, what }: Props) {
   );
 }
 
-/** What to register with the authorization server. */
+/** The addresses to register with the authorization server. */
 function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oauth"]> }) {
   const { redirect_uri, start_url } = oauth;
   return (
@@ -157,7 +158,7 @@ function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oaut
       <EndpointCheck source="oauth" what="endpoint" />
       <Text size="sm" c="dimmed">
         {start_url === null
-          ? "No flow starts here: the platform begins them."
+          ? "No flow starts here: your platform begins them."
           : `A flow starts at ${start_url}`}
       </Text>
     </Stack>
@@ -176,7 +177,7 @@ const COLUMNS: readonly Column<HandlerView>[] = [
   { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
 ];
 
-/** What handles which type; each source says what becomes of the others. */
+/** The handlers by type; each source shows how it treats other types. */
 function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[] }) {
   const hasNames = handlers.some(({ name }) => name !== null);
   return (
