@@ -7,6 +7,8 @@ import type {
   SourcesView,
 } from "oncehook/admin-client";
 
+export type { SourceView } from "oncehook/admin-client";
+
 /** Names for parts of the admin API's responses. */
 export type Span = OverviewView["span"];
 export type Bucket = OverviewView["buckets"][number];
@@ -14,7 +16,6 @@ export type AlertView = OverviewView["alerts"][number];
 export type TimelineEntry = EventHistoryView["timeline"][number];
 export type Diagnosis = NonNullable<CallbackView["diagnosis"]>;
 export type Statement = NonNullable<ReplayView["statements"]>[number];
-export type SourceView = SourcesView["items"][number];
 export type HandlerView = SourcesView["handlers"][number];
 export type SandboxEvent = SandboxView["events"][number];
 export type SandboxSource = SandboxView["sources"][number];

@@ -21,6 +21,7 @@ export type {
   SessionView,
   SignInView,
   SourcesView,
+  SourceView,
   TallyView,
   TenantView,
 } from "../admin/index.ts";

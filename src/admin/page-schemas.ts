@@ -139,6 +139,7 @@ export const ENDPOINT_CHECK = view(
 );
 
 export type TenantView = z.infer<typeof TENANT>;
+export type SourceView = z.infer<typeof SOURCE>;
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
 

@@ -5,6 +5,7 @@ import {
   DAY_MS,
   type Log,
   type PeriodCount,
+  QUARTER_SECONDS,
   type SignatureCounts,
   signatureOf,
   sourceOf,
@@ -13,7 +14,7 @@ import type { AlertKey, AlertKind, Alerts, Arrival, StoredAlert } from "../store
 import { createPoller, type Poller } from "../system/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
-import { type AlertTransition, DAY, lastFullQuarter, QUARTER_SECONDS } from "./policy.ts";
+import { type AlertTransition, DAY, lastFullQuarter } from "./policy.ts";
 
 export interface AlertDependencies {
   readonly store: Alerts;

@@ -2,7 +2,7 @@
  * When an alert starts and when it resolves, as pure functions. See docs/monitoring.md for the rules, and decision 0058
  * for the reasons for their numbers.
  */
-import { HOUR_MS, type SignatureCounts } from "../domain/index.ts";
+import { HOUR_MS, MIN_REFUSED, MIN_USUAL, QUARTER_SECONDS, type SignatureCounts } from "../domain/index.ts";
 import type { ArrivalDay, StoredAlert } from "../store/index.ts";
 
 export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
@@ -41,7 +41,6 @@ export function evaluateAccepted(
   return isRestored ? "resolves" : "unchanged";
 }
 
-export const QUARTER_SECONDS = 900;
 export const HOUR = 4;
 export const DAY = 24 * HOUR;
 export const WEEK = 7 * DAY;
@@ -58,8 +57,6 @@ export function lastFullQuarter(now: Date): number {
 
 /** An hour for a busy source, a day for a quiet one. */
 const WINDOWS = [HOUR, DAY];
-const MIN_USUAL = 30;
-const MIN_REFUSED = 10;
 const MIN_RETURNED = 3;
 
 export interface SignatureHistory {

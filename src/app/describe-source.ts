@@ -1,4 +1,4 @@
-import type { SourcesView } from "../admin/index.ts";
+import type { SourcesView, SourceView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
 import { type ConfiguredSource, type RegisteredAddress, rateOf } from "../configured/index.ts";
 import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
@@ -9,7 +9,6 @@ import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
 import type { Services } from "./services.ts";
 
-export type SourceView = SourcesView["items"][number];
 type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
 
 /** The facts of any source, for the API, the page and the command. */

@@ -1,4 +1,4 @@
-import type { Sources } from "../admin/index.ts";
+import type { Sources, SourceView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import {
   addressesOf,
@@ -17,7 +17,6 @@ import {
   describeSource,
   handlerViews,
   recentCounts,
-  type SourceView,
   sourceAuthentication,
 } from "./describe-source.ts";
 import type { ListenerOrigins } from "./sandbox.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
+import type { AdminClient, EndpointCheckView, SourcesView, SourceView } from "../admin-client/index.ts";
 import { BUILT_IN_PROTOCOL } from "../domain/index.ts";
 import {
   type AdminOptions,
@@ -23,7 +23,6 @@ interface RelearnOptions extends AdminOptions {
   readonly fingerprint?: string;
 }
 
-type SourceView = SourcesView["items"][number];
 type Check = EndpointCheckView & { readonly source: string };
 
 /** Longer than the checks of a source's addresses take at worst. */

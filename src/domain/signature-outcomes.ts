@@ -35,9 +35,9 @@ export interface RefusedSource {
 }
 
 const HOUR_SECONDS = 3_600;
-const QUARTER_SECONDS = 900;
-const MIN_REFUSED = 10;
-const MIN_USUAL = 30;
+export const QUARTER_SECONDS = 900;
+export const MIN_REFUSED = 10;
+export const MIN_USUAL = 30;
 
 /** By source, the last hour's periods if all callbacks were refused. @param now in seconds since the epoch */
 export function suspectSources(minutes: readonly PeriodCount[], now: number): Map<string, PeriodCount[]> {
