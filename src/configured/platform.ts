@@ -22,7 +22,10 @@ import {
 } from "../sources/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 
-export function configuredAuthorizationServer({ oauth, environment }: Config, adminOrigin: () => string) {
+export function configuredAuthorizationServer(
+  { oauth, environment }: Config,
+  adminOrigin: () => string,
+): () => Platform {
   return callOnce(() =>
     createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production"),
   );

@@ -23,7 +23,7 @@ export interface PlatformSettings {
 }
 
 /** The authorization server, with what every request to it needs. */
-export type Platform = ReturnType<typeof createPlatform>;
+export interface Platform extends ReturnType<typeof createPlatform> {}
 
 const TIMEOUT_MS = 5_000;
 

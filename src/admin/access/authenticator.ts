@@ -183,7 +183,7 @@ function createLoginThrottle(clock: Clock) {
 /** How many rows refused requests may cause in an hour, in each process. */
 const MAX_ROWS_PER_HOUR = 60;
 
-interface Refusal {
+export interface Refusal {
   readonly remoteAddress: string;
   readonly actor: string | null;
   /** Fixed words, and nothing that the client wrote. */
