@@ -37,8 +37,8 @@ export async function packageVersion(): Promise<string> {
 }
 
 /**
- * A page of the internet may have its name lead to this machine (DNS rebinding), and would then be the listener's own page for the
- * browser. An address that others can reach too has names of which nothing is known here.
+ * A web page may point its name at this machine (DNS rebinding). The browser would then take it for the listener's
+ * page. An address that others can reach has names that this process does not know.
  */
 function allowedHosts({ host, baseUrl }: Config["admin"]): AdminAccess["isAllowedHost"] {
   if (!isLoopbackHost(host)) return () => true;
@@ -66,8 +66,8 @@ function operatorProvider(
 }
 
 /**
- * Mail addresses are compared without regard to the case of ASCII letters, as providers write them one way and people another. Other
- * letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
+ * Mail addresses are compared without regard to the case of ASCII letters: providers and people write them differently.
+ * Other letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
  */
 function roleByClaim(claim: string, operators: readonly string[], viewers: readonly string[]) {
   const normalized = (value: string) => (claim === "email" ? normalizedAddress(value) : value);
@@ -89,7 +89,7 @@ function normalizedAddress(address: string): string {
   return `${lowerAscii(address.slice(0, at + 1))}${domain}`;
 }
 
-/** Punycode (RFC 5891), so that both spellings of a name are one; a look-alike of an ASCII name is left as it is, and equals none. */
+/** Punycode (RFC 5891) makes both spellings of a name one. A look-alike of an ASCII name stays as it is, and equals none. */
 function normalizedLabel(label: string): string {
   const ascii = lowerAscii(label);
   if (/^\p{ASCII}*$/u.test(ascii)) return ascii;
@@ -102,7 +102,7 @@ const MAX_CONNECTIONS = 512;
 /** A file of the dashboard over a slow line. */
 const WRITE_TIMEOUT_MS = 30_000;
 
-/** Bounds the connections of the admin listener as those of the public one are bounded, without a bound for one address. */
+/** Bounds the connections of the admin listener like those of the public one, without a bound for one address. */
 export function createAdminConnections(log: Log) {
   const unfinished = new Set<IncomingMessage>();
   const limit = createConnectionLimit({

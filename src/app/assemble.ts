@@ -53,7 +53,7 @@ interface Common {
 }
 
 /**
- * Opens the store and makes the sources, the registry, the services and the background work of a receiver, which listens
+ * Opens the store and makes the sources, the registry, the services and the background work of a receiver. It listens
  * nowhere and begins no round by itself.
  * @param undo gets what closes each part
  * @throws ConfigError for a file that cannot be used, MigrationError, or StartError

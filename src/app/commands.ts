@@ -71,7 +71,7 @@ function sqlitePath(database: Config["database"]): string {
   );
 }
 
-/** Whatever the system or the driver says of a disk or of a server is for the operator, who needs no stack. */
+/** An error of the system or driver about a disk or server is for the operator, without a stack. */
 export async function withMaintenanceError<T>(
   what: string,
   work: () => Promise<T>,
@@ -133,7 +133,8 @@ export async function copyDatabase(request: CopyRequest) {
 /**
  * Hands the stored events of a source to its handlers, beside a receiver or without one. It runs no handler: each event is
  * accepted, and a receiver runs it. It may be stopped at any time, and run again.
- * @throws MaintenanceError for a source without handlers, MigrationError for a dry run in an older schema, StartError for a database that cannot be opened
+ * @throws MaintenanceError for a source without handlers, MigrationError for a dry run in an older schema. StartError
+ *   if the database cannot be opened
  */
 export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
   const { config, handlers } = loaded;

@@ -20,8 +20,8 @@ export interface Listening {
 }
 
 /**
- * Opens the admin listener, then the public one. The rounds under way end between the two when they close: after the
- * last callback, and while the probes and metrics still answer.
+ * Opens the admin listener, then the public one. When they close, the rounds under way end in between: after the last
+ * callback, while probes and metrics still answer.
  * @throws StartError that names the variables of an address that cannot be listened on
  */
 export async function listen(assembled: Assembled, tls: TlsPair | null, undo: UndoSteps): Promise<Listening> {
@@ -114,8 +114,8 @@ export async function tlsPair({ listen }: Config): Promise<TlsPair | null> {
 const CHECK_EVERY_MS = 50;
 
 /**
- * Accepts nothing new and waits for what is under way. A connection that was busy when the closing began turns
- * idle later, and would be kept open for the next request of a client that never comes.
+ * Accepts nothing new and waits for requests under way. A connection that was busy when the closing began turns idle
+ * later. It would stay open for a next request that never comes.
  */
 async function closeListener({ server, close }: Pick<Listener, "server" | "close">): Promise<void> {
   const timer = setInterval(() => server.closeIdleConnections(), CHECK_EVERY_MS);

@@ -139,8 +139,8 @@ export const openForCommand: OpenForCommand = async (
 export type TemporaryDatabase = Awaited<ReturnType<typeof temporaryDatabase>>;
 
 /**
- * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
- * that server. A SQLite file that is named is used as it is, and stays.
+ * A database for one test: a SQLite file in a new folder, or a new database on a given PostgreSQL. A given SQLite file
+ * is used as it is, and stays.
  * @throws StartError when there can be none
  */
 export async function temporaryDatabase(given?: string) {

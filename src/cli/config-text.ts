@@ -13,8 +13,8 @@ const COMMENT = /\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|^\s*\/\/.*$/gm;
 const IMPORT = /^import [^;\n]*;$/gm;
 
 /**
- * The text of a configuration file with one more source: only where the file has the shape that `oncehook init` and
- * this function write, and where nothing has the preset's name. Everything else is for its owner to edit.
+ * The text of a configuration file with one more source. It edits only files of the shape that `oncehook init` and this
+ * function write, where nothing has the preset's name. The owner edits any other file.
  * @returns also the lines that were added, or are to be
  */
 export function withSource(text: string, { preset, source, variable }: SourceCode) {

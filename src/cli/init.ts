@@ -130,7 +130,7 @@ async function scaffold(folder: string) {
   };
 }
 
-/** The paths at which there is something, even if it is a link that leads nowhere, or that cannot be looked at. */
+/** The paths that exist, even as a link that leads nowhere, or that cannot be looked at. */
 async function present(folder: string, paths: readonly string[]): Promise<string[]> {
   const found = paths.map((path) =>
     lstat(join(folder, path)).then(

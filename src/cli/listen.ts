@@ -113,7 +113,7 @@ function log(words: string): void {
   );
 }
 
-/** The first signal lets the delivery under way end, so that it is noted; the second does not wait for it. */
+/** The first signal lets the delivery under way end, so that it is noted. The second does not wait for it. */
 function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: AbortSignal } {
   const stopping = new AbortController();
   const abandoned = new AbortController();

@@ -2,8 +2,8 @@ import { styleText } from "node:util";
 
 const MAX_LENGTH = 60;
 /**
- * Characters that move the cursor, turn the order of the letters around (U+202A–202E, U+2066–2069, U+200E/F, U+061C), break the line, or are
- * not seen at all: ids that differ would look the same.
+ * Characters that move the cursor, reorder the letters (U+202A–202E, U+2066–2069, U+200E/F, U+061C), break the line or
+ * are invisible. Ids that differ would look the same.
  */
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{115F}\u{1160}\u{2800}]/gu;

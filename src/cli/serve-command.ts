@@ -17,7 +17,7 @@ import { PACKAGE_FOLDER } from "./package-manifest.ts";
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
 const FLUSH_LIMIT_MS = 1_000;
-/** Of an exit after a drain: on a busy machine Node takes seconds to store its compiled code at the first one. */
+/** The limit of an exit after a drain. On a busy machine Node takes seconds to store compiled code at the first one. */
 const EXIT_LIMIT_MS = 5_000;
 
 export function serveCommand(): Command {
@@ -70,8 +70,8 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
 }
 
 /**
- * Exits even if pending output is never read: a write to a full pipe blocks this thread for as
- * long as the pipe stays full.
+ * Exits even if pending output is never read. A write to a full pipe blocks this thread for as long as the pipe stays
+ * full.
  */
 function exitProcess(code: number, limitMs = FLUSH_LIMIT_MS): never {
   try {
@@ -101,7 +101,7 @@ function handleProcessErrors(logger: Logger): void {
   // A callback that throws leaves its caller in an unknown state. Callbacks in progress are not acknowledged, and are redelivered.
   process.on("uncaughtException", (error) => {
     logger.fatal({ err: error }, UNCAUGHT_EXCEPTION);
-    // At once: nothing more may be answered. What was logged is written on the way out.
+    // At once: no further response may go out. Pending log lines are written on the way out.
     exitProcess(1);
   });
 }
@@ -156,8 +156,8 @@ const STALLED =
   "this process ends, and what was under way comes again: let a service manager start it, and look at the handlers";
 
 /**
- * No time limit of this thread comes to anything while a handler's loop has it: another thread counts the seconds in
- * which this one does not answer, and ends the process. A process that was halted as a whole has missed none.
+ * No timer of this thread fires while a handler's loop blocks it. Another thread counts the seconds in which this one
+ * does not answer, and ends the process. A process that was halted as a whole has missed none.
  * @returns false under Node's permission model without --allow-worker, where nothing watches
  */
 function startStallWatchdog(handlerTimeoutMs: number): boolean {

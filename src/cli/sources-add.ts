@@ -9,10 +9,10 @@ import { UsageError } from "./user-error.ts";
 
 /** The tests of a project that init wrote read this file. */
 const TEST_ENV = ".env.test";
-/** A secret of a form that every preset takes: for tests, and for a preset that is made only for its facts. */
+/** Every preset takes a secret of this form: for tests, and for a preset that only gives its facts. */
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
-/** Adds a source to the project in this folder: twice is the same as once. @throws UsageError for an unknown preset */
+/** Adds a source to this folder's project; twice is the same as once. @throws UsageError for an unknown preset */
 export async function addSource(given: string, { env = ".env" }: { readonly env?: string }): Promise<void> {
   const name = presetNamed(given);
   const [variable] = secretVariables(name);

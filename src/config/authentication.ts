@@ -82,8 +82,8 @@ export interface BesideAuthentication {
 }
 
 /**
- * Whether the built-in protocol is served. Production without anything of its own serves the other sources
- * alone: it would demand a secret that no platform has.
+ * Whether the built-in protocol is served. Production serves only the other sources if nothing asks for it: it would
+ * demand a secret that no platform has.
  */
 export function isPlatformServed(
   { isProduction, isSet, problems }: AuthenticationReading,

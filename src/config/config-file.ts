@@ -126,7 +126,7 @@ function loadErrorMessage(file: string, cause: unknown): string {
 
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.js"];
 
-/** Node completes no path, and compiles no `x.ts` for an import of `x.js`: the file that was meant, where it is there. */
+/** Node completes no path, and compiles no `x.ts` for an import of `x.js`. Names the file that was meant, if it exists. */
 function meantFile(cause: Error): string {
   const { code = "", url = "" } = cause as { code?: string; url?: string };
   if (!/^ERR_(MODULE_NOT_FOUND|UNSUPPORTED_DIR_IMPORT)$/.test(code) || !url.startsWith("file:")) return "";
@@ -136,7 +136,7 @@ function meantFile(cause: Error): string {
   return meant === undefined ? "" : `. There is ${meant}: an import names the whole file, with its ending`;
 }
 
-/** Of plain JavaScript that it cannot read Node tells no line when it imports it; when asked to check it, it does. */
+/** Node names no line when it imports plain JavaScript that it cannot parse. `node --check` does. */
 function checked(file: string, cause: Error): string {
   if (!(cause instanceof SyntaxError)) return "";
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8" });

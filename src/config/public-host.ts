@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|lan|home\.arpa)$/;
 
-/** Whether a platform on the internet can reach a host of this name (SPEC 1.1); a name's addresses are not looked up. */
+/** Whether a platform on the internet can reach a host of this name (SPEC 1.1). A name's addresses are not looked up. */
 export function isPublicHost(hostname: string): boolean {
   const host = hostname
     .replace(/^\[|\]$/g, "")

@@ -17,7 +17,7 @@ const count = wholeNumber(0);
 const countFromOne = wholeNumber(1);
 const ratio = z.coerce.number().min(0).max(1).describe("a number from 0 to 1");
 const protocol = oneOf("http/protobuf", "http/json");
-/** Checked alone: the official package reads it, and discards in silence what it cannot read. */
+/** Only checked here: the official package reads the value, and silently discards an unreadable one. */
 const attributes = z
   .string()
   .refine((raw) => raw.split(",").every(isAttribute))

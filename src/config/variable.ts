@@ -2,11 +2,8 @@ import { isIP } from "node:net";
 import { z } from "zod";
 
 /**
- * - `own`: chosen here, so it can be random
- * - `previous`: is being rotated out
- * - `issued`: chosen by a platform or provider
- * - `address`: an address that holds a secret
- * - `database`: an address that is shown without its password
+ * `own` is chosen here, so it can be random. `previous` is being rotated out. `issued` is chosen by a platform or
+ * provider. `address` is an address that holds a secret. `database` is an address that is shown without its password.
  */
 export type SecretKind = "own" | "previous" | "issued" | "address" | "database";
 

@@ -54,7 +54,7 @@ function presetProblem(name: string, cause: unknown): string {
   return `${secretVariables(name)[cause.place?.index ?? 0]}: ${cause.problem}`;
 }
 
-/** The endpoint URL of a source, to register unless its `url` is. @param baseUrl with the base path, without a slash at the end */
+/** The endpoint URL to register for a source without `url`. @param baseUrl with the base path, without a final slash */
 export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: string): string {
   return `${baseUrl}${definition.settings.path ?? `/api/${name}/callback`}`;
 }

@@ -12,8 +12,8 @@ export function networkWarnings(database: Config["database"]): string[] {
 }
 
 /**
- * Whether to warn that a database was used with another address. In development the address is the
- * listener's own unless it is set, and follows the port: no platform has it registered.
+ * Whether to warn that a database was used with another address. In development an address that is not set is the
+ * listener's. It follows the port, and no platform has it registered.
  */
 export function baseUrlChanged(config: Config, previous: string | undefined): previous is string {
   if (previous === undefined || previous === config.baseUrl) return false;
@@ -27,7 +27,7 @@ export function keyStamp({ encryptionKey, previousEncryptionKeys }: Config): Key
 /** A warning where other users of this machine may change the embedded database, with the command that ends it. */
 export function writableByOthersWarnings({ database }: Config): string[] {
   if (database.kind !== "sqlite") return [];
-  // Of a link both ends count: its folder decides which database is opened, and the WAL is beside what it leads to.
+  // Both ends of a link count: its folder decides which database is opened, and the WAL is beside its target.
   const found = [database.path, realOf(database.path)].flatMap((path) =>
     writableByOthers([path, `${path}-wal`, `${path}-shm`]),
   );

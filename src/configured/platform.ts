@@ -42,7 +42,7 @@ export function handlesSignIns({ builtInHandlers }: Config, handlers: readonly H
   );
 }
 
-/** Says what to do about redirects without a handler, to an operator and to a browser that would start a flow. */
+/** A remedy for redirects without a handler, for an operator and for a browser that would start a flow. */
 export function unhandledSignIn(isHandled: boolean): string | undefined {
   if (isHandled) return undefined;
   return (
@@ -103,7 +103,7 @@ export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<
   }
 }
 
-/** A warning where a method of AUTH_METHOD does not authenticate the body, so that a captured credential can carry any body. */
+/** A warning if a method of AUTH_METHOD does not authenticate the body: a captured credential can then carry any body. */
 export function unsignedBodyWarning({ authentication }: Config): string | undefined {
   const { methods, jwt } = authentication;
   const covered = (all: readonly AuthMethod[]) =>
@@ -129,7 +129,7 @@ export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
-/** The addresses of a source beside the built-in protocol; the first is the one to register. @param baseUrl with the base path */
+/** The addresses of a source beside the built-in protocol; register the first. @param baseUrl with the base path */
 export function addressesOf(
   { name, definition }: ConfiguredSource,
   { redirect }: Pick<Config, "redirect">,

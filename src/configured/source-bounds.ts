@@ -15,8 +15,8 @@ export function rateOf(
 }
 
 /**
- * The bounds of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it:
- * the numbers that platforms publish are of payloads, and a callback adds to them. It stays below MAX_UNVERIFIED_BYTES.
+ * The bounds of each source. A platform's own largest body raises MAX_BODY_BYTES and never lowers it. Platforms publish
+ * the sizes of payloads, and a callback adds to them. The bound stays below MAX_UNVERIFIED_BYTES.
  */
 export function sourceBounds(
   config: Pick<Config, "maxBodyBytes" | "maxUnverifiedBytes" | "limits">,

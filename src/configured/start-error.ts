@@ -8,8 +8,8 @@ export class StartError extends Error {
 const UNTRUSTED = /^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_)|^ERR_TLS_CERT/;
 
 /**
- * The reason why a database could not be reached or opened: the outermost error says what was tried, the innermost what the driver or the
- * system answered.
+ * The reason why a database could not be reached or opened. The outermost error names the attempt, the innermost the
+ * answer of the driver or the system.
  */
 export function databaseReason(error: unknown): string {
   const root = rootCause(error);

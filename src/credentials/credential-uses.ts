@@ -61,8 +61,8 @@ const MOST_RECORDED = 20_000;
 
 /**
  * Notes which secrets of tenants were accepted, many in a statement: after a start, thousands of tenants come at once.
- * @param sources those whose tenants have secrets of their own; where tenants share one secret, anybody who has recorded a
- *   callback could send it to the path of a made-up tenant
+ * @param sources those in which each tenant has a secret. With a shared secret, a sender could replay a recorded
+ *   callback to the path of a made-up tenant
  */
 export function createTenantUseRecorder(
   sources: ReadonlySet<string>,
@@ -110,9 +110,9 @@ export function createSecretClaims(
 }
 
 /**
- * The secrets, and the platform's keys in PEM, of the methods that are in use; the current one of each first. Then
- * those of the other sources. The fingerprints are keyed, so that a leaked database does not allow guessing secrets;
- * with another `ENCRYPTION_KEY` they change, and the quiet period starts again.
+ * The secrets, and the platform's keys in PEM, of the methods in use; the current one of each first. Then those of the
+ * other sources. The fingerprints are keyed, so that a leaked database does not allow guessing secrets. Another
+ * `ENCRYPTION_KEY` changes them, and the quiet period starts again.
  * @throws ConfigError when the file with the platform's keys cannot be used
  */
 export async function configuredSecrets(

@@ -15,8 +15,8 @@ const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = 
 };
 
 /**
- * Encrypts under the current key whatever an earlier one encrypted, so that ENCRYPTION_KEY_PREVIOUS can go in the end.
- * A value that is changed at the same time is left as it is, and to the next pass where need be.
+ * Encrypts every value of an earlier key under the current one, so that ENCRYPTION_KEY_PREVIOUS can go in the end. A
+ * value that changes meanwhile is left as it is, and to the next pass if need be.
  */
 export async function reencryptAll(
   store: Store["encryptedValues"],
@@ -58,8 +58,8 @@ async function reencryptOne(
 }
 
 /**
- * A pass at the start and one after each interval, while ENCRYPTION_KEY_PREVIOUS is set: processes that have only the old key may
- * still run beside this one. @returns stops it, waits for its end
+ * While ENCRYPTION_KEY_PREVIOUS is set: a pass at the start and one after each interval. Processes that have only the
+ * old key may still run beside this one. @returns stops it, waits for its end
  */
 export function startReencryption(
   store: Store["encryptedValues"],

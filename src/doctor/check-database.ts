@@ -106,8 +106,8 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
 }
 
 /**
- * The reasons why platforms themselves are refused, of the newest callbacks in the log: each cause once for a source, and nothing that an
- * unauthenticated sender can have sent.
+ * The reasons why platforms themselves are refused, among the newest callbacks in the log. Each cause comes once for a
+ * source, and none that an unauthenticated sender can have sent.
  */
 function checkRefusedCallbacks(refused: readonly RefusedCallback[]): Finding[] {
   const confirmed = refused.filter(({ diagnosis }) => diagnosis.confirmed);

@@ -5,7 +5,7 @@ import type { Handler } from "../handlers/index.ts";
 interface Documented {
   /** The page or the file of an SDK that has the types, separated by spaces. */
   readonly source: string;
-  /** Which types are pointed out: those that are not listed, those close to a listed one, or none of a partial list. */
+  /** The types that are reported: all unlisted ones, those close to a listed one, or none of a partial list. */
   readonly checked: "all" | "near" | "none";
   readonly types: string;
 }
@@ -29,7 +29,7 @@ export async function undocumentedTypeWarnings(
   return (await Promise.all(all)).flat();
 }
 
-/** Those of the types that the platform of a source does not send, as far as is known. @returns a sentence for each */
+/** The types that a source's platform is not known to send. @returns a sentence for each */
 export async function undocumented(
   { name, definition: { preset, facts } }: ConfiguredSource,
   types: readonly string[],

@@ -132,8 +132,8 @@ async function fetchJwks(about: string, url: string): Promise<Finding> {
 const SOON_DAYS = 21;
 
 /**
- * The certificate of `TLS_CERT_FILE`: that it can be used, for this host, and for how long; in production also that its
- * chain ends at an authority that platforms know.
+ * The certificate of `TLS_CERT_FILE`: whether it can be used, for this host, and for how long. In production also
+ * whether its chain ends at an authority that platforms know.
  * @param authorities in PEM; left out, those that Node knows, NODE_EXTRA_CA_CERTS among them
  */
 export async function checkCertificate(

@@ -45,8 +45,8 @@ export async function logStartupWarnings(
 }
 
 /**
- * Logs the types of waiting events that have no handler: a handler was removed, or another
- * configuration than the one that accepted them. They wait, and would otherwise do so in silence.
+ * Logs the types of waiting events that have no handler. A handler was removed, or another configuration accepted them.
+ * They would otherwise wait in silence.
  */
 async function warnUnhandled(failures: Failures, registry: Registry, log: Log): Promise<void> {
   try {

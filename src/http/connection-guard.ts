@@ -94,7 +94,7 @@ function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, on
     const { current, arrivedIn } = state;
     if (state.isRefused) return;
     state.arrivedIn = loopTurn();
-    // Node runs microtasks between the parts of a chunk: the response to the first may be out before the second is parsed.
+    // Node runs microtasks between a chunk's parts: the first response may be out before the second request is parsed.
     if (arrivedIn === state.arrivedIn) refuse(state, socket);
     else if (current === undefined) start(state, message, response, run);
     else if (!current.writableEnded || state.isNextWaiting) refuse(state, socket);
@@ -187,9 +187,9 @@ const A_SECOND = 20_000;
 const AT_ONCE = 4_000;
 
 /**
- * Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. Node copies each piece and
- * passes it on, and parses a read of 64 KB in one turn of the event loop: 11,000 chunks of a byte take 17 ms and more. Past the
- * bound the connection is closed. The rest of its read is parsed without a call for each, in about 1 ms.
+ * Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. Node copies and passes on each
+ * piece, and parses a read of 64 KB in one event loop turn. Then 11,000 chunks of one byte take 17 ms and more. Past the bound
+ * the connection is closed. The rest of its read is parsed without a call for each, in about 1 ms.
  */
 function createSmallPieces(onClosed: () => void) {
   const bucket = new TokenBucket(A_SECOND, AT_ONCE);

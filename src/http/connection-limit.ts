@@ -37,9 +37,9 @@ interface AddressGroup {
 }
 
 /**
- * Bounds the connections of a listener. The memory of a connection is taken before its first byte arrives. Past the bound, the
- * connection that has been idle longest is closed instead of the new one, so that idle connections lock no sender out. Of all
- * addresses, the one with the most connections loses one.
+ * Bounds the connections of a listener. A connection takes memory before its first byte arrives. Past the bound, the
+ * connection that has been idle longest is closed instead of the new one. So idle connections lock no sender out. Of
+ * all addresses, the one with the most connections loses one.
  */
 export function createConnectionLimit({ limits, endOldestBody, report }: ConnectionLimitOptions) {
   const groups = new Map<string, AddressGroup>();
@@ -114,7 +114,7 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       const { requests, group } = connection;
       if (requests === 0 && !connection.socket.destroyed) connection.idle = group.idle.add(connection);
     },
-    /** Closes all without a request under way: silent ones, and those with a part of a handshake or of a head. */
+    /** Closes all without a request under way: silent ones, and those with part of a handshake or head. */
     closeAllIdle(): void {
       for (const group of groups.values()) while (closeIdle(group));
     },

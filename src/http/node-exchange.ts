@@ -84,7 +84,7 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * Closing a connection over which bytes still arrive resets it, and the client, often a proxy, may lose the response
+   * Closing a connection over which bytes still arrive resets it. The client, often a proxy, may then lose the response
    * (RFC 9112 §9.6). The rest of the request is read first, within bounds, and dropped.
    */
   #endOnceRead(body: string): void {

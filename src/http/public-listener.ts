@@ -37,7 +37,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** A response of this listener is small: even a slow line takes it in a moment. */
 const WRITE_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
-/** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
+/** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy closes it first. */
 const KEEP_ALIVE_MS = 72_000;
 /** The time that a request under way may take to arrive during a stop. */
 const STOP_GRACE_MS = 2_000;

@@ -58,9 +58,9 @@ async function read(variable: string, file: string): Promise<Buffer> {
 }
 
 /**
- * Takes a renewed certificate into use for new connections; those that are open stay as they are. The files are
- * looked at by their times, since a renewal often swaps a link, which a watch on the file would not see. A pair
- * that does not fit (one file written, the other not yet) is left for the next look.
+ * Takes a renewed certificate into use for new connections; open ones stay as they are. The files' times are compared:
+ * a renewal often swaps a link, which a watch on the file would not see. A pair that does not fit (one file written,
+ * the other not yet) is left for the next look.
  * @param server one that speaks TLS
  * @returns stops it
  */

@@ -28,8 +28,8 @@ interface ExchangeOptions {
 }
 
 /**
- * The code exchange of RFC 6749 §4.1.3 with client authentication in the header (§2.3.1), and for flows that were
- * started here with the PKCE verifier (RFC 7636 §4.5) and the check of the ID token (OpenID Connect Core §3.1.3.7).
+ * The code exchange of RFC 6749 §4.1.3 with client authentication in the header (§2.3.1). Flows started here add the
+ * PKCE verifier (RFC 7636 §4.5) and an ID token check (OpenID Connect Core §3.1.3.7).
  */
 export function createCodeExchange(
   platform: () => Platform,
@@ -113,8 +113,8 @@ interface AuthorizationParameters {
 }
 
 /**
- * Where a browser is sent to begin the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), and with a nonce where
- * OpenID Connect is spoken.
+ * The address at which a browser begins the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636). It has a
+ * nonce where OpenID Connect is spoken.
  */
 export async function authorizationUrl(
   endpoint: string,
@@ -144,9 +144,10 @@ const OTHER_NAMES = new Map([["bad_verification_code", "invalid_grant"]]);
 const ID_NAMES: ReadonlySet<string> = new Set(["user_id", "sub"]);
 
 /**
- * A token endpoint's answer as RFC 6749 §5 has it, where platforms depart from it: an error under status 200, a user's id
- * in numbers, which may be larger than JavaScript counts and is kept digit by digit; no `token_type`, scopes as a list, empty
- * fields, a lifetime that is no number, another content type. The code is spent, and its tokens must not be lost for that.
+ * A token endpoint's answer as RFC 6749 §5 has it, also where platforms depart from it. An error may have status 200. A
+ * user's id may be a number, larger than JavaScript counts, and is kept digit by digit. Some send no `token_type`,
+ * scopes as a list, empty fields, a lifetime that is no number, another content type. The code is spent, and its tokens
+ * must not be lost for that.
  * @param keepIdToken false where none was asked for, so that none is there to be checked
  */
 export async function normalizedTokenResponse(response: Response, keepIdToken: boolean): Promise<Response> {
@@ -182,7 +183,7 @@ function addNestedTokens(answer: Record<string, unknown>): void {
   if (typeof answer.access_token !== "string") Object.assign(answer, tokens);
 }
 
-/** What the library accepts as `expires_in`, texts included; it throws for anything else. */
+/** The values of `expires_in` that the library accepts, texts included; it throws for any other. */
 function isLifetime(value: unknown): boolean {
   const seconds = typeof value === "string" ? Number.parseFloat(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0;

@@ -18,7 +18,7 @@ export const PAGE_HEADERS = {
 } as const;
 
 /**
- * What a browser shows on its way through a sign-in. Fixed words alone: nothing of a request is ever written into it.
+ * A page for a browser on its way through a sign-in. It has only fixed words: nothing of a request is ever written into it.
  * @param text HTML @param next where the page goes on to by itself
  */
 export function browserPage(title: string, text: string, next?: string): string {

@@ -6,7 +6,7 @@ import { DecryptionError, type Encryptor } from "../system/index.ts";
 import { authorizationUrl } from "./authorization-code.ts";
 import type { Platform } from "./platform.ts";
 
-/** What a flow that was started here needs at its end. */
+/** The data of a flow that was started here, for its end. */
 export interface Flow {
   readonly codeVerifier: string;
   readonly nonce: string;
@@ -32,8 +32,8 @@ const STATE_BYTES = TIME_BYTES + HASH_BYTES;
 const STATE = /^[\w-]{95}$/;
 
 /**
- * A new flow. Its cookie holds a secret and the application's value. Its state holds, encrypted, when it ends and the hash of
- * the cookie. Verifier (RFC 7636 §4.1) and nonce are derived from both, so that nothing is kept here until the flow has ended.
+ * A new flow. Its cookie holds a secret and the application's value. Its state holds, encrypted, the time of its end and the hash
+ * of the cookie. Verifier (RFC 7636 §4.1) and nonce are derived from both, so nothing is kept here until the flow has ended.
  */
 export function newFlow(
   redirectUri: string,
@@ -121,7 +121,7 @@ export function flowCookies({ cookie = [] }: DistinctHeaders): string[] {
   return names.filter((name) => COOKIE_NAME.test(name)).sort();
 }
 
-/** The value of a cookie in the lines of the `Cookie` header; undefined where it is missing, misshapen, or there twice. */
+/** The value of a cookie in the lines of the `Cookie` header. Undefined if it is missing, misshapen, or there twice. */
 export function cookieOf(lines: readonly string[], name: string, shape: RegExp): string | undefined {
   const values = lines
     .flatMap((line) => line.split(";"))
@@ -132,7 +132,7 @@ export function cookieOf(lines: readonly string[], name: string, shape: RegExp):
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** What a user's flow needs, at its start and at its redirect. */
+/** The dependencies of a user's flow, at its start and at its redirect. */
 export interface FlowDependencies {
   readonly receiver: Receiver;
   /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
@@ -150,8 +150,8 @@ export interface FlowDependencies {
 }
 
 /**
- * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), a state that works once and in this browser
- * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
+ * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636). Its state works once, only in this browser
+ * (RFC 9700 §4.7.1). It has a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
  * @param context the application's value, of at most MAX_CONTEXT_BYTES
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */

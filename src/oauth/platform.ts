@@ -16,7 +16,7 @@ export interface PlatformSettings {
   readonly userInfo?: { readonly url?: string | undefined; readonly idField?: string | undefined };
   /** Undefined: as the discovery says, and in the header where it says nothing. */
   readonly clientAuth?: "client_secret_basic" | "client_secret_post" | undefined;
-  /** What an authorization request has beside our parameters, as a query: `access_type=offline`. */
+  /** Parameters of an authorization request beside ours, as a query: `access_type=offline`. */
   readonly authorizationParameters?: string | undefined;
   /** Whether an issuer for every tenant of Microsoft is accepted: any customer of theirs can then sign in. */
   readonly acceptsTenants?: boolean;
@@ -54,7 +54,7 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
   };
 }
 
-/** RFC 6749 §2.3.1: in the header, and in the body for a server that takes the secret nowhere else, as Apple's does. */
+/** RFC 6749 §2.3.1: in the header. In the body only for a server that takes the secret nowhere else, as Apple's does. */
 function clientAuthentication({ clientAuth, clientSecret }: PlatformSettings): oauth.ClientAuth {
   const methods = {
     client_secret_basic: oauth.ClientSecretBasic(clientSecret),
@@ -167,8 +167,8 @@ export const ANY_TOKEN_TYPE: { readonly recognizedTokenTypes: oauth.RecognizedTo
 };
 
 /**
- * What the platform answered was no success. The library's own errors carry whole answers in their causes (claims, a
- * nonce, fields of any name), and errors end up in logs: this one tells what is the matter and nothing else.
+ * The platform's answer was no success. The library's own errors carry whole answers in their causes: claims, a nonce,
+ * fields of any name. Errors end up in logs, so this one says only what is the matter.
  */
 export class PlatformError extends Error {
   override readonly name = "PlatformError";
@@ -181,7 +181,7 @@ export class PlatformError extends Error {
   }
 }
 
-/** Only this answer to a code or a refresh token is final; a wrong client secret, say, is ours to mend. */
+/** Only this answer to a code or a refresh token is final. A wrong client secret, say, is ours to mend. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof PlatformError && error.oauthError === "invalid_grant";
 }

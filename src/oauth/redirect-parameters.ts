@@ -50,7 +50,7 @@ const BESIDE = /^(?!__proto__$)[\w.[\]:-]{1,128}$/;
 /** Tokens come from the token endpoint only. */
 const TOKENS: ReadonlySet<string> = new Set(["access_token", "id_token", "refresh_token"]);
 
-/** What the platform sends beside the code, such as Intuit's `realmId` and Apple's `user`; the first of each name. */
+/** The platform's parameters beside the code, such as Intuit's `realmId` and Apple's `user`; the first of each name. */
 export function parametersBeside(query: string, body: Uint8Array): Record<string, string> {
   const beside = new Map<string, string>();
   const inBody = pairsOf(body);

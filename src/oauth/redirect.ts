@@ -58,8 +58,8 @@ const CONTRACT = { unhandled: "refuse" } as const;
 const REMOVAL_LEASE_MS = 10_000;
 
 /**
- * SPEC 4.3: takes `code` and `state` and runs the code through the same once-only path as every callback, as the
- * event `user_authorized`. Its id comes from the state, so a reload finds the first one's record.
+ * SPEC 4.3: takes `code` and `state`. The code takes the same once-only path as every callback, as the event
+ * `user_authorized`. Its id comes from the state, so a reload finds the first one's record.
  */
 export async function processRedirect(
   redirect: Redirect,
@@ -89,7 +89,7 @@ export async function processRedirect(
       deps.receiver,
     ),
   );
-  // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
+  // A code that the platform refuses is final. So are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
     await consume(authentic, deps);
     await forgetFailure(event, deps);
@@ -123,9 +123,9 @@ function withLanding(
 }
 
 /**
- * A code without a state, from an installation that began at the platform. Any page can send a browser with one, so that the
- * code is not used: the browser starts a flow, which the platform grants at once. One that has started a flow is refused,
- * since a platform that drops the state would send it around in a circle.
+ * A code without a state comes from an installation that began at the platform. Any page can send a browser with one,
+ * so the code is not used. The browser starts a flow, which the platform grants at once. A browser that has started one
+ * is refused: a platform that drops the state would send it in a circle.
  */
 function unstarted(
   outcome: Refused | Failed,
@@ -140,8 +140,8 @@ function unstarted(
 }
 
 /**
- * A reloaded page or a second tab gets the first result. A flow that was not started here is bound to no browser, so
- * its result is repeated only for the same code.
+ * A reloaded page or a second tab gets the first result. A flow that was not started here is bound to no browser. Its
+ * result is repeated only for the same code.
  */
 function asFirstResult(result: CallbackResult, flow: Flow | undefined): CallbackResult {
   const { outcome } = result;
@@ -244,8 +244,8 @@ function eventOf(
 }
 
 /**
- * The flow that a state belongs to: one that was started here, in this browser; undefined for one that the platform
- * started and that was registered. A state that was not made here, or for another browser, changes nothing.
+ * The flow of a state: one that was started here, in this browser. Undefined for one that the platform started and that
+ * was registered. A state that was not made here, or for another browser, changes nothing.
  */
 async function expectedFlow(
   parameters: RedirectParameters,

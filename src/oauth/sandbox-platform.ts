@@ -25,7 +25,7 @@ export function sandboxSettings(adminOrigin: string): PlatformSettings {
 }
 
 /**
- * Grants at once and sends the browser back; undefined for a request that is no start of a flow of this receiver.
+ * Grants at once and sends the browser back. Undefined for a request that does not start a flow of this receiver.
  * @param redirectUri the one registered address, as real platforms have it
  */
 export function sandboxAuthorize(query: URLSearchParams, redirectUri: string): string | undefined {

@@ -51,8 +51,8 @@ export type SignIn = ReturnType<typeof createSignIn>;
 export type SignInResult = Awaited<ReturnType<SignIn["end"]>>;
 
 /**
- * Signing operators in by the authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss`
- * (RFC 9207). What a flow needs at its end is in the browser's own cookie, encrypted: a client that starts flows fills no table.
+ * Signs operators in by the authorization code flow of OpenID Connect Core §3.1. It uses PKCE, state, nonce and the check of
+ * `iss` (RFC 9207). The browser's cookie holds the flow's data, encrypted: a client that starts flows fills no table.
  */
 export function createSignIn(deps: SignInDependencies) {
   const { platform, encryptor, clock, redirectUri } = deps;
@@ -126,7 +126,7 @@ async function identify(
       const idToken = oauth.getValidatedIdTokenClaims(tokens);
       if (idToken === undefined) throw new Error("the provider has sent no ID token");
       if (has(idToken, claim) || server.userinfo_endpoint === undefined) return identityOf([idToken], claim);
-      // The claim is there alone (OpenID Connect Core §5.4). The library compares the two subjects (§5.3.2).
+      // Only that endpoint has the claim (OpenID Connect Core §5.4). The library compares the two subjects (§5.3.2).
       const { client } = platform;
       const options = platform.options(signal);
       const response = await oauth.userInfoRequest(server, client, tokens.access_token, options);
@@ -165,7 +165,7 @@ function validCode(
   throw new SignInRefused("no answer to this flow: it has no code");
 }
 
-/** An address and the word that it is verified count together, from one document: each may be of another time or account. */
+/** An address and its `email_verified` count together, from one document: each may be of another time or account. */
 function has(claims: Claims, claim: string): boolean {
   return claims[claim] !== undefined && (claim !== "email" || claims.email_verified !== undefined);
 }

@@ -55,8 +55,8 @@ export function createUserTokens(given: UserTokensDependencies) {
         // Another process is refreshing them: what it gets is what we need.
         if (leased === "leased") await waitForRefresh(userId, deadline);
         if (typeof leased === "string") continue;
-        // Another process may have refreshed them before the lease: their refresh token is then a new one.
-        // biome-ignore lint/plugin: both are from our own database, and encrypted.
+        // Another process may have replaced the refresh token before the lease.
+        // biome-ignore lint/plugin: both come from our database, encrypted.
         if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0)
           await store.release(userId, lease.owner);
         else {
@@ -182,8 +182,8 @@ function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): 
 /**
  * RFC 6749 §6. The platform may give a new refresh token, and the old one then works no more (RFC 9700 §4.14.2).
  * @returns the new tokens, however short their life is; undefined where there is nothing to refresh them with
- * @throws UserTokensMissing when the platform refuses it for good; another error when it could not be asked, or the answer
- *   not be stored
+ * @throws UserTokensMissing when the platform refuses it for good. Another error when the platform could not be asked
+ *   or its answer could not be stored
  */
 async function refresh(
   stored: StoredUserTokens,
@@ -224,7 +224,7 @@ async function refresh(
   return toAccessToken(fresh, kept.expiresAt);
 }
 
-/** The old one may work no more. Where the database stays away beyond the lease, the next refresh sends the new one. */
+/** The old token may work no more. If the database stays away beyond the lease, the next refresh sends the new one. */
 function keepInMemory(stored: RefreshToken, fresh: RefreshToken, { unsaved }: RefreshDependencies): void {
   const [oldest] = unsaved.keys();
   if (unsaved.size >= MAX_UNSAVED) unsaved.delete(oldest);
@@ -243,14 +243,14 @@ async function saveUntil(endsAt: number, save: () => Promise<boolean>): Promise<
   }
 }
 
-/** The answer always has the refresh token that works from now on: the old one where the platform gives no other. */
+/** The answer always has the refresh token that works from now on: the old one if the platform gives none. */
 async function ask(platform: Platform, token: string): Promise<TokenResponse> {
   const { client, clientAuth } = platform;
   const server = await platform.server();
   const options = platform.options(AbortSignal.timeout(TIME_LIMIT_MS));
   return withLoggableErrors(async () => {
     const response = await oauth.refreshTokenGrantRequest(server, client, clientAuth, token, options);
-    // The user is known already, and a fault of an ID token must not lose a refresh token that was rotated.
+    // The user is known already, and a fault of an ID token must not lose a rotated refresh token.
     const answer = await normalizedTokenResponse(response, false);
     const tokens = await oauth.processRefreshTokenResponse(server, client, answer, ANY_TOKEN_TYPE);
     return { refresh_token: token, ...tokens } as unknown as TokenResponse;

@@ -131,7 +131,7 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
   return result;
 }
 
-/** From the end of the last complete run, with an overlap, as far as the platform and our own records go back. */
+/** From the last complete run's end, with an overlap, as far as the platform's and our own records go back. */
 function openWindow({ since, through }: ReconcileProgress, deps: ScheduledSource) {
   const { source, clock, recordDays, log } = deps;
   const now = clock.now().getTime();

@@ -152,7 +152,7 @@ async function unknownKeys(eventId: string, sources: readonly string[], store: S
   return unknown;
 }
 
-/** Whether the filters of its source let the event through, as for a callback. @returns why one of them has failed */
+/** Whether the source's filters let the event through, as for a callback. @returns why one of them has failed */
 function wanted(content: EventContent, type: string, { contract }: ReconciledSource): boolean | string {
   try {
     return contract.isWanted?.(content, type) !== false;
