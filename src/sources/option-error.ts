@@ -1,4 +1,4 @@
-/** The fault of an option; a value that may be a secret is named by its kind or its length only. */
+/** The fault of an option. A value that may be a secret is named by its kind or its length only. */
 interface OptionFault {
   /** Left out by schemes and contracts, which know no preset. */
   readonly preset?: string | undefined;

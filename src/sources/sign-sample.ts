@@ -33,7 +33,7 @@ export interface SignedSample {
 }
 
 /**
- * A sample of a callback with an event of the type, in the platform's shape and signed as the platform signs.
+ * A sample of a callback with an event of the type, in the platform's shape and with its signature.
  * @throws SampleError where none can be made
  */
 export function signSample(definition: SourceDefinition, request: SignedSampleRequest): SignedSample {
@@ -79,7 +79,7 @@ export function signedAs(definition: SourceDefinition, signature: SampleSignatur
 
 type Sign = NonNullable<SourceDefinition["sign"]>;
 
-/** The signature of another body; in the place of a token, which is the same for every body, a random one. */
+/** The signature of another body. A token, which is the same for every body, becomes a random one. */
 function signWrong(sign: Sign, request: Parameters<Sign>[0]): Record<string, string> {
   const right = sign(request);
   const wrong = sign({ ...request, body: Buffer.concat([request.body, Buffer.from(" ")]) });
@@ -93,7 +93,7 @@ function newId(): string {
   return `evt_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** Presets throw a TypeError for what they cannot make: a signed header that no sample has, a body in another format. */
+/** Presets throw a TypeError for what they cannot make: a signed header that samples lack, a body in another format. */
 function orSampleError<Result>(source: string, make: () => Result): Result {
   try {
     return make();

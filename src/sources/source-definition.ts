@@ -28,8 +28,8 @@ export interface PlatformFacts {
   /** Its own page on how it signs. */
   readonly docs: string;
   /**
-   * The proof of its preset: its SDK that signs; one that verifies, or a published vector; a library that a
-   * community maintains where the platform has no SDK for it, or a vector of one. Default: only its documentation.
+   * The proof of its preset: its SDK that signs; its SDK that verifies, or a published vector. Without an SDK for it: a
+   * library that a community maintains, or a vector of one. Default: only its documentation.
    */
   readonly proof?: "signs" | "verifies" | "community" | "own";
   /** Why its events have their key where no id is signed: what it documents, as a phrase. Its page: `docs` when left out. */
@@ -51,9 +51,9 @@ export interface PlatformFacts {
 /** The options that every source has, whatever its platform. */
 export interface SourceSettings {
   /**
-   * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such as
-   * `:shop` is a parameter: each of its values is a tenant, whose events have records of their own. It needs a secret
-   * for each tenant, or a signature that covers the path.
+   * Below the base path, such as `/hooks/stripe`; `/api/<source>/callback` and its versions when left out. A part such
+   * as `:shop` is a parameter. Each of its values is a tenant, whose events have records of their own. It needs a
+   * secret for each tenant, or a signature that covers the path.
    */
   readonly path?: string;
   /**
@@ -62,14 +62,15 @@ export interface SourceSettings {
    */
   readonly url?: string;
   /**
-   * When a callback gets its response: when its handler has committed (`inline`), as soon as the event is durable
-   * (`after`), or when either has happened by then (`{ within: "2s" }`). Default: within two thirds of the time that
-   * the platform waits, where that is known; else `inline`.
+   * When a callback gets its response. `inline`: when its handler has committed; `after`: as soon as the event is
+   * durable; `{ within: "2s" }`: when either has happened by then. Default: within two thirds of the time that the
+   * platform waits, where that is known; else `inline`.
    */
   readonly answer?: "inline" | "after" | { readonly within: `${number}s` | `${number}ms` };
   /**
-   * The key of each event, where the platform does not sign its id: `id` runs equal callbacks under two ids as two events,
-   * `bytes` runs what was signed once, and `delivery` runs each delivery. Default: what the platform documents of retries.
+   * The key of each event, where the platform does not sign its id: `id` runs equal callbacks under two ids as two
+   * events. `bytes` runs what was signed once, and `delivery` runs each delivery. Default: what the platform documents
+   * of retries.
    */
   readonly identity?: Identity;
   /** An event type without a handler: success that is counted (the default), or 400. */
@@ -80,8 +81,8 @@ export interface SourceSettings {
    */
   readonly retry?: RetryOptions;
   /**
-   * The response to an authentic event that schema, handler or contract reject, and that is kept for a replay: that of an
-   * accepted event (the default), or 400.
+   * The response to an authentic event that schema, handler or contract reject, and that is kept for a replay. It is
+   * that of an accepted event (the default), or 400.
    */
   readonly invalid?: "accept" | "refuse";
   /** The longest body, in the place of `MAX_BODY_BYTES`; the platform's own largest one when left out. */
@@ -113,7 +114,7 @@ export interface SourceDefinition {
   readonly preset: string;
   readonly facts: PlatformFacts;
   readonly settings: SourceSettings;
-  /** The texts that no log may show; those that verify come first, in the order in which the scheme counts them. */
+  /** The texts that no log may show. Those that verify come first, in the order in which the scheme counts them. */
   readonly secrets: readonly string[];
   /** Each tenant of its path has secrets of its own, which a function gives. */
   readonly hasTenantSecrets?: true;
@@ -135,7 +136,7 @@ export interface SourceDefinition {
   /** The headers with which the platform would sign this request; left out where they cannot be made here. */
   readonly sign?: (request: Omit<HmacRequest, "secret">) => Record<string, string>;
   /**
-   * The body with the signature that the platform would put into it, or a wrong one; as it is where it can hold none.
+   * The body with the signature that the platform would put into it, or a wrong one. Unchanged where it can hold none.
    * @throws TypeError for what the platform could not have sent
    */
   readonly signBody?: (body: Uint8Array, now: Date, isWrong: boolean) => Uint8Array;

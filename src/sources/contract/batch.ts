@@ -36,7 +36,7 @@ interface ItemPath {
   readonly paths: readonly (readonly PathKey[])[];
 }
 
-/** Those of a callback, and why it is kept where an element of an outer array holds none of the inner ones. */
+/** A callback's items, and the reason to keep it where an outer element holds no inner items. */
 export interface BatchItems {
   readonly items: readonly ItemReading[];
   readonly invalid?: Refused | undefined;

@@ -10,7 +10,7 @@ export interface PlatformResponse {
   readonly body: string;
 }
 
-/** An event that a verified callback carries, in the one form that every later step knows: the envelope of SPEC 2.1. */
+/** An event of a verified callback: the envelope of SPEC 2.1, the one form that every later step knows. */
 export interface EventContent {
   readonly eventId: string;
   /** Called only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
@@ -19,14 +19,14 @@ export interface EventContent {
   readonly json: JsonObject;
   /** The envelope as JSON text, or the platform's own bytes where they are that envelope. Made when it is asked for. */
   readonly body: Uint8Array;
-  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch; the key where that is a hash. */
+  /** SHA-256 in lowercase hex of the body, or of one item's text in a batch. It is the key where that is a hash. */
   readonly bodySha256: string;
   /** Whether the callback's body is one JSON text. */
   readonly isJson?: boolean;
 }
 
 /**
- * The response to a handshake. A promise where a secret is learnt or an address is visited first; it rejects where that
+ * The response to a handshake. A promise where a secret is learnt or an address is visited first. It rejects where that
  * fails for a while, so that the platform asks again.
  */
 export type HandshakeResponse = PlatformResponse | Refused | Promise<PlatformResponse | Refused>;
@@ -79,8 +79,8 @@ export interface Contract {
    */
   readonly read: (request: SignedRequest, signedText?: SignedText) => ReadCallback | Refused;
   /**
-   * Names a request that `read` refuses, lowercase hex: by what its identity would, where that can be read, and what was
-   * signed otherwise.
+   * Names a request that `read` refuses, in lowercase hex. The name comes from its identity where that can be read, and
+   * otherwise from what was signed.
    */
   readonly identify: (request: SignedRequest, signedText?: SignedText) => string;
   /**

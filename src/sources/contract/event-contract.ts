@@ -228,8 +228,8 @@ class Envelope implements EventContent {
 }
 
 /**
- * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. What an event's id is must
- * not depend on what else a batch holds, or any sender could repeat a signed item with an unsigned field changed.
+ * Each event of a batch once: an id that stands twice is one event, as it is in two callbacks. An event's id must not
+ * depend on the rest of its batch. Otherwise any sender could repeat a signed item with an unsigned field changed.
  */
 function distinctEvents({ items, invalid }: BatchItems, readEvent: ReadEvent): ReadCallback | Refused {
   const events = new Map<string, EventContent>();

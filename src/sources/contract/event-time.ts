@@ -5,8 +5,8 @@ import type { Readable } from "./reading.ts";
 export interface EventTimeData {
   readonly at: string;
   /**
-   * `seconds` may have a fraction; `iso` is RFC 3339, in UTC where it has no offset. A text of the other kind is read as
-   * well, and a number too large for its unit as the next smaller one: platforms write both in one place.
+   * `seconds` may have a fraction; `iso` is RFC 3339, in UTC where it has no offset. A text of the other kind is read
+   * as well. A number too large for its unit is read as the next smaller one: platforms write both in one place.
    */
   readonly unit: "seconds" | "milliseconds" | "iso";
   /** Default: whether its place lies in the body, or an item of it. One that is not signed is not read. */
@@ -23,8 +23,8 @@ const MILLISECONDS_FROM = 1e12;
 const MAX_AHEAD_SECONDS = 300;
 
 /**
- * A time that is not signed does not count: it would feed `dropStale`, and a sender with recorded bytes could make all
- * later events of a key stale. One far ahead would do so for good, and is no event's time either.
+ * A time that is not signed does not count, since it would feed `dropStale`. A sender with recorded bytes could make
+ * all later events of a key stale. One far ahead would do so for good, and is no event's time either.
  * @returns the event's time in whole seconds since the Unix epoch, rounded down; the time of receipt where it has none
  */
 export function compileEventTime(data: EventTimeData | undefined, clock: Clock): (from: Readable) => number {

@@ -42,7 +42,7 @@ export interface HandshakeEnvironment {
   /** The source's current one; left out where it has none, or where each tenant has its own. */
   readonly secret?: string | undefined;
   /**
-   * Keeps a secret that the platform chose, durably, before the response. Any client can send one: it returns false
+   * Keeps a secret that the platform chose, durably, before the response. Any client can send one. So it returns false
    * where a secret is known already and the operator has not asked for another.
    */
   readonly learn?: (secret: string, remoteAddress?: string) => boolean | Promise<boolean>;
@@ -60,7 +60,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
 /**
  * The characters of a platform's random code. An unsigned handshake asks us to sign the sender's text with the key that
- * also signs events (X, LinkedIn): a body of JSON, or a prefix before one, must not be among them.
+ * also signs events (X, LinkedIn). So these characters must not make a body of JSON, or a prefix before one.
  */
 const RANDOM_CODE = /^[\w\-.~+/=]{1,256}$/;
 const SIGNED_PREFIX = /^hmacsha256=/i;

@@ -6,8 +6,8 @@ import { compileLocation, compileText, readKept, type TextLocation, type TextPla
 import type { HashBytes, Readable } from "./reading.ts";
 
 /**
- * Which key an event has, where its id is not signed: the platform's `id`; the hash of the `bytes` that were signed; or
- * one of its own for each `delivery`, since a loss is worse than a second run.
+ * The key of an event whose id is not signed. `id`: the platform's; `bytes`: the hash of what was signed; `delivery`: a
+ * new one for each delivery, since a loss is worse than a second run.
  */
 export type Identity = (typeof IDENTITIES)[number];
 

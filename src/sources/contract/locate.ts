@@ -4,9 +4,9 @@ import { idFault } from "./event-id.ts";
 import type { Readable } from "./reading.ts";
 
 /**
- * A compiled place, which says where a value stands: `body.a.b[0].c`, `body["a[b]"]`, `item.x` and `parent.x` in a batch,
- * `header.X-Name`, `query.x`, `sha256` (of what was signed, lowercase hex), `url` (as it is registered, without its
- * query), `delivery` (a key of this delivery only).
+ * A compiled place, which says where a value stands: `body.a.b[0].c`, `body["a[b]"]`, `header.X-Name`, `query.x`, and
+ * `item.x` and `parent.x` in a batch. `sha256` is the hash of what was signed, in lowercase hex. `url` is the
+ * registered one without its query, and `delivery` a key of this delivery only.
  */
 export interface Location {
   /** In the platform's words: `data.id`, `the X-GitHub-Delivery header`. */
@@ -159,7 +159,7 @@ function compileTemplate(template: string, signed: IsSignedPlace): TextLocation 
   };
 }
 
-/** An integer that a JavaScript number cannot hold is a text of its digits already. What is empty names nothing. */
+/** An integer that a JavaScript number cannot hold is a text of its digits already. An empty text names nothing. */
 function textOf(value: JsonValue | undefined): LocatedText {
   if (value === undefined || value === null || value === "") return { fault: MISSING };
   if (typeof value === "string") return { text: value };

@@ -30,7 +30,7 @@ export interface Readable {
   delivery(itemSha256?: string): string;
 }
 
-/** The type where it is the name of the property that holds what happened: the first one that is `named` so. */
+/** The type where a property's name says it: the first property that is `named` so. */
 export const propertyName =
   (named: (name: string) => boolean) =>
   ({ body }: Readable): string | undefined =>

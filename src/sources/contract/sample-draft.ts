@@ -16,14 +16,14 @@ interface Made {
 }
 
 interface SampleData extends Made {
-  /** By the pattern of a type, the first that fits: what its samples have beside or in the place of the others. */
+  /** By a type's pattern, the first that fits: what its samples have beside or instead of the others. */
   readonly types?: Readonly<Record<string, Made & { readonly body: JsonObject }>>;
 }
 
 /**
- * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have `{type}`,
- * `{resource}` (the type without its last part), `{id}`, and the time as `{iso}`, `{seconds}` or `{milliseconds}`. They
- * are for values that the contract has no place for.
+ * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have
+ * `{type}`, `{id}` and `{resource}` (the type without its last part). The time is `{iso}`, `{seconds}` or
+ * `{milliseconds}`. These are for values that the contract has no place for.
  */
 export type OwnSample = SampleData | ((type: string, id: string, now: Date) => Made);
 

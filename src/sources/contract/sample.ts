@@ -30,8 +30,8 @@ export interface SampleCallback {
 }
 
 /**
- * Makes samples of callbacks that the contract reads as events: the preset's own sample, or no more than the contract's
- * places. The caller checks that the event has the type: no place may be able to hold it.
+ * Makes samples of callbacks that the contract reads as events. A sample is the preset's, or has no more than the
+ * contract's places. The caller checks that the event has the type: no place may be able to hold it.
  * @param identity each sample has bytes of its own where they are the key
  * @returns a function that throws a TypeError for a body that cannot be made here
  */

@@ -170,7 +170,7 @@ function originsOf({ headers }: SignedRequest): string[] {
   return HOST.test(host) ? [`https://${host}`, `http://${host}`] : [];
 }
 
-/** None for a secret that cannot be a key of this platform, such as one of another that is tried for it. */
+/** None for a secret that cannot be a key of this platform, such as another platform's secret. */
 function keyOf(secret: string, { key }: HmacData): Uint8Array[] {
   try {
     return keysOf([secret], key);

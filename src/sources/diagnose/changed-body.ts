@@ -25,7 +25,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d]);
 
-/** The variants that editors, shells, JSON libraries and proxies make of one body; at most 12, none of them the body itself. */
+/** Variants that editors, shells, JSON libraries and proxies make of a body: at most 12, none of them the body. */
 export function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
   const text = Buffer.from(body).toString("utf8");
   const variants = new Map(

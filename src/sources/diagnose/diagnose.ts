@@ -49,7 +49,7 @@ const CODES: Partial<Record<FaultCode, DiagnosisCode>> = {
   jwt_claims: "jwt_claims",
   jwt_body_mismatch: "body_changed",
 };
-/** A stale timestamp is looked at once the signature has fitted, and the claims of a token once a key has. */
+/** A stale timestamp counts once the signature has fitted, and a token's claims once a key has. */
 const CONFIRMED: readonly FaultCode[] = ["timestamp_stale", "jwt_claims", "jwt_body_mismatch"];
 
 export function isDiagnosable({ code }: Refused): boolean {

@@ -9,7 +9,7 @@ export function unknownTenant(code: DiagnosisCode, option: string, tenant: strin
   return diagnosisOf([{ code, message }], false, { [code]: remedy });
 }
 
-/** What to do about each code at a source, in the words of its platform. @param tenant empty for a path without parameters */
+/** The remedies of each code at a source, in its platform's words. @param tenant empty for a path without parameters */
 export function remediesOf(
   source: SignedSource & { readonly hmac: HmacData | undefined },
   tenant: string,

@@ -23,7 +23,7 @@ export type BodyFormat =
   | "json"
   /** application/x-www-form-urlencoded: its fields as an object of texts. */
   | "form"
-  /** Either of both, by its first byte: what is signed says how it is read, and not a header that is not signed. */
+  /** Either of both, by its first byte. The signed bytes say how it is read, not a header that is not signed. */
   | "json-or-form"
   /** multipart/form-data: its text fields as an object of texts, a file as `{ filename, base64 }`. */
   | "multipart"
@@ -51,11 +51,11 @@ export interface BodyData {
    */
   readonly body?: BodyFormat | { readonly byContentType: Readonly<Record<string, BodyFormat>> };
   /**
-   * Texts to decode, one after the other. One that is not what it should be stays a text: a platform's user may put
+   * Texts to decode, one after the other. One that is not what it should be stays a text. A platform's user may put
    * anything into it, and the event is authentic all the same.
    */
   readonly decode?: readonly InnerText[];
-  /** A callback without a body is its query, as Twilio calls by GET; it must be signed, or the docs say that it is not. */
+  /** A callback without a body is its query, as Twilio calls by GET. It must be signed, or the docs say it is not. */
   readonly emptyBody?: "query";
   /** Whether the platform compresses bodies (`Content-Encoding: gzip`). */
   readonly gzip?: true;

@@ -7,9 +7,9 @@ const FORM_BYTE = /[\w*.%+&=-]/;
 const [AMPERSAND, EQUALS, PERCENT, PLUS, SPACE] = [0x26, 0x3d, 0x25, 0x2b, 0x20];
 
 /**
- * A form of names and values (URL Standard, application/x-www-form-urlencoded), read strictly: what `URLSearchParams`
- * would replace by U+FFFD is refused, since two different ids could then be one.
- * @returns each field as a text; a field that is repeated as an array of its texts in their order, as Twilio may repeat one
+ * A form of names and values (URL Standard, application/x-www-form-urlencoded), read strictly. Text that
+ * `URLSearchParams` would replace by U+FFFD is refused, since two different ids could then be one.
+ * @returns each field as a text. A repeated field is an array of its texts in their order, as Twilio may repeat one
  */
 export function parseForm(form: Uint8Array): { readonly value: JsonObject } | Refused {
   if (!isUtf8(form)) return refused("body_not_utf8");
@@ -45,7 +45,7 @@ function addPair(fields: FieldCollector, pair: Buffer): Refused | undefined {
   return fields.add(name, value);
 }
 
-/** Any sender's form is decoded before it is verified: in one pass over its bytes, without a call for each escape. */
+/** Any sender's form is decoded before it is verified. So one pass goes over its bytes, with no call per escape. */
 function decode(part: Buffer): string | Refused {
   const decoded = Buffer.allocUnsafe(part.length);
   let length = 0;

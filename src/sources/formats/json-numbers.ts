@@ -1,9 +1,9 @@
 import { isExactNumber } from "../../domain/index.ts";
 
 /**
- * A valid JSON text with strings in the place of the numbers that would not be the same as JavaScript numbers; undefined where
- * there are none. As strings they keep all digits. Which number a platform means by 9007199254740993 is the schema's to say:
- * a double would make it another without a word.
+ * A valid JSON text with strings for the numbers that would not be the same as JavaScript numbers. Undefined where
+ * there are none. As strings they keep all digits. The schema decides which number a platform means by
+ * 9007199254740993: a double would silently make it another.
  */
 export function replaceInexactNumbers(json: Uint8Array): string | undefined {
   const parts: Uint8Array[] = [];

@@ -11,8 +11,8 @@ const FILE = /; *filename\*?=(?:"([^"]*)"|([^;]*))/i;
 const PLAIN_ENCODINGS = ["7bit", "8bit", "binary"];
 
 /**
- * The fields of a form (RFC 7578); a file is `{ filename, base64 }`. A text before the first boundary is refused: the
- * header is not signed, and with another boundary a value's own text would be fields.
+ * The fields of a form (RFC 7578); a file is `{ filename, base64 }`. A text before the first boundary is refused, since
+ * the header is not signed. With another boundary a value's text would be fields.
  * @param contentType the request's header, which names the boundary
  */
 export function parseMultipart(

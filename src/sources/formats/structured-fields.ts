@@ -23,8 +23,8 @@ const MAX_LENGTH = 8_192;
 const MAX_MEMBERS = 64;
 
 /**
- * A dictionary of structured fields (RFC 9651 §4.2.2), its header's values joined. In one respect stricter: a name that
- * stands twice is refused, since readers that take the first and those that take the last see different ones.
+ * A dictionary of structured fields (RFC 9651 §4.2.2), its header's values joined. In one respect it is stricter: a
+ * name that stands twice is refused. Readers that take the first and those that take the last see different ones.
  * @returns undefined where the text is none
  */
 export function parseDictionary(values: readonly string[]): Dictionary | undefined {

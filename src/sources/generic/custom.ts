@@ -14,7 +14,7 @@ export interface CustomSourceOptions extends SourceSettings, OwnContract {
    * returns 500.
    */
   readonly verify: VerifyCallback;
-  /** The secrets that `verify` compares with, which no log may show; left out for none, such as with a public key. */
+  /** The secrets that `verify` compares with, which no log may show. Left out for none, such as with a public key. */
   readonly secret?: SecretOption;
   /**
    * The places from which `verify` reads the proof of a callback, such as `["header.X-Acme-Proof", "query.token", "body.proof"]`. Logs mask

@@ -5,7 +5,7 @@ import type { PresetOptions } from "../presets/secrets.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 
-/** A sender of your own, or a platform without a preset: how it signs, and where an event's id and type stand. */
+/** A sender of yours, or a platform without a preset: its signature, and the places of id and type. */
 export interface HmacSourceOptions extends PresetOptions, OwnContract, HmacData {}
 
 const SCHEME = ["algorithm", "key", "signature", "signed", "timestamp"] as const;

@@ -1,10 +1,11 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed. The
- * id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. "Bitbucket automatically
- * resends the request", as `X-Attempt-Number` counts, so that its UUID is taken to stay. A branch that is made again may
- * have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks" (retries).
+ * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed.
+ * The id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. A retry is taken to keep
+ * its UUID: "Bitbucket automatically resends the request", as `X-Attempt-Number` counts. A branch that is made again
+ * may have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks"
+ * (retries).
  */
 export const bitbucket = hmacPreset({
   preset: "bitbucket",

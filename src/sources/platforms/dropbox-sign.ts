@@ -23,11 +23,11 @@ const SCHEME: BodyHmac = {
 const EVENT = "{body.event.event_time}.{body.event.event_type}";
 
 /**
- * Dropbox Sign (HelloSign): `event_hash` in the body, an HMAC-SHA256 over `event_time` and `event_type`; the key is the
- * primary API key. **Nothing else is signed**: a reader of one callback can send another request's id under its hash, so
- * fetch the signature request before you act on it. Events of one type within a second have one hash: the request and the
- * signature are parts of the id. Success is the text `Hello API Event Received`, also for the test of an address. It tries
- * again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
+ * Dropbox Sign (HelloSign): `event_hash` in the body, an HMAC-SHA256 over `event_time` and `event_type`. The key is the
+ * primary API key. Note that **nothing else is signed**: a reader of one callback can send another request's id under
+ * its hash. So fetch the signature request before you act on it. Events of one type within a second have one hash: the
+ * request and the signature are parts of the id. Success is the text `Hello API Event Received`, also for the test of
+ * an address. It tries again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
  * @throws OptionError that names the option that is wrong
  */
 export const dropboxSign = secretPreset({

@@ -2,17 +2,17 @@ import { isJsonObject } from "../../domain/index.ts";
 import type { Readable } from "../contract/reading.ts";
 import { tokenOrSignaturePreset } from "../presets/token-preset.ts";
 
-/** The plan of a customer may be cancelled again, in equal bytes: a second run at a retry is better than a loss. */
+/** The plan of a customer may be cancelled again, in equal bytes. A second run at a retry is better than a loss. */
 function cancellationId(from: Readable): string | undefined {
   const { body } = from;
   return isJsonObject(body) && body.event === "subscription.cancelled" ? from.delivery() : undefined;
 }
 
 /**
- * Flutterwave v4: `flutterwave-signature`, HMAC-SHA256 in base64 over the body; the key is the secret hash of the
- * dashboard. v3 sends that hash as it is, in `verif-hash`, and signs nothing: `verify: "token"`. An event may come again:
- * type, object and status name it. Source: Flutterwave, "Webhooks" (Best practices: verify signatures, rely on
- * idempotency). The form of v4's signature is also what public handlers compare.
+ * Flutterwave v4: `flutterwave-signature`, HMAC-SHA256 in base64 over the body. The key is the secret hash of the
+ * dashboard. Version 3 sends that hash as it is, in `verif-hash`, and signs nothing: `verify: "token"`. An event may
+ * come again: type, object and status name it. Source: Flutterwave, "Webhooks" (Best practices: verify signatures, rely
+ * on idempotency). The form of v4's signature is also what public handlers compare.
  */
 export const flutterwave = tokenOrSignaturePreset({
   preset: "flutterwave",

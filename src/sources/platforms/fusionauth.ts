@@ -8,7 +8,7 @@ import type { SourceSettings } from "../source-definition.ts";
 export interface FusionAuthOptions extends SourceSettings {
   /** The secret of an HMAC key, for HS256. */
   readonly secret?: SecretOption;
-  /** Instead of `secret`: the public key in PEM of an asymmetric one; several while it is rotated, the current one first. */
+  /** Instead of `secret`: the public key in PEM of an asymmetric one. In a rotation several, the current one first. */
   readonly publicKey?: SecretOption;
   /** The algorithm of the public key. Default: `RS256`. */
   readonly algorithm?: "RS256" | "ES256" | "EdDSA";

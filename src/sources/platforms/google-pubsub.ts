@@ -34,10 +34,10 @@ const CONTRACT: ContractData = {
 
 /**
  * Google Cloud Pub/Sub, push subscriptions with authentication: `Authorization: Bearer`, an OpenID Connect token, RS256
- * with Google's keys, for the configured audience and by the configured service account. **The body is not signed**: TLS
- * alone protects it, and the token lasts an hour. Without the service account's email any Google account could send a
- * token for a known audience. A message whose data is JSON in base64 is decoded. Any of 102, 200, 201, 202 and 204
- * acknowledges. Source: google-auth-library `verifySignedJwtWithCertsAsync`;
+ * with Google's keys. It is for the configured audience and by the configured service account. Note that **the body is
+ * not signed**: only TLS protects it, and the token lasts an hour. Without the service account's email any Google
+ * account could send a token for a known audience. A message whose data is JSON in base64 is decoded. Any of 102, 200,
+ * 201, 202 and 204 acknowledges. Source: google-auth-library `verifySignedJwtWithCertsAsync`;
  * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
  * @throws OptionError that names the option that is wrong
  */

@@ -37,10 +37,10 @@ const SCHEME: HmacData = {
 
 /**
  * Lark and Feishu: `X-Lark-Signature`, a plain SHA-256 over timestamp, nonce, Encrypt Key and body. The body is
- * `{ encrypt }`, AES-256-CBC under the SHA-256 of the Encrypt Key, its IV before it. The `url_verification` challenge is
- * encrypted and not signed, and must be answered within a second. Without an Encrypt Key, the body's Verification Token
- * authenticates it. Source: @larksuiteoapi/node-sdk `RequestHandle`, `AESCipher`, `generateChallenge`, which hashes the
- * parsed body again; the page hashes the raw one, as is done here.
+ * `{ encrypt }`, AES-256-CBC under the SHA-256 of the Encrypt Key, its IV before it. The `url_verification` challenge
+ * is encrypted and not signed, and must be answered within a second. Without an Encrypt Key, the body's Verification
+ * Token authenticates it. Source: @larksuiteoapi/node-sdk `RequestHandle`, `AESCipher`, `generateChallenge`, which
+ * hashes the parsed body again. The page hashes the raw one, as is done here.
  * @throws OptionError that names the option that is wrong
  */
 export const lark = optionsPreset<LarkOptions>({

@@ -11,7 +11,7 @@ export interface LivekitOptions extends FixedSecretOptions {
 }
 
 /**
- * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key; its `sha256`
+ * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key. Its `sha256`
  * claim is the hash of the body in base64. A token lasts five minutes, and retries have the same one. Source:
  * livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol `webhook/url_notifier.go`;
  * docs.livekit.io/server/webhooks.

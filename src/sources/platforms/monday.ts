@@ -12,8 +12,8 @@ export interface MondayOptions extends PresetOptions {
 
 /**
  * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
- * address. **The body is not signed**: who reads a token while it lasts, five minutes, may send any event. Only webhooks
- * that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
+ * address. Note that **the body is not signed**: a reader of a token may send any event for its five minutes. Only
+ * webhooks that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
  * developer.monday.com/apps/docs/integration-authorization, developer.monday.com/api-reference/docs/webhooks (retries
  * each minute for 30 minutes).
  * @throws OptionError that names the option that is wrong

@@ -25,11 +25,11 @@ const PATH = "/webhook_verification_key/get";
 const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
 
 /**
- * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`; its
- * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has neither
- * id nor time: each delivery is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its sandbox.
- * Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks (10 s, retries for 24 h, none
- * where more than 90 % of a day's webhooks were rejected).
+ * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`. Its
+ * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has
+ * neither id nor time: each delivery is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its
+ * sandbox. Plaid waits 10 s and retries for 24 h. It does not retry where more than 90 % of a day's webhooks were
+ * rejected. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks.
  * @throws OptionError that names the option that is wrong
  */
 export const plaid = optionsPreset<PlaidOptions>({

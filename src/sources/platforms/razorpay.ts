@@ -2,8 +2,8 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
  * Razorpay: `X-Razorpay-Signature`, HMAC-SHA256 over the body. The event's id stands in a header that is not signed and
- * may be missing; the hash of the body takes its place. A retry is signed with the secret of the first try, so keep the
- * previous secret for a day after a change.
+ * may be missing. The hash of the body takes its place then. A retry is signed with the first try's secret, so keep the
+ * previous one for a day after a change.
  * Source: razorpay `utils/razorpay-utils.js`; Razorpay, "Validate and test webhooks" and "Webhooks FAQ".
  */
 export const razorpay = hmacPreset({

@@ -3,9 +3,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret. Times
- * that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not read. A
- * callback has no id: the hash of the body takes its place, within the topic (`X-Recharge-Topic`), so that
+ * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret.
+ * Times that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not
+ * read. A callback has no id: the hash of the body takes its place, within the topic (`X-Recharge-Topic`). So
  * `charge/created` and `charge/upcoming` are two events. The type is the resource's name (`charge`).
  * Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
  */

@@ -2,7 +2,7 @@ import { SVIX_FACTS, standardSenders } from "../presets/standard.ts";
 
 /**
  * Any sender that Svix delivers for: Standard Webhooks under `svix-id`, `svix-timestamp` and `svix-signature`, or under
- * `webhook-…`. Where both are there, `svix-…` counts. Source: svix (npm) `src/webhook.ts`.
+ * `webhook-…`. If both are there, `svix-…` counts. Source: svix (npm) `src/webhook.ts`.
  */
 export const svix = standardSenders({
   preset: "svix",

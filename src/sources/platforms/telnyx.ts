@@ -2,9 +2,9 @@ import { publicKeyPreset } from "../presets/public-key-preset.ts";
 
 /**
  * Telnyx: `Telnyx-Signature-Ed25519`, Ed25519 in base64 over `timestamp|body`; the key is the public key of the portal.
- * Source: telnyx-node `src/lib/webhooks.ts`, which refuses a timestamp more than 300 s away, both ways: it is "when the
- * webhook was sent" (developers.telnyx.com, "Callbacks"). Some products send their event without `data` around it, and a
- * few without an id: the hash of what was signed is one. After a failure the failover address is tried.
+ * Source: telnyx-node `src/lib/webhooks.ts`, which refuses a timestamp more than 300 s away, both ways. It is "when the
+ * webhook was sent" (developers.telnyx.com, "Callbacks"). Some products send their event without `data` around it, and
+ * a few without an id. The hash of what was signed is the id then. After a failure the failover address is tried.
  */
 export const telnyx = publicKeyPreset({
   preset: "telnyx",

@@ -10,9 +10,9 @@ export interface WixOptions extends SourceSettings {
 }
 
 /**
- * Wix: the body is a JWT, RS256 with the app's key; `publicKey` is what the app's dashboard shows, in PEM. Its claim `data`
- * is JSON in a text, and so is the `data` in that: handlers see objects (`eventType`, `instanceId`, `data`). An event has
- * an id; a webhook of the older form has the token's hash, so that a try with another token is another event.
+ * Wix: the body is a JWT, RS256 with the app's key; `publicKey` is what the app's dashboard shows, in PEM. Its claim
+ * `data` is JSON in a text, and so is the `data` in that. Handlers see objects (`eventType`, `instanceId`, `data`). An
+ * event has an id. A webhook of the older form has the token's hash, so that a try with another token is another event.
  * Source: @wix/sdk `build/auth/AppStrategy.js` (`decodeJWT`) and `build/event-handlers-modules.js` (`parseJWT`); Wix,
  * "Verify requests received from Wix", whose sample token lives for 300,000 seconds.
  * @throws OptionError that names the option that is wrong

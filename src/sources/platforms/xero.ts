@@ -4,10 +4,10 @@ const EMPTY = { body: "" } as const;
 
 /**
  * Xero: `x-xero-signature`, HMAC-SHA256 in base64 over the body. A callback has several events without an id: resource,
- * time and type name one. The "intent to receive" sends callbacks without events, some of them signed wrongly: 200 for
- * the right ones, 401 for the others. No response may have a body.
- * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is the
- * vector of calcinai/xero-php.
+ * time and type name one. The "intent to receive" sends callbacks without events, some of them signed wrongly. The
+ * right ones return 200, the others 401. No response may have a body.
+ * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is
+ * the vector of calcinai/xero-php.
  */
 export const xero = hmacPreset({
   preset: "xero",

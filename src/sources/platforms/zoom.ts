@@ -3,9 +3,10 @@ import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /**
  * Zoom: `x-zm-signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`; the key is the app's secret token. No event has
- * an id, so the hash of the body takes its place. A new endpoint, and every one each 72 hours, is sent
- * `endpoint.url_validation`, signed, and must prove that it knows the secret. Source: @zoom/rivet `CommonHttpRequest`;
- * Zoom, "Using webhooks". It is not documented that a retry has a new timestamp, so the age is not checked.
+ * an id, so the hash of the body takes its place. Zoom sends `endpoint.url_validation`, signed, to a new endpoint, and
+ * to every one each 72 hours. The endpoint must prove that it knows the secret. Source: @zoom/rivet
+ * `CommonHttpRequest`; Zoom, "Using webhooks". It is not documented that a retry has a new timestamp, so the age is not
+ * checked.
  */
 export const zoom = hmacPreset<FixedSecretOptions>({
   preset: "zoom",

@@ -26,7 +26,7 @@ export interface SourceParts
 
 /** The samples that are data, by their preset. */
 const SAMPLES: Readonly<Record<string, OwnSample>> = samples;
-/** A scheme and a contract are made once before the start, so that a wrong option is found where it is written. */
+/** A scheme and a contract are made once before the start, so a wrong option fails where it is written. */
 const BEFORE_START: SourceEnvironment = { name: "", clock: { now: () => new Date() }, origin: () => "" };
 
 /**

@@ -7,8 +7,8 @@ import { type SecretOption, secretParts } from "./secrets.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
   /**
-   * As the platform shows it, or in PEM; several while it is rotated, the current one first: all of them verify. A function of
-   * the path's parameters where each tenant has keys of its own.
+   * As the platform shows it, or in PEM. Several while it is rotated, the current one first: all of them verify. A
+   * function of the path's parameters where each tenant has keys of its own.
    */
   readonly publicKey: SecretOption | TenantSecrets;
 }

@@ -23,7 +23,7 @@ export interface SecretPreset<Options> extends Omit<PresetData, "options"> {
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
   /** The headers with which the platform would sign a request. */
   readonly headers?: (request: HmacRequest & { secret: string }, options: Options) => Record<string, string>;
-  /** The body with its signature, for a platform that signs inside it. @throws TypeError for what it could not have sent */
+  /** The body with its signature, where a platform signs inside it. @throws TypeError for what it cannot send */
   readonly signBody?: (body: JsonObject, secret: string, now: Date) => JsonObject;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../schemes/tenant-scheme.ts";
 import type { SourceEnvironment, SourceSettings } from "../source-definition.ts";
 
-/** One secret, or all of a rotation; those that are undefined are left out, so that an unset variable names none. */
+/** One secret, or all of a rotation. Those that are undefined are left out, so that an unset variable names none. */
 export type SecretOption = string | undefined | readonly (string | undefined)[];
 
 export interface PresetOptions extends SourceSettings {
@@ -21,7 +21,7 @@ export interface PresetOptions extends SourceSettings {
   readonly secret: SecretOption | TenantSecrets;
 }
 
-/** Options of a preset that needs its secret for more than to verify, so that its tenants cannot have their own. */
+/** Options of a preset that needs its secret for more than to verify. So its tenants cannot have their own. */
 export interface FixedSecretOptions extends SourceSettings {
   /** As the platform shows it; several while it is rotated, the current one first: all of them verify. */
   readonly secret: SecretOption;
@@ -60,7 +60,7 @@ export interface SecretParts {
   readonly isUsable?: (secret: string) => boolean;
 }
 
-/** The fixed secrets of a source, or those of its tenants. @throws OptionError where none is set, or no path has tenants */
+/** A source's fixed secrets, or its tenants'. @throws OptionError where none is set, or no path has tenants */
 export function secretParts(
   given: SecretOption | TenantSecrets,
   use: SecretUse,
@@ -136,7 +136,7 @@ const missingSecret = (option: string, got: string) =>
 const QUOTED = /^(["'`]).*\1$/s;
 const QUOTES = { got: "a text in quotation marks, which would be a part of it; remove them" };
 
-/** Those that are set; there may be none. @throws OptionError for what is no text, and for one in quotation marks */
+/** The secrets that are set, possibly none. @throws OptionError for what is no text, and for one in quotation marks */
 function givenTexts(given: SecretOption | TenantSecrets, option = "secret"): string[] {
   const values = [given].flat().filter((value) => value !== undefined);
   const texts = values.filter((value) => typeof value === "string");
@@ -174,8 +174,8 @@ export function refuseFunction(given: unknown, option: string, reason = ""): voi
 }
 
 /**
- * With one secret for all tenants and a path that is not signed, a recorded callback is authentic under the name of each
- * tenant, also of a made-up one, and would run once for each.
+ * With one secret for all tenants and an unsigned path, a recorded callback is authentic under each tenant's name. That
+ * includes made-up names, and the callback would run once for each.
  * @throws OptionError for parameters of the path that nothing proves
  */
 export function assertTenantsApart(

@@ -46,8 +46,8 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Bounded requests to one platform: no redirect is followed, and every address is made here, so that the key reaches no
- * other host. 429, 5xx and broken connections are tried again, up to four times in all, as late as `Retry-After` says.
+ * Bounded requests to one platform. No redirect is followed, and every address is made here, so that the key reaches no
+ * other host. A 429, a 5xx and a broken connection are tried again, up to four times in all, after `Retry-After`.
  */
 export function createApiClient(apiUrl: string, headers: Readonly<Record<string, string>>): CallApi {
   const { host } = new URL(apiUrl);

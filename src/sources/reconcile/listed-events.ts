@@ -1,7 +1,7 @@
 import { ApiError } from "./api-client.ts";
 import { property } from "./api-json.ts";
 
-/** The array of a page. @throws ApiError where there is none: an empty page must not look like the end of all */
+/** The array of a page. @throws ApiError where there is none: an empty page must not look like the end */
 export function eventsOf(json: unknown, name?: string): readonly unknown[] {
   const events = name === undefined ? json : property(json, name);
   if (Array.isArray(events)) return events;
@@ -9,7 +9,7 @@ export function eventsOf(json: unknown, name?: string): readonly unknown[] {
   throw new ApiError(`the platform's API returned a page without ${where} of events`, 200);
 }
 
-/** The cursor of an API that goes on after the last id of a page. @throws ApiError for a page without one */
+/** The cursor of an API that continues after a page's last id. @throws ApiError for a page without one */
 export function cursorAfter(
   events: readonly { readonly id: string }[],
   hasMore: boolean,

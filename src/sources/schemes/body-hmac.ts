@@ -22,7 +22,7 @@ interface SignedField {
 /** How a platform signs some fields of the body's JSON, beside which the signature stands. */
 export interface BodyHmac {
   readonly body: NonNullable<BodyData["body"]>;
-  /** The property of the body that holds the fields; it may be the signature's own name, beside which a form has them. */
+  /** The property of the body that holds the fields. It may be the signature's name, beside which a form has them. */
   readonly at: string;
   readonly signed: readonly SignedField[];
   /** The fields of signatures, in lowercase hex; the first one must be there, and one that fits is enough. */

@@ -8,9 +8,9 @@ import { assertSecret } from "./secret-keys.ts";
 export interface BodyTokenOptions {
   /** The current token first, then those that are being rotated out. */
   readonly tokens: readonly string[];
-  /** The places of the tokens in the body, of which each must hold a known one; none where the platform sent none. */
+  /** The tokens in the body, each of which must be a known one. None where the platform sent none. */
   readonly read: (body: JsonObject) => readonly (JsonValue | undefined)[];
-  /** What the platform calls the token, such as `clientState`. */
+  /** The platform's name of the token, such as `clientState`. */
   readonly name: string;
 }
 

@@ -182,7 +182,7 @@ function hexInBase64Decoder(signature: SignaturePlace, bytes: number): Decoder {
   };
 }
 
-/** The last character has bits to spare (RFC 4648 §3.5): of the texts that give the same bytes, one is taken. */
+/** The last character has bits to spare (RFC 4648 §3.5). Of the texts that give the same bytes, one is taken. */
 function base64Decoder({ encoding, padding }: SignaturePlace, bytes: number): Decoder {
   const base = encoding === "base64url" ? "base64url" : "base64";
   const length = Math.ceil((bytes * 8) / 6);

@@ -30,8 +30,8 @@ export interface CustomSchemeOptions {
 const MAX_SECRETS = 1_000;
 
 /**
- * Verification by a function of the configuration. Whatever it throws is an error of its own and not of the caller:
- * the platform reads 500 and delivers again, where 401 could lose the callback for good.
+ * Verification by a function of the configuration. An error that it throws is its fault and not the caller's. So the
+ * platform reads 500 and delivers again; 401 could lose the callback for good.
  */
 export function createCustomScheme(options: CustomSchemeOptions): Scheme {
   const { verify, origin, timeLimitMs = 3_000 } = options;

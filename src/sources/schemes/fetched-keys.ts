@@ -19,7 +19,7 @@ export const COOLDOWN_MS = 2_000;
 /** How long a failure is remembered: an address in trouble is not asked for each callback. */
 const FAILURE_MS = 5_000;
 const FRESH_MS = 600_000;
-/** Up to here the last keys serve at once while new ones are fetched; past it, a key that was withdrawn might. */
+/** Up to here the last keys serve at once while new ones are fetched. Past it, a withdrawn key might serve. */
 const AGEING_MS = 3_600_000;
 /** How long they serve while the address does not respond. */
 const STALE_MS = 86_400_000;
@@ -178,8 +178,8 @@ const UNKNOWN_FETCHES = 10;
 const UNKNOWN_WINDOW_MS = 10_000;
 
 /**
- * Keys that a platform hands out one by one: by an id through its API, or a certificate by its URL. Those that exist and
- * those that do not are bounded apart, so that forged ids do not push a known key out.
+ * Keys that a platform hands out one by one: by id through its API, or a certificate by its URL. Those that exist and
+ * those that do not are bounded apart, so that forged ids evict no known key.
  */
 export class FetchedKeys<T extends object> {
   readonly #fetch: (id: string) => Promise<T | undefined>;

@@ -6,7 +6,7 @@ export type MacAlgorithm = "sha1" | "sha256" | "sha512" | "plain-sha1" | "plain-
 
 /**
  * How a secret's text becomes the key; `whsec` is base64 after an optional `whsec_` (Standard Webhooks). A function
- * gives several keys where the platform may have used any of them, and none for a text that is no such secret.
+ * returns every key that the platform may have used, and none for a text that cannot be one.
  */
 export type KeyFormat =
   | "text"
@@ -30,12 +30,12 @@ export interface HmacData {
   readonly key?: KeyFormat;
   readonly signature: SignaturePlace;
   /**
-   * The signed content, a template: constant text, `{body}` (the raw bytes), `{timestamp}` (the text as it was sent),
-   * `{header.name}` or `{header.a|b}` (the first that is there), `{url}` (the registered origin and the target),
-   * `{decodedUrl}` (the same with escaped separators decoded, as HubSpot signs it), `{method}`, `{target}` (path and
-   * query), `{path}`, `{query.name}` (decoded).
-   * A plain hash has `{secret}` too. Its body can be lengthened by a reader of one callback (length extension), so
-   * it is for platforms that offer nothing else.
+   * The signed content, a template of constant text and these names. `{body}` is the raw bytes, and `{timestamp}` the
+   * text as it was sent. `{header.name}` is a header, and `{header.a|b}` the first that is there. `{url}` is the
+   * registered origin and the target. `{decodedUrl}` is the same with escaped separators decoded, as HubSpot signs it.
+   * The others are `{method}`, `{path}`, `{target}` (path and query) and `{query.name}` (decoded).
+   * A plain hash has `{secret}` too. A reader of one callback can lengthen its body (length extension), so it is for
+   * platforms that offer nothing else.
    */
   readonly signed: string;
   /** Placeholders of the platform's own, by the name that stands in braces. */
@@ -69,7 +69,7 @@ export interface SignaturePlace {
 /** A header of fields, such as `t=1,v1=aa,v1=bb`. */
 export interface SignatureFields {
   readonly separator: string;
-  /** Between a field's name and its text; with an empty one no field has a name, and `value` is empty too. */
+  /** Between a field's name and its text. With an empty one no field has a name, and `value` is empty too. */
   readonly assignment: string;
   /** The name of those that hold a signature. */
   readonly value: string;

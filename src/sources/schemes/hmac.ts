@@ -24,7 +24,7 @@ export function signHmac(secret: string, body: Uint8Array): string {
 
 /**
  * Signatures with a shared secret, as the data has them. Everything is compiled here: a callback costs one digest of
- * each secret up to the one that fits, and each claimed signature is compared with it in constant time.
+ * each secret up to the one that fits. Each claimed signature is compared with it in constant time.
  * @throws TypeError for data that contradicts itself, and for a secret that cannot be the key
  */
 export function createHmacScheme(data: HmacData, { secrets, clock, origin }: HmacOptions): Scheme {

@@ -55,8 +55,9 @@ const MAX_SIGNATURES = 8;
 const CLOCK_SKEW_SECONDS = 5;
 
 /**
- * HTTP Message Signatures (RFC 9421) of requests, with the digest of the body (RFC 9530), which must be covered where
- * there is a body. One valid signature is enough. Components with parameters (`;sf`, `;req`, `@query-param`) are refused.
+ * HTTP Message Signatures (RFC 9421) of requests, with the digest of the body (RFC 9530). A signature must cover the
+ * digest where there is a body. One valid signature is enough. Components with parameters (`;sf`, `;req`,
+ * `@query-param`) are refused.
  * @throws TypeError for a key that does not fit its algorithm
  */
 export function createMessageSignatureScheme(options: MessageSignatureOptions): Scheme {

@@ -9,8 +9,8 @@ const MAX_CANDIDATES = 8;
 type LocalSet = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
- * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
+ * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature that no
+ * key made. A platform may rotate without a new `kid`, and a refusal would lose a callback for good.
  * @param now milliseconds of a clock that never goes back
  */
 export function jwksKeys(url: string, now?: () => number, name = "JWT_JWKS_URL"): JwtKeys {
@@ -54,8 +54,8 @@ async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promi
 }
 
 /**
- * Keys that a platform hands out one by one, by their `kid`, through an API of its own (Plaid). A key never changes under
- * its `kid`, so a signature that it did not make is no reason for another look.
+ * Keys that a platform hands out one by one, by their `kid`, through an API of its own (Plaid). A key never changes
+ * under its `kid`, so another look cannot help a signature that it did not make.
  * @param fetch the JWK of a `kid`; undefined where the platform says that there is none
  */
 export function keysById(

@@ -33,7 +33,7 @@ export interface JwtKeys {
    */
   candidates(header: JwsHeader, body?: HeldBody): Promise<readonly KeyCandidate[] | Refused>;
   /**
-   * Asked when none of them made the signature: those that fit after another look, none where a look is not due.
+   * Asked when none of them made the signature: those that fit after another look. None where a look is not due.
    * @param body asked before it is held for a fetch
    * @throws KeysUnavailable when they cannot be fetched, or the body may not wait for that
    */
@@ -63,9 +63,9 @@ const MAX_KID_LENGTH = 256;
 const MAX_X5C = 4;
 
 /**
- * The header of a compact JWS (RFC 7515 §7.1). Stricter than base64url decoders are: three parts of the alphabet
- * alone, each the one encoding of its bytes. `crit` is refused whatever it lists, since no extension is understood
- * (§4.1.11); `jku`, `x5u` and `jwk` are never looked at.
+ * The header of a compact JWS (RFC 7515 §7.1). Stricter than base64url decoders are: three parts of the alphabet only,
+ * each the one encoding of its bytes. `crit` is refused whatever it lists, since no extension is understood (§4.1.11);
+ * `jku`, `x5u` and `jwk` are never looked at.
  */
 export function parseJwsHeader(token: string, maxLength = MAX_TOKEN_LENGTH): JwsHeader | Refused {
   if (token.length > maxLength) return malformed(`longer than ${maxLength} characters`);
@@ -87,8 +87,8 @@ function malformed(detail: string): Refused {
 }
 
 /**
- * The key of the certificate in a token's own header, where its chain leads to a configured root (RFC 7515 §4.1.6;
- * Apple). The index is the root's.
+ * The key of the certificate in a token's header, where its chain leads to a configured root (RFC 7515 §4.1.6; Apple).
+ * The index is the root's.
  */
 export function x5cKeys(trust: ChainTrust, clock: Clock): JwtKeys {
   return {
@@ -119,7 +119,7 @@ const BOUNDARY = /-----(BEGIN|END)/g;
 
 /**
  * Public keys or certificates in PEM, one or several in a text, the current one first.
- * @param setting what chose the algorithm, as the caller's user wrote it; the message for a key of another kind names it
+ * @param setting the option of the algorithm, as the user wrote it. The message for a key of another kind names it
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
 export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string = algorithm): KeyObject[] {

@@ -166,7 +166,7 @@ function classifyJoseError(
 
 type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
 
-/** A claim that does not fit, of a token that a known key has signed. @param now in seconds since the epoch */
+/** A wrong claim of a token that a known key has signed. @param now in seconds since the epoch */
 function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
   const { exp, nbf, iat } = payload;
   let detail = message;

@@ -12,8 +12,8 @@ export interface AddressPin {
 const MAX_URL_LENGTH = 512;
 
 /**
- * Whether a URL that a sender named may be asked: https, in the one spelling of the URL Standard, and of host and path
- * nothing but what the pin lists. So no user name, query, fragment, escaped dot or port hides in it.
+ * Whether a URL that a sender named may be asked: https, in the one spelling of the URL Standard. Its host and path
+ * must be those that the pin lists. So no user name, query, fragment, escaped dot or port hides in it.
  */
 export function isPinned(url: string, { host, path }: AddressPin): boolean {
   const parsed = url.length > MAX_URL_LENGTH ? null : URL.parse(url);

@@ -24,8 +24,8 @@ export function isUsable(secret: string, make: (secrets: readonly string[]) => u
 }
 
 /**
- * A scheme whose secrets may come later: the configured ones, then those that were learnt. A signature that matches none
- * may be made with one that another process has just learnt, so it is judged again once that was looked up.
+ * A scheme whose secrets may come later: the configured ones, then those that were learnt. A signature that matches
+ * none may be made with one that another process has just learnt. So it is verified again once that was looked up.
  * @param lookup left out before the start, when no secret is learnt
  * @param configured may be none
  */

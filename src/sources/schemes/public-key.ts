@@ -14,7 +14,7 @@ import { compileTimestamp, type SentTimestamp } from "./timestamp.ts";
 export interface PublicKeyData {
   /** The one that is accepted, whatever a callback says. */
   readonly algorithm: SignatureAlgorithm;
-  /** How a key's text is written where it is not PEM: of an Ed25519 key its 32 bytes, of others the SPKI. Default: base64. */
+  /** The encoding of a key that is not PEM. An Ed25519 key is its 32 bytes, any other the SPKI. Default: base64. */
   readonly key?: "hex" | "base64";
   readonly signature: {
     readonly header: string;
@@ -26,7 +26,7 @@ export interface PublicKeyData {
     /** Takes the signature's text out of a header that holds more (Antom); undefined where there is none. */
     readonly extract?: (value: string) => string | undefined;
   };
-  /** The header that names the key by its id: no other key is tried then, and each key must have one. */
+  /** The header that names the key by its id. No other key is tried then, and each key must have one. */
   readonly keyId?: string;
   /** A template as of `HmacData.signed`, without `{secret}`. */
   readonly signed: string;

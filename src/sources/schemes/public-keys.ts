@@ -54,8 +54,8 @@ export const PRIVATE_PEM = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
 
 /**
- * A public key as platforms show it: PEM (a key or a certificate), or hex or base64 of its SubjectPublicKeyInfo, or of the
- * 32 bytes of an Ed25519 key.
+ * A public key as platforms show it: PEM (a key or a certificate), or hex or base64. Those encode its
+ * SubjectPublicKeyInfo, or the 32 bytes of an Ed25519 key.
  * @throws Error that says what was found and expected; it never shows the text
  */
 export function importPublicKey(

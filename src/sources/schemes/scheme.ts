@@ -73,7 +73,7 @@ export function isCredentialMissing(result: VerificationResult): result is Missi
 }
 
 /**
- * Every scheme must accept the request; the first that does not decides. Costly ones come last: a request that fails a
+ * Every scheme must accept the request; the first that does not decides. Costly ones come last. A request that fails a
  * cheap one is refused in any case, and must not make us ask another server.
  */
 export function allOf(schemes: readonly Scheme[]): Scheme {

@@ -7,7 +7,7 @@ export interface SecretKey {
   readonly index: number;
 }
 
-/** The keys of the secrets, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
+/** The secrets' keys, in the order given; bytes are a key as they are. @throws TypeError, without the secret's text */
 export function keysOf(secrets: readonly (string | Uint8Array)[], format?: KeyFormat): Uint8Array[] {
   return indexedKeysOf(secrets, format).map(({ key }) => key);
 }

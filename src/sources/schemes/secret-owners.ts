@@ -8,7 +8,7 @@ export interface SecretClaim {
   readonly lostBy?: string;
 }
 
-/** The tenant that a secret is of, for all processes on one database: the given one, where no other one came first. */
+/** The tenant of a secret, for all processes on one database: the given one, where no other came first. */
 export type ClaimSecret = (claim: SecretClaim) => Promise<string>;
 
 /** The current and the previous secret of as many tenants as are kept. */

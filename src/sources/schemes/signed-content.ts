@@ -11,7 +11,7 @@ export interface SignedContent {
   /** The signed content; left out when it is only the body. @param timestamp as it was sent */
   read?(request: SignedRequest, timestamp: string | undefined): Content | Refused;
   /**
-   * The varying parts, each on a line, and `body` in the place of the body; no more than `body` where nothing else does.
+   * The varying parts, each on a line, and `body` in the place of the body. Only `body` where nothing else varies.
    * @param timestamp undefined to leave out all times
    */
   text(request: SignedRequest, body: string, timestamp: string | undefined): string;
@@ -118,8 +118,9 @@ function placeholder(name: string, options: ContentOptions): Part {
 }
 
 /**
- * The signed places of a template beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts where it is
- * the only one, beside a body of JSON: between two free texts, what is signed could be divided in another way.
+ * The signed places of a template beside the body: `header.x-id`, `query.id`, or `query` for all of it. A header counts
+ * where it is the only one, beside a body of JSON. Between two free texts, the signed content could be divided in
+ * another way.
  */
 export function signedPlaces(template: string, isJson: boolean): string[] {
   const names = template.split(PLACEHOLDER).filter((_text, place) => place % 2 === 1);

@@ -19,14 +19,14 @@ export type TenantSecrets<Secret = string> = (
   context: TenantContext,
 ) => Given<Secret> | Promise<Given<Secret>>;
 
-/** How a scheme refuses what none of its secrets has made; a tenant that there is not is refused in the same words. */
+/** How a scheme refuses what none of its secrets has made. An unknown tenant is refused in the same words. */
 export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_signature";
 
 /** More tenants than one receiver serves; past it, the one that was used longest ago makes room. */
 const MOST_TENANTS = 10_000;
 /** Made-up tenants are remembered too, so that each costs one look-up a minute. */
 const MOST_UNKNOWN = 10_000;
-/** After a start all tenants come at once; a flood of made-up ones, or of wrong signatures, must not ask without end. */
+/** After a start all tenants come at once. A flood of made-up ones, or of wrong signatures, must not ask forever. */
 const MOST_LOOKUPS = 2_000;
 const LOOKUP_WINDOW_MS = 10_000;
 
@@ -63,12 +63,12 @@ export interface TenantSchemeOptions<Secret> extends TenantEnvironment {
 }
 
 /**
- * One scheme for each tenant of a source, made with the secrets that a function of the user's gives, and kept in a bounded
- * cache. A signature that none of them has made is looked at once more with secrets that were asked for again, since a
- * tenant may have rotated. Where the function fails, nothing can be said: 503, and the platform sends the callback again.
+ * One scheme for each tenant of a source, kept in a bounded cache. A function of the user's gives its secrets. A
+ * signature that none of them has made is checked again with fresh secrets, since a tenant may have rotated. If the
+ * function fails, the signature cannot be judged: the response is 503, and the platform sends the callback again.
  *
- * A secret is of the tenant for which it was verified first. Under another tenant it is refused, unless the first one has
- * lost it: a recorded callback would run once for each of them.
+ * A secret is of the tenant for which it was verified first. Under another tenant it is refused, unless the first one
+ * has lost it. Otherwise a recorded callback would run once for each of them.
  */
 export function createTenantScheme<Secret = string>(options: TenantSchemeOptions<Secret>): Scheme {
   const { name, make, signsPath, option = "secret", mismatch = "signature_mismatch", warn } = options;
@@ -190,7 +190,7 @@ export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string
   return tenantName(params);
 }
 
-/** The id of another tenant of the same path; undefined where the path had other parameters when that tenant was stored. */
+/** The id of another tenant of the same path. Undefined where the path had other parameters when it was stored. */
 function idOf(tenant: string, { params = {} }: Pick<SignedRequest, "params">): string | undefined {
   const names = Object.keys(params);
   const values = tenant.split("/");

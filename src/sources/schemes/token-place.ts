@@ -18,8 +18,8 @@ const CHALLENGE = 'Token realm="callbacks", in="body"';
 const MAX_BODY_TOKEN_LENGTH = 1_048_576;
 
 /**
- * A body that is a token: the text itself (Wix), or one property of a JSON object (`signedPayload` of Apple). It is
- * taken apart before it is verified, which cannot be avoided: bounded as any body, and no other property is read.
+ * A body that is a token: the text itself (Wix), or one property of a JSON object (`signedPayload` of Apple). It must
+ * be taken apart before it is verified. It is bounded as any body, and no other property is read.
  */
 export function tokenInBody(property?: string): TokenPlace {
   return {

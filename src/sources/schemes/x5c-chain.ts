@@ -24,8 +24,8 @@ const WEAK = /sha1|md5|md2/i;
 
 /**
  * Follows certificates from the first, which made a signature, to a trusted root (RFC 5280 §6.1: names, signatures,
- * validity, CA). It knows no revocation, and no name constraints: the roots are to be a platform's own, or the names
- * be checked too.
+ * validity, CA). It knows no revocation and no name constraints. So the roots must be a platform's own, or the names be
+ * checked too.
  * @returns the first one's key, or what is wrong in words for an operator
  */
 export function verifyChain(

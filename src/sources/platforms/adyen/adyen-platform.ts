@@ -1,10 +1,10 @@
 import { hmacPreset } from "../../presets/hmac-preset.ts";
 
 /**
- * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management): HMAC-SHA256 in base64 over the body;
- * the key is in hex. They have no id of their own and name one resource again and again, so the hash of the body is the
- * id. Source: adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`; docs.adyen.com/platforms,
- * "Manage webhooks" and "Webhook structures and types".
+ * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management): HMAC-SHA256 in base64 over the
+ * body; the key is in hex. They have no id and name one resource again and again, so the body's hash is the id. Source:
+ * adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`; docs.adyen.com/platforms, "Manage
+ * webhooks" and "Webhook structures and types".
  */
 export const adyenPlatform = hmacPreset({
   preset: "adyen-platform",

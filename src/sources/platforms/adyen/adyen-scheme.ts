@@ -26,8 +26,8 @@ export const REPORT = "REPORT_AVAILABLE";
  * verify. All other fields are unsigned. The body is parsed before it is verified, bounded as any.
  *
  * One signature fits one reading of its fields. A colon inside a field is not escaped, so that only one field may hold
- * some: `merchantReference`, or for a report `pspReference`. Texts must be texts, and the amount an integer that a
- * JavaScript number holds with all its digits, since the contract reads numbers exactly.
+ * some: `merchantReference`, or for a report `pspReference`. Texts must be texts. The amount must be an integer that a
+ * JavaScript number holds exactly, as the contract reads numbers.
  * @param secrets HMAC keys in hex, the current one first @throws TypeError for a key that is no hex
  */
 export function createAdyenItemsScheme(secrets: readonly string[]): Scheme {
@@ -53,7 +53,7 @@ export function createAdyenItemsScheme(secrets: readonly string[]): Scheme {
   };
 }
 
-/** The body with the signature of each of its items. @throws TypeError for an item that Adyen could not have signed */
+/** The body with each item's signature. @throws TypeError for an item that Adyen could not have signed */
 export function signAdyenItems(body: JsonObject, secret: string): JsonObject {
   const { notificationItems } = body;
   if (!Array.isArray(notificationItems)) return body;

@@ -11,10 +11,11 @@ function reportId({ item }: Readable): string | undefined {
 
 /**
  * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
- * `originalReference`, `merchantAccountCode`, `merchantReference`, amount, `eventCode` and `success`; the key is in hex.
- * **All other fields are unsigned**: read what else moves money from Adyen's API. Source: adyen-node-api-library
- * `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures", "Handle webhook events" and "Troubleshoot
- * webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are `adyen-platform`.
+ * `originalReference`, `merchantAccountCode`, `merchantReference`, amount, `eventCode` and `success`. The key is in
+ * hex. Note that **all other fields are unsigned**: read what else moves money from Adyen's API. Source:
+ * adyen-node-api-library `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures", "Handle webhook
+ * events" and "Troubleshoot webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are
+ * `adyen-platform`.
  * @throws OptionError that names the option that is wrong
  */
 export const adyen = secretPreset({

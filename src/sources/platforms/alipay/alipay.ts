@@ -31,10 +31,10 @@ const PLAIN = [
 
 /**
  * Alipay's asynchronous notifications: a form with `sign`, RSA-SHA256 (`RSA2`) over its sorted fields. Only `RSA2` is
- * taken, and only forms in UTF-8 (the application's `charset`). The response must be the seven letters `success`. Alipay
- * asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows. The signed text escapes
- * neither `&` nor `=`: a field of free text, such as `subject`, may hold what was signed as the fields after it.
- * Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
+ * taken, and only forms in UTF-8 (the application's `charset`). The response must be the seven letters `success`.
+ * Alipay asks that a handler compares `app_id`, `out_trade_no` and `total_amount` with what it knows. The signed text
+ * escapes neither `&` nor `=`. A field of free text, such as `subject`, may hold what was signed as the fields after
+ * it. Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws OptionError that names the option that is wrong
  */

@@ -16,8 +16,8 @@ const RSA2 = "RSA2";
  * field that stands twice is refused, since either of both could be the signed one. Values are not escaped, as in
  * alipay-sdk `notifyRSACheck`.
  * @param keys the platform's, RSA of at least 2048 bits: PEM, or base64 as it shows them; the current one first
- * @param plain the fields that hold neither `&` nor `=`. The signed text escapes neither, so that any other field could
- * take in those that follow it: an id would be a new one with the same signature.
+ * @param plain the fields that hold neither `&` nor `=`. The signed text escapes neither, so any other field could take
+ * in those that follow it. An event could then have a new id with the same signature.
  * @throws TypeError for a key that cannot be read
  */
 export function createFormSignatureScheme(keys: readonly string[], plain: readonly string[]): Scheme {

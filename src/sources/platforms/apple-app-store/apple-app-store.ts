@@ -35,11 +35,12 @@ const FACTS: PlatformFacts = {
 };
 
 /**
- * App Store Server Notifications, version 2: `signedPayload` of the body is a JWS, ES256 by the certificate in its `x5c`,
- * whose chain leads to Apple's root. Bundle, app and environment must be ours. The JWSs inside, of the transaction and
- * the renewal, are decoded; the outer signature covers them. Revocation is not checked, and certificates must be valid
- * now. Source: @apple/app-store-server-library `jws_verification.ts`; developer.apple.com, "Responding to App Store
- * Server Notifications" (200 to 206; retries after 1, 12, 24, 48 and 72 hours, none in the sandbox).
+ * App Store Server Notifications, version 2: `signedPayload` of the body is a JWS, ES256 by the certificate in its
+ * `x5c`, whose chain leads to Apple's root. Bundle, app and environment must be ours. The JWSs inside, of the
+ * transaction and the renewal, are decoded; the outer signature covers them. Revocation is not checked, and
+ * certificates must be valid now. Any of 200 to 206 is success. Apple retries after 1, 12, 24, 48 and 72 hours, not in
+ * the sandbox. Source: @apple/app-store-server-library `jws_verification.ts`; developer.apple.com, "Responding to App
+ * Store Server Notifications".
  * @throws OptionError that names the option that is wrong
  */
 export const appleAppStore = optionsPreset<AppleAppStoreOptions>({

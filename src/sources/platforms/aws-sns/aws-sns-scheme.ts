@@ -61,7 +61,7 @@ interface SnsMessage {
  * Amazon SNS: a signature in the body, over some of its fields
  * (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html). The body is parsed before it is verified,
  * bounded as any, and only the named fields are read. `UnsubscribeURL` is not signed. The file at `SigningCertURL`
- * holds no chain, so the TLS connection to the pinned host answers for it unless `certificates.trust` is given.
+ * holds no chain. The TLS connection to the pinned host vouches for it unless `certificates.trust` is given.
  */
 export function createSnsScheme(options: SnsOptions): Scheme {
   const { topics, clock, certificates } = options;
@@ -107,8 +107,8 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
 }
 
 /**
- * `Key\nValue\n` of each field. A line break in any but the message would let the same signed bytes be divided in another
- * way, under another `MessageId`; SNS sends none.
+ * `Key\nValue\n` of each field. SNS sends a line break in the message only. Any other would let the same signed bytes
+ * be divided in another way, under another `MessageId`.
  */
 function stringToSign(object: JsonObject): string | Refused {
   const names = SIGNED.get(textOf(object, "Type"));

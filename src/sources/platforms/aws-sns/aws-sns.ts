@@ -7,7 +7,7 @@ import type { SourceSettings } from "../../source-definition.ts";
 import { createSnsScheme, type SnsOptions } from "./aws-sns-scheme.ts";
 
 export interface AwsSnsOptions extends SourceSettings, Pick<SnsOptions, "certificates"> {
-  /** The ARNs of the topics whose messages are ours: any AWS account can have SNS send a signed message to any address. */
+  /** The ARNs of the topics whose messages are ours. Any AWS account can have SNS send a signed message anywhere. */
   readonly topics: SecretOption;
   /** The place of an event's type, such as `body.Message.detail-type`. Default: the ARN of its topic. */
   readonly type?: TextPlace | readonly TextPlace[];
@@ -39,11 +39,11 @@ const CONTRACT: ContractData = {
 };
 
 /**
- * Amazon SNS: a signature inside the message, RSA over some of its fields, with the key of the certificate at
- * `SigningCertURL`. A subscription is confirmed by a request to `SubscribeURL`, whose host is pinned. `MessageAttributes`
- * and `UnsubscribeURL` are not signed; raw message delivery has no signature and is refused. Source: sns-validator
- * `index.js`, aws-sdk-java-v2 `SigningCertUrlParser`; docs.aws.amazon.com/sns/latest/dg, "Verifying the signatures" and
- * "HTTP/HTTPS delivery". A message that is JSON is decoded.
+ * Amazon SNS: a signature inside the message, RSA over some of its fields. Its key is that of the certificate at
+ * `SigningCertURL`. A subscription is confirmed by a request to `SubscribeURL`, whose host is pinned.
+ * `MessageAttributes` and `UnsubscribeURL` are not signed; raw message delivery has no signature and is refused.
+ * Source: sns-validator `index.js`, aws-sdk-java-v2 `SigningCertUrlParser`; docs.aws.amazon.com/sns/latest/dg,
+ * "Verifying the signatures" and "HTTP/HTTPS delivery". A message that is JSON is decoded.
  * @throws OptionError that names the option that is wrong
  */
 export const awsSns = optionsPreset<AwsSnsOptions>({

@@ -18,10 +18,10 @@ const MAX_PAIRS = 16;
 
 /**
  * Braintree: a form of `bt_payload` (base64) and `bt_signature`, pairs `publicKey|hex` with `&` between them: HMAC-SHA1
- * over the payload's text, with or without a newline after it; its key is the SHA-1 of the private key. Source:
+ * over the payload's text, with or without a newline after it. Its key is the SHA-1 of the private key. Source:
  * braintree_node `lib/braintree/webhook_notification_gateway.js`, `digest.js`. The form is taken apart before it is
  * verified, bounded as any body.
- * @param keys the current one first @throws TypeError for a key that is empty or has what was pasted along with it
+ * @param keys the current one first @throws TypeError for an empty key, and for one with other pasted text
  */
 export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
   if (keys.length === 0) throw optionError("keys", "none", "at least one");

@@ -35,10 +35,11 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
 });
 
 /**
- * DingTalk's HTTP push: the query has `signature` (or `msg_signature`), a plain SHA-1 over the sorted texts of token,
- * timestamp, nonce and the body's `encrypt`, AES-256-CBC. The response must be `success`, encrypted and signed likewise.
- * Events have no id: the hash of the decrypted event stands for it, since each delivery is encrypted afresh. A sorted list
- * without separators lets digits move between timestamp and nonce, so the timestamp proves nothing.
+ * DingTalk's HTTP push: the query has `signature` (or `msg_signature`), and the body `encrypt`, AES-256-CBC. The
+ * signature is a plain SHA-1 over the sorted texts of token, timestamp, nonce and `encrypt`. The response must be
+ * `success`, encrypted and signed likewise. Events have no id: the hash of the decrypted event stands for it, since
+ * each delivery is encrypted afresh. A sorted list without separators lets digits move between timestamp and nonce, so
+ * the timestamp proves nothing.
  * Source: open-dingtalk/DingTalk-Callback-Crypto, README.md and DingCallbackCrypto3.py, whose vector is the proof.
  * @throws OptionError that names the option that is wrong
  */

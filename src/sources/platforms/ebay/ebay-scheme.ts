@@ -29,8 +29,8 @@ const MAX_HEADER_LENGTH = 2_048;
 const KEY_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /**
- * eBay: `X-EBAY-SIGNATURE` is base64 of `{ alg, kid, signature, digest }`, an ECDSA signature with SHA-1 over the body by
- * the key `kid`, which eBay's API hands out to applications.
+ * eBay: `X-EBAY-SIGNATURE` is base64 of `{ alg, kid, signature, digest }`. The signature is ECDSA with SHA-1 over the
+ * body by the key `kid`, which eBay's API hands out to applications.
  * @throws TypeError for a known key that cannot be read
  */
 export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeOptions): Scheme {
@@ -91,8 +91,8 @@ const SCOPE = "https://api.ebay.com/oauth/api_scope";
 const UNKNOWN_KEY = [400, 404];
 
 /**
- * The public key of an id through eBay's Notification API, with a token of the application made for it: keys are kept, so
- * that both are asked for seldom. Source: event-notification-nodejs-sdk `lib/client.js`.
+ * The public key of an id through eBay's Notification API, with an application token made for it. Keys are kept, so
+ * that both are seldom asked for. Source: event-notification-nodejs-sdk `lib/client.js`.
  * @returns undefined where eBay has no such key @throws Error where it cannot be had
  */
 export async function fetchEbayKey(

@@ -19,7 +19,7 @@ function split(change: JsonValue): readonly JsonValue[] {
   return single.length === 0 ? [change] : single;
 }
 
-/** Errors of the account have neither id nor time: a second run at a retry is better than the loss of the next ones. */
+/** Errors of the account have neither id nor time. A second run at a retry is better than the loss of the next ones. */
 function errorsId(from: Readable): string | undefined {
   const value = isJsonObject(from.item) ? ownValue(from.item, "value") : undefined;
   return isJsonObject(value) && Array.isArray(value.errors) ? from.delivery() : undefined;
@@ -27,8 +27,8 @@ function errorsId(from: Readable): string | undefined {
 
 /**
  * WhatsApp Business Platform: messages, and statuses of those that were sent, as changes of the field `messages`. Each
- * message and each status is an event, since a retry may hold others beside it. A message's id is the event's; a status
- * is its message's id, the status, its time and, in a group, its participant.
+ * message and each status is an event, since a retry may hold others beside it. A message's id is the event's. A
+ * status's id has its message's id, the status, its time and, in a group, its participant.
  * Source: Meta, "WhatsApp Cloud API, webhooks": retries for 7 days, bodies of up to 3 MB; "Group messaging" (statuses).
  */
 export const whatsapp = graphPreset({

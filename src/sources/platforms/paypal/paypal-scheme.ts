@@ -35,8 +35,9 @@ const ALGORITHM = "SHA256withRSA";
 
 /**
  * PayPal: RSA-SHA256 over `transmissionId|time|webhookId|crc32`, the CRC-32 of the raw body in decimal
- * (developer.paypal.com/api/rest/webhooks, "Self verification"). CRC-32 is no cryptographic hash: a recorded message can
- * be given another body of the same checksum. What moves money is to be read from PayPal's API by the event's id.
+ * (developer.paypal.com/api/rest/webhooks, "Self verification"). CRC-32 is no cryptographic hash: a recorded message
+ * can be given another body of the same checksum. Data that moves money is to be read from PayPal's API by the event's
+ * id.
  */
 export function createPayPalScheme(options: PayPalOptions): Scheme {
   const { webhookIds, environment = "live", clock, certificates } = options;

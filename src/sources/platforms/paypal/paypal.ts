@@ -12,12 +12,12 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
 }
 
 /**
- * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body, with
- * the key of the certificate at `PayPal-Cert-Url`, whose host is pinned. **CRC-32 is no cryptographic hash**: a recorded
- * message can be given another body, so read what moves money from PayPal's API by the event's id. PayPal's simulator
- * signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9 `Notification.js`,
- * whose vector is the proof, and PayPal-Python-SDK `notifications.py`; developer.paypal.com/api/rest/webhooks, "Self
- * verification" (25 tries within three days).
+ * PayPal: `PayPal-Transmission-Sig`, RSA-SHA256 over transmission id, time, webhook id and the CRC-32 of the body. Its
+ * key is that of the certificate at `PayPal-Cert-Url`, whose host is pinned. Note that **CRC-32 is no cryptographic
+ * hash**: a recorded message can be given another body. So read what moves money from PayPal's API by the event's id.
+ * PayPal's simulator signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9
+ * `Notification.js`, whose vector is the proof, and PayPal-Python-SDK `notifications.py`;
+ * developer.paypal.com/api/rest/webhooks, "Self verification" (25 tries within three days).
  * @throws OptionError that names the option that is wrong
  */
 export const paypal = optionsPreset<PayPalOptions>({

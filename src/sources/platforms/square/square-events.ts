@@ -8,9 +8,9 @@ import {
 } from "../../reconcile/reconciliation.ts";
 
 /**
- * Square's `POST /v2/events` (SearchEvents, beta): events of the past 28 days, in the shape of a callback's body. Events
- * are disabled by default: only those that occur after `PUT /v2/events/enable` can be found. It takes a personal access
- * token alone. Source: Square, "Events API" and "Search events"; the `square` SDK, `api/resources/events`.
+ * Square's `POST /v2/events` (SearchEvents, beta): events of the past 28 days, in the shape of a callback's body.
+ * Events are disabled by default: only those that occur after `PUT /v2/events/enable` can be found. It takes only a
+ * personal access token. Source: Square, "Events API" and "Search events"; the `square` SDK, `api/resources/events`.
  */
 export function squareEvents(options: ReconcileOptions): Reconciliation {
   const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://connect.squareup.com");

@@ -9,8 +9,8 @@ import {
 
 /**
  * Stripe's `GET /v1/events`: newest first, of the past 30 days, each the object that a callback has as its body. It has
- * no events of connected accounts, no thin events, and the account's API version where an endpoint has one of its own.
- * Source: Stripe API reference, "List all events" and "Pagination"; stripe-node `src/resources/Events.ts`.
+ * no events of connected accounts and no thin events. Its events have the account's API version, also where an endpoint
+ * has another. Source: Stripe API reference, "List all events" and "Pagination"; stripe-node `src/resources/Events.ts`.
  */
 export function stripeEvents(options: ReconcileOptions): Reconciliation {
   const { apiKey, everyMs, apiUrl } = readReconcileOptions(options, "https://api.stripe.com");

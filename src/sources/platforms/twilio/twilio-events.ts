@@ -2,9 +2,9 @@ import { secretPreset } from "../../presets/secret-preset.ts";
 import { createTwilioScheme } from "./twilio-scheme.ts";
 
 /**
- * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON by
- * `X-Twilio-Signature` over the address with the hash of the body in it. The secret is the account's auth token. Source:
- * twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
+ * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON.
+ * `X-Twilio-Signature` is over the address with the hash of the body in it. The secret is the account's auth token.
+ * Source: twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
  * @throws OptionError that names the option that is wrong
  */
 export const twilioEvents = secretPreset({

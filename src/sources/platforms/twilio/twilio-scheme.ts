@@ -26,7 +26,7 @@ const SHA256_BYTES = 32;
 
 /**
  * Twilio: HMAC-SHA1 in base64 over the address and the form's fields, sorted, names and values in a row without
- * separators; only the address where its `bodySHA256` is the hash of the body. Source: twilio-node
+ * separators. Only the address is signed where its `bodySHA256` is the hash of the body. Source: twilio-node
  * `src/webhooks/webhooks.ts`, with all its spellings of the address. The form is parsed before it is verified, bounded
  * as any.
  * @throws TypeError for an auth token that cannot be used
@@ -48,7 +48,7 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
       for (const [index, digest] of digesters.entries()) {
         const matches = contents.map((content) => timingSafeEqual(digest(content), claimed));
         const signed = contents[matches.indexOf(true)];
-        // The signature fits other forms and other spellings of the address; all of them share the text it was made of.
+        // The signature fits other forms and other spellings of the address. All of them share the text it was made of.
         if (signed !== undefined)
           return { verified: [{ method: "hmac", index }], signedText: () => signed.toString() };
       }

@@ -29,13 +29,13 @@ const sample: OwnSample = (type, id) => {
 };
 
 /**
- * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form, or over the
- * address with the hash of a JSON body in it; by GET the fields stand in the address. Source: twilio-node `src/webhooks/webhooks.ts`;
- * twilio.com/docs/usage/webhooks/webhooks-security. The secret is the account's auth token.
+ * Twilio: `X-Twilio-Signature`, HMAC-SHA1 over the registered address and the sorted fields of the form. For a JSON
+ * body it is over the address with the body's hash. By GET the fields stand in the address. Source: twilio-node
+ * `src/webhooks/webhooks.ts`; twilio.com/docs/usage/webhooks/webhooks-security. The secret is the account's auth token.
  *
  * Nothing that is signed names a callback: a call that gathers digits sends one `CallSid` and `CallStatus` several
  * times. So the id is `I-Twilio-Idempotency-Token`, which is not signed and stays over retries, or the hash of what was
- * signed: two callbacks with the same address and fields are one event then.
+ * signed. By that hash, two callbacks with the same address and fields are one event.
  *
  * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
  * Event Streams are `twilio-events`.

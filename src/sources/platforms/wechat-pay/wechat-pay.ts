@@ -15,8 +15,8 @@ export type { WeChatMerchant } from "./wechat-certificates.ts";
 
 export interface WeChatPayOptions extends FixedSecretOptions {
   /**
-   * The verification keys, in PEM, by the serial that `Wechatpay-Serial` names: a public key by `PUB_KEY_ID_…`, or platform
-   * certificates by their serial numbers. All of them verify; the current one first. May be left out with `merchant`.
+   * The verification keys, in PEM, by the serial that `Wechatpay-Serial` names. A public key has `PUB_KEY_ID_…`, and a
+   * platform certificate its serial number. All of them verify; the current one first. May be left out with `merchant`.
    */
   readonly keys?: Readonly<Record<string, string | undefined>>;
   /** Merchants with platform certificates: those that `keys` lacks are fetched from WeChat Pay in this merchant's name. */
