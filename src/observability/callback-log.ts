@@ -90,7 +90,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
     if (!buffer.add(row)) drop("buffer_full", { ...row, url: () => row.url });
   }
 
-  /** A row takes its place at once, in the order in which rows came; its diagnosis is put into it there. */
+  /** A row takes its place at once, in order of arrival; its diagnosis is put into it there. */
   function addDiagnosed(row: CallbackLogEntry, diagnosis: Promise<Diagnosis | undefined>): void {
     const kept: CallbackLogEntry & { diagnosis?: Diagnosis } = { ...row };
     const put = diagnosis.then((found) => {
@@ -137,7 +137,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
       const rows = await buffer.close();
       isClosed = true;
       if (rows > 0) logger.error({ rows }, LOST);
-      // What the last flush left out is said in a line, at least.
+      // A line, at least, reports the rows that the last flush left out.
       dropLog.close();
     },
   };
@@ -154,8 +154,8 @@ const MIN_BYTES = 4_096;
 const HASHED_AT_ONCE = 1024 * 1024;
 
 /**
- * What is done of a callback after its answer: one after the other, each in a turn of the event loop of its own. A flood of
- * refused callbacks never keeps the loop for longer than one of them.
+ * Runs the work that follows a callback's answer: one by one, each in a turn of the event loop. A flood of refused
+ * callbacks never keeps the loop for longer than one of them.
  */
 function createDeferredQueue(log: Log) {
   let waitingBytes = 0;

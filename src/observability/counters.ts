@@ -11,7 +11,7 @@ import {
 
 export type RollupCounts = ReturnType<typeof createRollupCounts>;
 
-/** What a process counts of the callbacks that it answers, for the overview, until it is written down. */
+/** A process's counts of the callbacks that it answers, for the overview, until they are written down. */
 export function createRollupCounts() {
   const counts = createSourceCounts();
   return {
@@ -33,8 +33,8 @@ export function createRollupCounts() {
 }
 
 /**
- * Counts what is left out, and reports the number at most once a minute, so that what a flood leaves out of the log does not
- * flood the log. `close` reports what was not reported yet.
+ * Counts omissions, and reports their number at most once a minute. The omissions of a flood must not flood the log in
+ * turn. `close` reports what was not reported yet.
  */
 export function createMinuteCounter(report: (count: number) => void) {
   let count = 0;

@@ -32,7 +32,8 @@ interface DropCount {
 }
 
 /**
- * Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when.
+ * Counts the rows that the bounds leave out of the log. Reports once a minute, for each reason and outcome, how many
+ * and since when.
  * @param add returns false when there is no room for the row now
  */
 export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntry) => boolean) {

@@ -4,7 +4,7 @@ import type { TraceIds } from "./tracing/index.ts";
 /** Writes a line whose fields are JSON already; asked for them only where the level is on. */
 export type WriteLine = (level: "info" | "warn" | "error", fields: () => string, message: string) => void;
 
-/** What a line is written with, beside the row. */
+/** The facts of a line beside the row. */
 export interface Line {
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body is JSON for certain; else that is found out. */
@@ -18,8 +18,8 @@ export interface Line {
 const LONGEST_SHORT_URL = 256;
 
 /**
- * One line for a callback, with what SPEC 1.8 lists. Headers and bodies are JSON text that was made a moment ago, and
- * stand in the line as JSON: to escape them once more would cost more than all the rest of it.
+ * One line for a callback, with the fields that SPEC 1.8 lists. Headers and bodies are JSON text that was made a moment
+ * ago, and stand in the line as JSON. Escaping them once more would cost more than all the rest of the line.
  */
 export function writeLogLine(write: WriteLine, row: CallbackLogEntry, line: Line = {}): void {
   const { responseStatus: status } = row;

@@ -105,7 +105,7 @@ function readableFields(given: unknown): unknown {
   }
 }
 
-/** What pino would take for the message of a line that has none of its own. */
+/** The message that pino would take for a line that has none of its own. */
 function errorMessage(fields: unknown): string | undefined {
   const error: unknown = isObject(fields) && "err" in fields ? fields.err : fields;
   if (error instanceof Error) return error.message;
@@ -121,8 +121,8 @@ function isObject(value: unknown): value is object {
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
- * Standard output, written to without blocking. The lines of one turn of the event loop go out together: the writer
- * behind it makes one write a turn, of 16 KiB at most unless it is handed more at once, and would fall behind for ever.
+ * Standard output, written to without blocking. The lines of one turn of the event loop go out together. The writer behind it
+ * makes one write a turn, of 16 KiB at most unless handed more at once. Given single lines, it would fall behind for ever.
  */
 export function standardOutput(fd = 1, mostWaitingBytes = MAX_WAITING_BYTES) {
   // With a least length of 0 the destination would take a flush for done while lines are still being written.

@@ -207,9 +207,9 @@ export async function undefinedIfSlow<T>(work: () => Promise<T>): Promise<T | un
 }
 
 /**
- * A counter that adds up its counts at each scrape: looking up a label's values costs more than counting, and a
+ * A counter that adds up its counts at each scrape. Looking up a label's values costs more than counting, and a
  * callback is counted in five places.
- * @param known values that are 0 from the start: of a series that begins with its first count, Prometheus sees no increase
+ * @param known values that are 0 from the start: Prometheus sees no increase when a series begins with its first count
  */
 function createBatchedCounter<Values extends string[]>(
   options: Readonly<CounterConfiguration<string>>,

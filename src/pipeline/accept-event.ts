@@ -42,7 +42,7 @@ export async function acceptForLater(delivery: Delivery, receiver: Receiver): Pr
 }
 
 /**
- * Stores how a run ended after its platform got its response. What failed or was rejected is kept already.
+ * Stores how a run ended after its platform got its response. A failed or rejected event is kept already.
  * @param run with the owner of the lease that it holds on the accepted event
  */
 export async function recordAcceptedRun(

@@ -40,8 +40,8 @@ import { type Validation, validateEvent } from "./validate-event.ts";
 export type SettleAttempt = (outcome: AttemptOutcome, logEntry?: CallbackLogEntry) => void;
 
 /**
- * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. Every
- * kind of attempt comes here. Only one that has to wait is asynchronous before its transaction.
+ * SPEC 1.7 (d) to (g) for an event whose type is known. It finds the handler, validates, and runs it once with the
+ * record. Every kind of attempt comes here. Only one that has to wait is asynchronous before its transaction.
  */
 export function startAttempt(input: AttemptInput, receiver: Receiver, settle: SettleAttempt): void {
   const handler = receiver.registry.find(input.key.source, input.version, input.eventType);
@@ -167,7 +167,7 @@ class Attempt implements PendingEvent {
     return span.within(() => this.#callHandler(this.#validated.event, scope));
   }
 
-  /** Runs the handler again after its transaction was lost, on a fresh copy: the earlier run may have changed the event. */
+  /** Runs the handler again after its transaction was lost. It gets a fresh copy: the earlier run may have changed the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
     const { input, handler } = this.#validated;
     const event = await validateEvent(input, handler, this.#receiver);

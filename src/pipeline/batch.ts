@@ -4,8 +4,8 @@ import type { Outcome } from "../domain/index.ts";
 const MAX_AT_WORK = 32;
 
 /**
- * Runs the items of one callback, some at a time and those of one queue one by one. It settles with one outcome for all: a
- * failure of ours where there was one, so that the platform sends the callback again. Items that were rejected are kept:
+ * Runs the items of one callback, some at a time and those of one queue one by one. It settles with one outcome for
+ * all. A failure of ours comes first, so that the platform sends the callback again. Items that were rejected are kept:
  * their callback is refused only where nothing in it could be used.
  */
 export function runItems<Item>(

@@ -64,9 +64,9 @@ export function createRunLock() {
 }
 
 /**
- * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its platform
- * waits is handled in vain, and delays the others. So a callback past the bound gets its response at once, and the latency
- * and memory of the others stay as they are. Sources and tenants share the bound (decision 0080).
+ * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its
+ * platform waits is handled in vain, and delays the others. So a callback past the bound gets its response at once. The
+ * latency and memory of the others stay as they are. Sources and tenants share the bound (decision 0080).
  */
 export class ConcurrencyLimit {
   readonly #places: FairShare;

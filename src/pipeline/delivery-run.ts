@@ -92,7 +92,7 @@ export class DeliveryRun implements PendingLookup {
     });
   }
 
-  /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
+  /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event, (g) log it, in one transaction. */
   #dispatch(): void {
     const { key, content, version, deadline, isJson, buildLogEntry, attempt } = this.#delivery;
     const eventType = content.typeOf();
@@ -121,7 +121,7 @@ export class DeliveryRun implements PendingLookup {
     });
   }
 
-  /** A failure is kept for its retry (SPEC 1.10), and a rejected event for a replay, before the platform gets its response. */
+  /** Before the response, a failure is kept for its retry (SPEC 1.10), and a rejected event for a replay. */
   async #keep(outcome: Failed | Refused, input?: AttemptInput): Promise<void> {
     clearTimeout(this.#answerTimer);
     // Otherwise it could be accepted after it was kept, and run again by itself.

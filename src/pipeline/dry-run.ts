@@ -16,7 +16,7 @@ export interface DryRunNotification {
 /** So many of each are kept; the others are counted. */
 const MAX_KEPT = 100;
 
-/** The effects of a handler in a dry run, by its last run: a transaction that the database lost runs again. */
+/** The effects of a handler in a dry run, by its last run. A transaction that the database lost runs again. */
 export class DryRun implements TransactionObserver {
   statements: DryRunStatement[] = [];
   statementsOmitted = 0;

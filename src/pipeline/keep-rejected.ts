@@ -19,8 +19,8 @@ interface RejectedEvent
 }
 
 /**
- * Keeps an authentic event to which its schema, its handler or the contract of its source said no, until it is replayed,
- * delivered again or discarded. A type that has no handler is no rejection: SPEC 4.1 refuses it.
+ * Keeps an authentic event to which its schema, its handler or its source's contract said no. It stays until it is
+ * replayed, delivered again or discarded. A type that has no handler is no rejection: SPEC 4.1 refuses it.
  * @param invalid of its source; undefined where nothing is kept
  * @returns its outcome; a failure that makes the platform send it again where it could not be kept
  */

@@ -18,7 +18,7 @@ export function duplicateOutcome(
 }
 
 /**
- * How an event ends that no handler runs: one that the filters of its source leave out, or whose type has no handler.
+ * How an event ends that no handler runs: its source's filters leave it out, or its type has no handler.
  * @throws what a filter throws
  */
 export function unwantedOutcome(

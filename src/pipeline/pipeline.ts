@@ -10,9 +10,9 @@ import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts
 import { processForEach } from "./several-handlers.ts";
 
 /**
- * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
- * bytes over HTTPS, and after, (h) responding, is `receive/`'s. It runs without waiting from the body's last byte to the
- * look-up, which all callbacks of one turn of the event loop share, and from there to the group that commits it.
+ * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. `receive/` does (a), receiving bounded
+ * bytes over HTTPS, and (h), responding. No step waits from the body's last byte to the look-up, which all callbacks of
+ * one event loop turn share. None waits from there to the group that commits it.
  */
 export function processCallback(callback: Callback, receiver: Receiver): void {
   const { scheme, contract } = callback.source;

@@ -20,8 +20,8 @@ const POLL_INTERVAL_MS = 50;
 const LEASE_MARGIN_MS = 10_000;
 const STORE_TIMEOUT_MS = 6_000;
 /**
- * Outside work that must not be cut off may go on for this long after the handler's time limit, and what it gives is
- * still kept for the next delivery.
+ * Outside work that must not be cut off may go on for this long after the handler's time limit. Its result is still
+ * kept for the next delivery.
  */
 export const LATE_WORK_MS = 3_000;
 
@@ -172,11 +172,11 @@ interface PrepareLease {
 }
 
 /**
- * Stores what `prepare` gave, again and again while the lease lasts: an authorization code that was exchanged works
- * no second time. Storing twice does no harm, since only the lease's owner may.
- * @returns "saved"; the other delivery's encrypted result where that was faster; "lost" when the lease is another's;
- *   "unsaved" when the database stayed unavailable. After "lost" and "unsaved", this process keeps the result in memory
- *   for the next delivery
+ * Stores the result of `prepare`, again and again while the lease lasts: an exchanged authorization code works no
+ * second time. Storing twice does no harm, since only the lease's owner may.
+ * @returns "saved"; the other delivery's encrypted result if that was faster; "lost" with the lease; "unsaved" when the
+ *   database stayed unavailable. After "lost" and "unsaved", this process keeps the result in memory for the next
+ *   delivery
  */
 export async function savePrepared(
   key: EventKey,

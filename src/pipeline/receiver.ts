@@ -28,7 +28,7 @@ import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
-/** When a callback gets its response: once its event was run, at once, or after so many milliseconds at the latest. */
+/** When a callback gets its response: once its event was run, at once, or after so many milliseconds at most. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
 
 /** A configured sender: how its callbacks are verified, and what they mean. */
@@ -185,7 +185,7 @@ export interface AttemptInput {
   readonly deadline: Deadline;
   /** Aborted when the process stops: the attempt waits for no other process's work. */
   readonly stopping?: AbortSignal | undefined;
-  /** Set where an event that would wait for a slot is accepted instead: it waits in the database, and holds no place. */
+  /** Set where an event that would wait for a slot is accepted instead. It waits in the database, and holds no place. */
   readonly mayBeAccepted?: boolean;
   readonly kind: AttemptKind;
   /** When it was accepted or first failed; absent in its callback. */

@@ -6,9 +6,9 @@ import type { CallbackResult, Delivery, Receiver } from "./receiver.ts";
 type Process = (delivery: Delivery, receiver: Receiver) => void;
 
 /**
- * A delivery of a source whose handlers have names: each handler of its type runs by itself, under a key that names it, and
- * all of them have one response, like the items of a batch. One that failed makes the response a failure, and the
- * platform sends the event again; it is a duplicate for the others then.
+ * A delivery of a source whose handlers have names. Each handler of its type runs by itself, under a key that names it.
+ * All of them have one response, like the items of a batch. One that failed makes the response a failure, and the
+ * platform sends the event again. It is then a duplicate for the others.
  */
 export function processForEach(delivery: Delivery, receiver: Receiver, process: Process): void {
   const sources = keySourcesOf(delivery, receiver);

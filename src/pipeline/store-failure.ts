@@ -16,8 +16,8 @@ import { orderKeyOf } from "./handler-slot.ts";
 import type { AttemptInput, Receiver, Source } from "./receiver.ts";
 
 /**
- * Whether the handler started. It did not where the database was not reached, or another delivery or event is at work: such an
- * outcome is inconclusive, is not stored and does not count as a retry.
+ * Whether the handler started. It did not where the database was not reached, or another delivery or event is at work.
+ * Such an outcome is inconclusive, is not stored and does not count as a retry.
  */
 function handlerStarted({ code, cause }: Failed): boolean {
   if (code === "event_in_progress" || code === "handler_busy") return false;
@@ -25,9 +25,8 @@ function handlerStarted({ code, cause }: Failed): boolean {
 }
 
 /**
- * Whether an attempt is inconclusive: the database was not reached, the type has no handler in this process, or the
- * key that encrypted the event is not configured. The event was valid when it was accepted, so a start with
- * another configuration must not end its retries.
+ * An attempt is inconclusive without the database, a handler for the type in this process, or the event's encryption
+ * key. The event was valid when it was accepted. So a start with another configuration must not end its retries.
  */
 export function isInconclusive(outcome: Outcome): boolean {
   if (outcome.kind === "refused") return outcome.code === "event_type_unknown";
@@ -70,7 +69,7 @@ export async function storeFailure(
   const { key, eventType, version, content } = input;
   const { body, bodySha256 } = content;
   const isUnknown = outcome.code === "commit_unknown";
-  // COMMIT has usually happened, and there is nothing to retry. Where it is not visible yet, the retry finds it.
+  // COMMIT has usually happened, and there is nothing to retry. If it is not visible yet, the retry finds it.
   if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return true;
   const now = receiver.clock.now();
   const retry = retryPolicyOf({ source: key.source, version, eventType }, receiver);
@@ -121,8 +120,8 @@ export function failureContext(key: AttemptInput["key"]): string {
 }
 
 /**
- * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened, so that
- * an attempt that could not be written makes nothing else fail.
+ * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened.
+ * So an attempt that could not be written makes nothing else fail.
  */
 export async function recordAttempt(
   attempt: Omit<NewAttempt, "outcome" | "error">,

@@ -33,7 +33,7 @@ export function validateEvent(
   }
   if (!isJsonObject(data)) return invalid("data", "expected an object", data);
   const { recordRetentionDays } = settings;
-  // An event that was kept in time may be retried for longer: a record of it would have removed its failure.
+  // An event that was kept in time may be retried for longer. A record of it would have removed its failure.
   const age = (keptAt ?? clock.now()).getTime() / 1000 - (timestamp as number);
   // Records of the other sources stay.
   const isRecordDeleted =
@@ -41,7 +41,7 @@ export function validateEvent(
   if (isRecordDeleted && (age > recordRetentionDays * DAY_SECONDS || age < -DAY_SECONDS)) {
     return refused("event_too_old");
   }
-  // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
+  // A schema may hand on its input, which a handler may change. The log still has to say what was sent.
   const copy = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated => {
     if (isRefused(validated)) return validated;

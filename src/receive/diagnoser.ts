@@ -103,7 +103,7 @@ export function createDiagnoser(deps: {
     ): Promise<Diagnosis | undefined> | undefined {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = context.body;
-      // A body of more than a second's bytes takes a full budget, and the next diagnosis waits until it is paid back.
+      // A body of more than a second's bytes takes a full budget. The next diagnosis waits until it is paid back.
       if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length))
         return undefined;
       waiting += 1;

@@ -11,8 +11,8 @@ const MAX_WAITING = 250;
 const CHECK_INTERVAL_MS = 20;
 
 /**
- * A client that gets 503 for overload may retry at once, and enough of them would take all time from admitted requests. So past a
- * number a second their responses wait, for a moment at most where connections are in hundreds.
+ * A client that gets 503 for overload may retry at once. Enough of them would take all time from admitted requests. So
+ * past a number a second their responses wait, for a moment at most where connections are in hundreds.
  */
 export function createOverloadThrottle(perSecond = PER_SECOND, burst = BURST) {
   const waiting: (() => void)[] = [];

@@ -27,13 +27,13 @@ export function createMemoryCounter(max = MAX_COUNTERS): CountHit {
   };
 }
 
-/** How long a request may wait for the shared count, and how long the next ones do not ask for it after a failure. */
+/** A request's longest wait for the shared count, and the pause after a failure in which none asks for it. */
 const SHARED_TIMEOUT_MS = 250;
 const COOLDOWN_MS = 5_000;
 
 /**
- * Counts in the database, and in this process while the database is slow or away: a limit never becomes an outage,
- * and no request waits long for a count.
+ * Counts in the database, and in this process while the database is slow or away. A limit never becomes an outage, and
+ * no request waits long for a count.
  */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const local = createMemoryCounter();

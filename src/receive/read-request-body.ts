@@ -31,7 +31,7 @@ export function readRequestBody(exchange: Exchange, limits: BodyLimits, ended: B
 }
 
 /**
- * A single piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a
+ * A single piece stays as it arrived. Each of several is copied and freed. A body in pieces of a byte would cost a
  * hundred times its size otherwise. The buffer grows by doubling: announced bytes that are not sent take no memory.
  */
 class RequestBody implements BodyReader {

@@ -158,7 +158,7 @@ export function createRouteHandler(
 const UNSIGNED: ReadonlySet<string> = new Set(["signature_missing", "token_missing", "state_unknown"]);
 const EMPTY_EVENT = Buffer.from("{}");
 
-/** Only what carries nothing is taken for a check, so that a proof that was seen on the way hides no callback. */
+/** Only a request that carries nothing is taken for a check, so that a captured proof hides no callback. */
 function endpointCheckResult(
   { exchange, body }: RequestContext,
   { outcome }: CallbackResult,

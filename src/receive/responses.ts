@@ -72,7 +72,7 @@ export function sendResponse(
   exchange.respond(status, all, body, headers.connection === "close");
 }
 
-/** Responds to a request that is not authentic, in a later turn of the event loop where many come at once. */
+/** Responds to an unauthentic request, in a later turn of the event loop where many come at once. */
 export function respondThrottled(request: RequestContext, response: CallbackResponse): void {
   const { exchange, responseHeaders } = request;
   const waiting = exchange.waitUnverified();

@@ -1,9 +1,9 @@
 import { getOrMake } from "../domain/index.ts";
 import { BriefMap, LinkedList, type ListEntry } from "../system/index.ts";
 
-/** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
+/** One address may hold this share of the bound while others need room. A body of the largest size always fits. */
 const SHARE = 1 / 4;
-/** Complete bodies that wait for keys of another server hold no more: the rest is for those whose key is known. */
+/** Complete bodies that wait for another server's keys hold no more: the rest is for those with a known key. */
 const WAITING_SHARE = 1 / 2;
 
 interface AddressGroup {
@@ -15,10 +15,10 @@ interface AddressGroup {
 }
 
 /**
- * One bound for the bytes of all bodies that are not verified yet. Where the bytes do not fit, an unfinished body makes room:
- * the oldest of an address with more than its share, else the oldest of all. An authentic callback arrives within moments, so
- * that it is rarely the oldest. A client fills the bound only with bodies that never end, and those are the first to go. A
- * body in one piece needs no luck at all.
+ * One bound for the bytes of all bodies that are not verified yet. If the bytes do not fit, an unfinished body makes
+ * room. It is the oldest of an address with more than its share, else the oldest of all. An authentic callback arrives
+ * within moments, so that it is rarely the oldest. A client fills the bound only with bodies that never end, and those
+ * are the first to go. A body that arrives in one piece needs no reservation.
  */
 export class UnverifiedBodies {
   readonly #maxBytes: number;

@@ -221,8 +221,8 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
 }
 
 /**
- * @throws Error when the transaction is over, after its end here or one that the database or the handler brought about: nothing
- *   that a handler writes afterwards may commit by itself
+ * @throws Error when the transaction is over: ended here, by the database or by the handler. Nothing that a
+ *   handler writes afterwards may commit by itself
  */
 export function assertOpen(transaction: HandlerTransaction, what?: string): void {
   if (!transaction.isOpen) {

@@ -15,7 +15,7 @@ export interface TestEvent {
   readonly timestamp?: number;
 }
 
-/** A callback of one of the `sources`, as a test gives it; what is left out is that of the sample. */
+/** A callback of one of the `sources`, as a test gives it; the sample gives the rest. */
 export interface TestCallback {
   /** The source's name. */
   readonly source: string;

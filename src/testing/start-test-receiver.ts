@@ -44,8 +44,8 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
   /** The lines of its log so far. */
   readonly lines: readonly LogLine[];
   /**
-   * Sends a signed callback: of the platform, or with `source` of one of the `sources`, in its platform's shape and
-   * signed as that signs. With another AUTH_METHOD than hmac, give the platform's credentials as `headers`.
+   * Sends a signed callback of the platform. With `source`, of one of the `sources`: in its platform's shape and signed
+   * as that signs. With another AUTH_METHOD than hmac, give the platform's credentials as `headers`.
    * @throws SampleError where only the source's platform can make such a callback
    */
   readonly send: Send;
@@ -59,7 +59,7 @@ export interface TestReceiver extends StoredData, AsyncDisposable {
 const NEVER_MS = 2 ** 31 - 1;
 
 /**
- * Starts a receiver as `oncehook serve` does, on any free ports and a temporary database, with a clock that the test moves.
+ * Starts a receiver as `oncehook serve` does, on free ports and a temporary database, with a clock that the test moves.
  * @throws ConfigError for `env`, MigrationError, StartError
  */
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {

@@ -3,9 +3,9 @@ import type { Clock } from "../domain/index.ts";
 /** The receiver's time of day. It stands still until a test moves it. */
 export interface TestClock extends Clock {
   /**
-   * Moves the time forward. Retries and deliveries of notifications that come due on the way are done at their own time, one
-   * after the other; tokens that expire are refreshed at the next such time, at the latest at the end. Resolves when all
-   * of it has ended. With 0: what is due now.
+   * Moves the time forward. Retries and notifications that come due on the way are done at their own time, one after
+   * the other. Tokens that expire are refreshed at the next such time, at the latest at the end. Resolves when all of
+   * it has ended. With 0: what is due now.
    * @throws RangeError for anything but milliseconds from 0
    */
   advance(ms: number): Promise<void>;

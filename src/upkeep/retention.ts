@@ -18,7 +18,7 @@ const LATE_MS = 60_000;
 /** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
 const REFUSED_SHARE = 8;
 
-/** Stores rows of the callback log, and notes first where they have waited long for it, as they do while a database is away. */
+/** Stores rows of the callback log. Notes first if they have waited long for it, as they do while a database is away. */
 export async function appendWithLateMark(
   store: Pick<Store, "appendCallbacks" | "callbacks">,
   rows: readonly CallbackLogEntry[],
@@ -57,7 +57,7 @@ const MAX_REFUSED_ROWS = 100_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
 
-/** Deletes what is past its retention, now and then every hour. @returns stops it and waits for the step under way */
+/** Deletes what is past its retention, now and every hour. @returns stops it and waits for the step under way */
 export function startRetentionJob(
   store: Store,
   retention: Config["retention"],

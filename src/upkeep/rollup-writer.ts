@@ -7,8 +7,9 @@ import { createPoller } from "../system/index.ts";
 const MAX_PENDING = 720;
 
 /**
- * Adds what this process has counted of its callbacks to the table that all processes share. What was counted belongs to the minute in which it is taken, also where the database takes it later. A count whose commit
- * was not answered may be added twice: an overview is no ledger.
+ * Adds this process's counts of its callbacks to the table that all processes share. A count belongs to the minute in
+ * which it is taken, also where the database takes it later. A count whose commit was not answered may be added twice:
+ * an overview is no ledger.
  */
 export function createRollupWriter(counts: RollupCounts, store: Rollups, clock: Clock, log: Log) {
   const pending: { readonly slot: number; readonly counts: readonly RollupCount[] }[] = [];

@@ -9,8 +9,8 @@ const GROWTH = 1.5;
 export type HandlerRan = (key: EventKey, type: string, durationMs: number) => void;
 
 /**
- * On SQLite a handler holds the only writer while it waits for something, and meanwhile no event can be accepted either. Its
- * slowest run is logged, and stored for the next start and for doctor.
+ * On SQLite a handler holds the only writer while it waits for something. Meanwhile no event can be accepted either.
+ * Its slowest run is logged, and stored for the next start and for doctor.
  */
 export function createSlowHandlerReport(
   { dialect, settings }: Pick<Store, "dialect" | "settings">,

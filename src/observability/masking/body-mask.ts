@@ -10,9 +10,9 @@ import type { TextMask } from "./text-mask.ts";
 export interface BodyOptions {
   /** Whether it was parsed as JSON already; else it may be anything. */
   readonly isJson?: boolean;
-  /** Longer ones are kept in part; when left out, 65,536 bytes of JSON that was parsed, and 16,384 of anything else. */
+  /** Longer ones are kept in part. By default 65,536 bytes of JSON that was parsed, and 16,384 of anything else. */
   readonly maxBytes?: number;
-  /** Where it is known already: of a long body it takes a while. */
+  /** The digest, if it is known already: of a long body it takes a while. */
   readonly sha256?: string;
   readonly budget?: MaskBudget;
 }
@@ -20,7 +20,7 @@ export interface BodyOptions {
 const MAX_JSON_BYTES = 65_536;
 const MAX_BYTES = 16_384;
 const START_CHARACTERS = 2_048;
-/** The first pair must have a short name and a value: base64 text may end in `=`, and is no form. */
+/** The first pair must have a short name and a value. Base64 text may end in `=`, and is no form. */
 const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za-z0-9%+._~*!'()&=:/,@[\]-]*$/;
 const JSON_BEGINNING = /^\s*(?:\{|\[(?!masked\]))/;
 /** A text that is one word may be a token itself. */
@@ -95,14 +95,14 @@ function utf8(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }
 
-/** Where a cut went through a character, its first bytes alone are no UTF-8. */
+/** The first bytes of a character that a cut went through are no UTF-8. */
 function withoutLastCharacter(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (end > 0 && end > bytes.length - 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.subarray(0, Math.max(0, end - 1));
 }
 
-/** What a person can read of bytes that are no UTF-8, as Latin-1; other characters as `\xNN`. */
+/** The readable part of bytes that are no UTF-8, as Latin-1; other characters as `\xNN`. */
 function readable(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   return text

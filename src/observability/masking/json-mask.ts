@@ -17,7 +17,7 @@ const SHORTEST_NUMBER = 8;
 const SEPARATOR = /[=:]/;
 const INNER = /^\s*(?:\{|\[(?!masked\]))/;
 
-/** What a string costs beside its characters; a key; reading its escapes; a look for patterns; a look for pairs. */
+/** Costs of a string beside its characters; a key; its escapes; a look for patterns; a look for pairs. */
 const STRING = 12;
 const KEY = 60;
 const ESCAPED = 64;
@@ -27,9 +27,9 @@ const PAIRED = 16;
 export type JsonMask = ReturnType<typeof createJsonMask>;
 
 /**
- * Masks JSON text in place: what is shown stays as it was written. One pass from quote to quote: a string before a colon is
- * a key, and where it names a secret, its value is masked whole. Text that was cut off, or is no JSON, takes no other way:
- * what is open is masked to its end.
+ * Masks JSON text in place: the rest stays as it was written. It makes one pass from quote to quote. A string before a
+ * colon is a key; the value of a key that names a secret is masked whole. Text that was cut off, or is no JSON, takes
+ * the same way. Anything open is masked to its end.
  * @param pairs for strings, which may be texts or addresses
  */
 export function createJsonMask(
@@ -132,7 +132,7 @@ function separatorsOf(text: string): (open: number, close: number) => boolean {
   };
 }
 
-/** The text of a string, also of one that was cut off inside an escape; what is no string of JSON stays as it is. */
+/** The text of a string, also of one that was cut off inside an escape. Anything but a string of JSON stays as it is. */
 function unescaped(raw: string): string {
   if (!raw.includes("\\")) return raw;
   const text = parseJson(`"${raw}"`) ?? parseJson(`"${raw.slice(0, raw.lastIndexOf("\\"))}"`) ?? raw;

@@ -1,6 +1,6 @@
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
 
-/** Longer than any secret that its shape alone identifies, except tokens, which are one word. */
+/** Longer than any secret that only its shape identifies, except tokens, which are one word. */
 const MIN_MARGIN = 2_048;
 /** Ends a token, and an address with a password in it, which may be of any length. */
 const ENDS_WORD = /[\s"',;<>[\]{}]/;
@@ -12,8 +12,8 @@ export function charactersToMask(most: number, { longestSecret }: SecretPatterns
 }
 
 /**
- * The beginning of a text that is too long to be shown, or to be read. A secret through which the cut goes is not known for one,
- * so that more is masked than is shown, and nothing that stands close to the cut is.
+ * The beginning of a text that is too long to be shown, or to be read. A secret that the cut goes through is not
+ * recognized. So more is masked than is shown, and nothing that stands close to the cut is shown.
  */
 export function maskedPrefix<Masked extends string | undefined>(
   text: string,
@@ -37,12 +37,12 @@ export function maskedPrefix<Masked extends string | undefined>(
   return masked.slice(0, end).toWellFormed();
 }
 
-/** What masking one body or text may cost; a unit is about what it takes to look at a character. */
+/** The cost limit of masking one body or text; a unit is about the cost of looking at a character. */
 export const MAX_MASK_WORK = 400_000;
 
 /**
- * The work of masking one body, counted while it is done: by what was done, and not by how long that took, so that the bound is
- * the same on every machine and for every shape.
+ * The work of masking one body, counted while it is done. It counts what was done, not how long that took. So the bound
+ * is the same on every machine and for every shape.
  */
 export class MaskBudget {
   #spent = 0;

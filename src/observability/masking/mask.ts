@@ -64,14 +64,14 @@ export function createMask({
     /** Error messages and stacks, cut to 16,384 characters or as many as are asked for. */
     text,
     /**
-     * A body as it came, with its secrets masked: JSON or form text. Where it is neither, or is too long, or would take too much
-     * budget, JSON with its length in bytes, its SHA-256 and, masked, its `text` or the first 2,048 characters as `start`.
+     * A body as it came, with its secrets masked: JSON or form text. Another body, or one that is too long or exceeds the budget,
+     * becomes JSON. That has the length in bytes, the SHA-256 and, masked, the `text` or the first 2,048 characters as `start`.
      */
     body,
   };
 }
 
-/** Remembers the last text without a secret: callbacks have the same address and nearly the same headers, one after the other. */
+/** Remembers the last text without a secret: successive callbacks have the same address and nearly the same headers. */
 function rememberingClean(mask: (text: string) => string): (text: string) => string {
   let last = "";
   return (text) => {
@@ -101,8 +101,8 @@ function createHeadersMask(isSecret: (name: string) => boolean, text: TextMask) 
       if (!isHidden) values += `${joined}\n`;
       shown.push([name, joined]);
     }
-    // A Referer may hold the code of a redirect, so that values are read like any other text: all at once first, since
-    // they are clean nearly always, and what would be found in one is found in all of them too.
+    // A Referer may hold the code of a redirect, so values are read like any other text. All are read at once first,
+    // since they are nearly always clean. A secret of one of them is found in all together too.
     const areClean = masked(values) === values;
     for (const pair of shown) {
       const isRead = pair[1] !== MASKED && (!areClean || pair[1].length > MAX_HEADER_CHARACTERS);

@@ -12,7 +12,7 @@ const MAY_HIDE = /[=:%+]/;
 /** A browser's own bound for addresses that work everywhere. */
 const MAX_URL_CHARACTERS = 2_048;
 
-/** What a parameter costs beside its characters, and what a look into its value does. */
+/** The cost of a parameter beside its characters, and of a look into its value. */
 const PARAMETER = 32;
 const LOOKED_INTO = 160;
 

@@ -59,7 +59,7 @@ function hasHint(text: string): boolean {
   return HINT.test(text) || CREDENTIALS_HINT.test(text) || mayHoldCardNumber(text);
 }
 
-/** A single pattern would look for each `eyJ` again to the word's end; this looks once at each part of a word. */
+/** A single pattern would look for each `eyJ` again to the word's end. This looks once at each part of a word. */
 function withoutJwt(word: string): string {
   let start = word.indexOf("eyJ");
   while (start !== -1) {
@@ -122,7 +122,7 @@ function replaceInRun(run: string, by: string): string {
   return replaced;
 }
 
-/** Where the longest card number that begins with this group ends; digits stand at even places. */
+/** The end of the longest card number that begins with this group; digits stand at even places. */
 function endOfCard(groups: readonly string[], start: number): number | undefined {
   const mayStandBeside = (groups[start] ?? "").length >= SHORTEST_FIRST_GROUP;
   if (!mayStandBeside && start > 0) return undefined;

@@ -5,14 +5,14 @@ const HEADER =
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Secrets where they are the whole name: beside other words they are states of orders, codes of errors, ids of messages. */
+/** Secrets only as the whole name: beside other words they are states of orders, codes of errors, ids of messages. */
 const WHOLE = words("code state pan card sid phpsessid jsessionid csrfmiddlewaretoken");
 /** Secrets wherever they stand in a name. */
 const SECRET = words(`
   password passwords passwd passw pwd pw passphrase passcode passkey pass secret secrets token credential credentials creds
   cookie cookies session sessid sessionid csrf xsrf csrftoken jwt otp totp hotp pin pincode cvv cvc cvn csc pan ssn iban
   signature signatures sig sas hmac salt verifier bearer mnemonic dsn kubeconfig apikey privatekey secretkey accesskey signingkey encryptionkey`);
-/** Payments are authorized too: these are secrets at the end of a name, or before the words of the next list. */
+/** Payments are authorized too. These are secrets at the end of a name, or before the words of the next list. */
 const AUTH = words("auth authorization oauth");
 const OF_AUTH = words(
   "code codes token header headers value data hash string bearer response verifier state key number",
@@ -28,7 +28,7 @@ const CODES = words(`
   confirmation mfa fa one time pairing enrollment unlock pickup invite invitation magic card grant oauth auth`);
 const NUMBERS = words("account card security iban");
 const NUMBER = words("number numbers no num nr");
-/** Words that name a secret behind these alone: an address with a password or a token in it, a wallet's words. */
+/** Words that only name a secret behind these: an address with a password or token in it, a wallet's words. */
 const BEHIND: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     string: words("connection conn"),
@@ -40,7 +40,7 @@ const BEHIND: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 );
 /** `max_tokens` is a count. */
 const COUNTED = words("max min total used prompt completion input output cached remaining num number");
-/** A name that ends so tells of a secret, and holds none; the last ones end files, whose lines stand in stacks. */
+/** A name that ends so tells of a secret, and holds none. The last ones end files, whose lines stand in stacks. */
 const ABOUT = words(`
   type types kind expires expiry expiration expired exp ttl lifetime age at in on until since date time timestamp created
   updated count counts length len size limit max min status algorithm alg algo method methods version enabled disabled
@@ -49,7 +49,7 @@ const ABOUT = words(`
   missing mismatch malformed refused unknown timeout country
   currency duration tolerance window seconds minutes hours days start started end ended ts js mjs cjs mts cts tsx jsx json html py php rb go rs java sql`);
 
-/** The same words run together, in letters of one case: there they can be told at the end alone. */
+/** Secret words run together, in letters of one case: only the end of such a name tells them. */
 const RUN_TOGETHER =
   /(?:token|secret|password|passwd|passphrase|apikey|privatekey|secretkey|accesskey|signingkey|encryptionkey|sessionkey|masterkey|sessionid|credentials?|authorization|cookie|signature|authcode|authorizationcode|accesscode|verificationcode|securitycode|codeverifier|tokenvalue|pincode|passcode|cardnumber|accountnumber|cvv2?|cvc2?|connectionstring|databaseurl|kubeconfig|mnemonic|seedphrase|magiclink|track[123](?:equivalent)?(?:data)?)$/;
 /** Most names have none of these; it is quicker to see than their words are to split. */
@@ -61,7 +61,7 @@ const BETWEEN_WORDS = /[_\-. ]/g;
 
 const MAX_REMEMBERED = 1_000;
 const LONGEST_REMEMBERED = 64;
-/** No platform has a name as long; a longer one is not worth the budget, and its value is not shown. */
+/** No platform has a name as long. A longer one is not worth the budget, and its value is not shown. */
 const LONGEST_NAME = 512;
 
 /** Of a request's transport; proxies and clients write these, and no platform proves anything by them. */
@@ -80,11 +80,11 @@ export function sensitiveHeaders(configured: readonly string[]): (name: string) 
 }
 
 /**
- * Tells JSON keys and parameters whose values are secrets by the words of their names, in snake, kebab, camel or Pascal case.
- * The words are those of Rails (`filter_parameter_logging.rb`: passw, secret, token, _key, crypt, salt, otp, ssn, cvv, cvc),
- * of Sentry (`DEFAULT_DENYLIST` of sentry-sdk's scrubber.py) and of what OWASP's Logging Cheat Sheet excludes (session
- * identification values, access tokens, passwords, encryption keys, payment card holder data), with the parameters of RFC 6749,
- * 7636 and 8628. docs/hardening.md lists them.
+ * Tells JSON keys and parameters whose values are secrets by the words of their names. These are in snake, kebab, camel
+ * or Pascal case. The words are those of Rails (`filter_parameter_logging.rb`: passw, secret, token, _key, crypt, salt,
+ * otp, ssn, cvv, cvc) and of Sentry. Sentry's are in `DEFAULT_DENYLIST` of sentry-sdk's scrubber.py. Others are from
+ * OWASP's Logging Cheat Sheet: session identification values, access tokens, passwords, encryption keys, payment card
+ * holder data. The parameters of RFC 6749, 7636 and 8628 are added. docs/hardening.md lists them all.
  */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set(configured.map(plain));
@@ -122,7 +122,7 @@ function wordsNameSecret(found: readonly string[]): boolean {
   });
 }
 
-/** The short keys and headers of one platform's events repeat; the long ones of any other client must not pile up. */
+/** The short keys and headers of one platform's events repeat. The long ones of any other client must not pile up. */
 function memoized(decide: (key: string) => boolean): (key: string) => boolean {
   return remembered(decide, MAX_REMEMBERED, LONGEST_REMEMBERED);
 }

@@ -3,7 +3,7 @@ import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
 
 const SEPARATOR = /[=:]/g;
 const QUOTED = String.raw`\\+["'][^"']*["']?|"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?`;
-/** The end of an object or array cannot be told in free text, so that nothing after its beginning is kept. */
+/** Free text does not show the end of an object or array, so nothing after its beginning is kept. */
 const NESTED = String.raw`(?!\[masked\])[{[][\s\S]*`;
 /** In prose, a name in backticks (`sig=`) has no value behind it. */
 const CODE_END = "(?!`(?:\\s|$))";
@@ -18,10 +18,10 @@ const LONGEST_NAME = 64;
 /** Errors may quote whole answers of other servers. */
 const MAX_SHOWN_CHARACTERS = 16_384;
 
-/** What a pair costs beside the characters of its name, where work is counted. */
+/** The cost of a pair beside the characters of its name, where work is counted. */
 const PAIR = 24;
 
-/** Without a work to count in, the text must be bounded; where the work is over, the text may be masked in part. */
+/** Without a `budget` the text must be bounded. When the budget is spent, the text may be masked in part. */
 export type PairMask = (text: string, budget?: MaskBudget) => string;
 
 /** Masks the values in pairs like `code=…`, `"token":"…"` or `Cookie: …`: looks once at each separator and the name before it. */

@@ -7,15 +7,15 @@ import type { EventKey, Outcome } from "../../domain/index.ts";
 export interface Tracer {
   /** The span of a whole request: a child of what its `traceparent` names, where that is honoured. */
   startRequest(arrived: RequestInfo): RequestSpan;
-  /** The span of a stored failure's run: a trace of its own, with a link to the callback that failed, if it is known. */
+  /** The span of a stored failure's run: a separate trace, with a link to the callback that failed, if known. */
   startAttempt(
     kind: "accepted" | "retry" | "replay" | "dry-run",
     key: EventKey,
     eventType: string,
   ): TraceSpan;
   /**
-   * The span of an attempt to deliver a notification: a trace of its own, with a link to the event's callback likewise.
-   * Its headers are for a receiver over HTTP: `traceparent`, and `tracestate` where there is one.
+   * The span of an attempt to deliver a notification: a separate trace, also with a link to the event's callback. Its
+   * headers are for a receiver over HTTP: `traceparent`, and `tracestate` where there is one.
    */
   startDelivery(
     channel: string,
@@ -76,8 +76,8 @@ export const SAMPLERS = [
 export type SamplerName = (typeof SAMPLERS)[number];
 
 /**
- * What the `OTEL_*` variables say of traces. The exporter's address, headers, time limit and certificates, and the
- * resource's attributes, are not among it: the official packages read those themselves.
+ * The settings of traces from the `OTEL_*` variables. They lack the exporter's address, headers, time limit and
+ * certificates, and the resource's attributes: the official packages read those themselves.
  */
 export interface TracingOptions {
   readonly exporters: readonly ("otlp" | "console")[];
@@ -97,7 +97,7 @@ export interface TracingOptions {
       number | undefined
     >
   >;
-  /** What was set and cannot be used, with what is done instead: the specification asks for a warning, not a refusal. */
+  /** Variables that were set and cannot be used, and their replacement: the specification asks for a warning, not a refusal. */
   readonly warnings: readonly string[];
 }
 

@@ -186,8 +186,8 @@ export class FailureLeases extends Area {
   }
 
   /**
-   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry
-   * that lies further ahead than the clock can have set it moves to its latest time.
+   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a
+   * retry further ahead than the clock can have set it moves to its latest time.
    */
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
     const { now, leaseMs, longestDelayMs } = recovery;

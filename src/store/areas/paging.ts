@@ -87,7 +87,7 @@ export async function boundedSearch<Row extends { readonly id: number }>(
   }
 }
 
-/** A page of rows that were read with one more than the limit: that one shows whether there is another page. */
+/** A page of rows that were read with one more than the limit. That one shows whether there is another page. */
 export function pageOf<Row extends { readonly id: number }>(
   rows: readonly Row[],
   limit: number,

@@ -38,8 +38,8 @@ export async function runStatements({ query, dialect }: Transaction, text: strin
  * Times are ISO 8601 text on SQLite and timestamptz on PostgreSQL. Bodies are bytes and results text, so that no column type can
  * refuse what a platform sends.
  *
- * Tables that every callback writes have a row id of their own: lists run newest first, and random event ids would scatter the
- * rows. They have no index that no look-up needs: the retention job walks along the ids, which grow with the time (decision 0017).
+ * Tables that every callback writes have a row id of their own. Lists run newest first, and random event ids would scatter the
+ * rows. Each of their indexes serves a look-up. The retention job walks along the ids, which grow with the time (decision 0017).
  */
 const FIRST_RELEASE = `
 CREATE TABLE oncehook_records (

@@ -3,9 +3,9 @@ import { initialSchema, type SchemaStep } from "./schema.ts";
 /** All steps, in their order. Databases of earlier numbers were made before the first release. */
 export const STEPS: readonly SchemaStep[] = [
   initialSchema,
-  // Events that a handler orders lock the row of their key for as long as their transaction, and tell here how new they were.
-  // Handlers without an order write no row. `latest_at` is the platform's time, in seconds since the epoch as its envelope has it;
-  // a sequence is a text that sorts. Rows that no event has touched for long are deleted by their time.
+  // Events that a handler orders lock the row of their key while their transaction lasts. The row tells how new they were.
+  // Handlers without an order write no row. `latest_at` is the platform's time, in seconds since the epoch as its envelope has
+  // it. A sequence is a text that sorts. Rows that no event has touched for long are deleted by their time.
   {
     number: 21,
     name: "order-keys",
@@ -18,7 +18,7 @@ CREATE TABLE oncehook_order_keys (
 CREATE INDEX oncehook_order_keys_touched ON oncehook_order_keys (touched_at);
 `,
   },
-  // Sources whose tenants have secrets of their own: when the current and the previous one of each tenant were accepted last.
+  // Sources whose tenants have secrets of their own: the last acceptance of each tenant's current and previous secret.
   // Rows that no callback has touched for long are deleted by their time.
   {
     number: 22,
@@ -49,8 +49,8 @@ CREATE INDEX oncehook_tenant_secrets_seen ON oncehook_tenant_secrets (seen_at);
   },
   // An event has one key (decision 0076): the claims of signed bytes were a second one.
   { number: 24, name: "one-key", text: "DROP TABLE oncehook_signed_bytes;" },
-  // Rejected events. SQLite changes no condition of a column, so another column takes its place. What was rejected before
-  // was listed as exhausted.
+  // Rejected events. SQLite changes no condition of a column, so another column takes its place. Events that were
+  // rejected before were listed as exhausted.
   {
     number: 25,
     name: "rejected-failures",
@@ -75,8 +75,8 @@ CREATE INDEX oncehook_failures_listed ON oncehook_failures (state, id, event_typ
   source text NOT NULL, event_id {eventId} NOT NULL, taken_at {time} NOT NULL, PRIMARY KEY (event_id, source)
 );`,
   },
-  // Waiting events by source and tenant, so that none waits behind those of another one; and by their `orderBy`, since of
-  // each key only the first may run. An event without a key has an empty one.
+  // Waiting events by source and tenant, so that none waits behind those of another one. Also by their `orderBy`, since
+  // of each key only the first may run. An event without a key has an empty one.
   {
     number: 28,
     name: "fair-leases",

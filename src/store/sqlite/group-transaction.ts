@@ -81,8 +81,8 @@ export class GroupTransaction {
   }
 
   /**
-   * @returns whether the next member may share the transaction. False if only a ROLLBACK undoes what this one wrote and must
-   *   not stay, or its savepoint or PRAGMA lasts until COMMIT
+   * @returns `next` if another member may share the transaction; `last` if a savepoint or PRAGMA of this one lasts
+   *   until COMMIT; `undo all` if only a ROLLBACK undoes its writes, which must not stay
    * @throws the driver's error
    */
   endMember(keep: boolean): "next" | "last" | "undo all" {

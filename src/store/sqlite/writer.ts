@@ -139,7 +139,7 @@ export class Writer {
 
   async #work(): Promise<void> {
     try {
-      // A task that is added by the end of this microtask is in the group: so are the events of one look-up.
+      // A task added by the end of this microtask is in the group: so are the events of one look-up.
       await undefined;
       while (this.#queue.length > 0) {
         if (this.#paused !== undefined) await this.#paused;

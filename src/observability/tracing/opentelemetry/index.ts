@@ -31,7 +31,7 @@ import type { SamplerName, TraceIds, TracingOptions } from "../index.ts";
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
 interface TracingDependencies extends ErrorDescription {
-  /** Where it is written that spans could not be exported, once a minute at most. */
+  /** Spans that could not be exported are logged here, once a minute at most. */
   readonly log: Log;
   /** `development`, `test` or `production`. */
   readonly environment: string;
@@ -40,9 +40,9 @@ interface TracingDependencies extends ErrorDescription {
 const FLUSH_LIMIT_MS = 2_000;
 
 /**
- * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. Whatever
- * else in this process speaks the OpenTelemetry API, a handler say, is traced with it: context, tracer and propagator are
- * the global ones.
+ * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. Any
+ * other user of the OpenTelemetry API in this process, such as a handler, is traced with it. Context, tracer and
+ * propagator are the global ones.
  */
 export async function openTracing(options: TracingOptions, deps: TracingDependencies) {
   const diagnostics = createDiagnostics(deps.log, deps.describe);
@@ -86,7 +86,7 @@ export async function openTracing(options: TracingOptions, deps: TracingDependen
   };
 }
 
-/** What the environment says of the service wins over what is said here. */
+/** The environment's description of the service wins over the one here. */
 function resourceOf(environment: string) {
   const own = { "service.name": "oncehook", "deployment.environment.name": environment };
   return defaultResource()
@@ -139,7 +139,7 @@ function shown(span: ReadableSpan): object {
   };
 }
 
-/** What OpenTelemetry has to say goes into the log. A collector that is away fails every batch, so once a minute is enough. */
+/** OpenTelemetry's messages go into the log. A collector that is away fails every batch, so once a minute is enough. */
 function createDiagnostics(log: Log, describe: ErrorDescription["describe"]) {
   const sparing = createSparingLog(log, systemClock);
   const warn = (said: unknown, message: string) =>
@@ -163,8 +163,8 @@ const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
 };
 
 /**
- * Decides as if the trace began here. Any client can send a `traceparent` that asks to be recorded, with an id that the ratio
- * would pick: forged callbacks would bypass a configured ratio.
+ * Decides as if the trace began here. Any client can send a `traceparent` that asks to be recorded, with an id that the
+ * ratio would pick. Forged callbacks would bypass a configured ratio.
  */
 function ignoringParentId(root: Sampler): Sampler {
   return {

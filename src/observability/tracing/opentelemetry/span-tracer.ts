@@ -88,7 +88,7 @@ function outcomeIn(came: object | undefined): Outcome | undefined {
 }
 
 /**
- * Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones.
+ * The span of each event's callback, so that later work can point to it: in memory, of the latest ones.
  * @param most how many are known; each takes about 300 bytes
  */
 function createRecentSpans(most: number) {

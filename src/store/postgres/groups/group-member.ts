@@ -143,7 +143,7 @@ export class GroupMember {
         throw error;
       });
     };
-    // A statement with a lasting effect for the next members, such as a setting, sends the event into its own transaction.
+    // A statement that affects the next members, such as a setting, sends the event into its own transaction.
     return createGroupHandle(this.transaction, execute, () => {
       this.#isUnsupported = true;
       throw new Error("this event runs again in its own transaction");

@@ -67,7 +67,7 @@ export class GroupScheduler {
 
   async #runGroups(): Promise<void> {
     this.#activeGroups += 1;
-    // An event that is submitted by the end of this microtask is in the group: so are those of one look-up.
+    // An event submitted by the end of this microtask is in the group: so are those of one look-up.
     await undefined;
     for (let group = this.#takeGroup(); group.length > 0; group = this.#takeGroup())
       await this.#runGroup(group);

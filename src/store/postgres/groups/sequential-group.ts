@@ -63,7 +63,7 @@ export class SequentialGroup {
     this.#eligibility = eligibility;
   }
 
-  /** @returns the events that were not started and may join a later group; all others have ended, or will, in a transaction each */
+  /** @returns the events that were not started and may join a later group; the others end in a transaction each */
   async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
     this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
     try {
