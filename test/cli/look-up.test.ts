@@ -178,7 +178,7 @@ describe("an operator at the command line", () => {
       expect((await run("events", "--limit", "1", "--cursor", cursor)).stdout).toContain("evt_1");
     }));
 
-  it("lists and JSON escape characters that reorder text or are invisible", () =>
+  it("the command's lists and its JSON escape characters that reorder text or are invisible", () =>
     withRunning(async (receiver, run) => {
       const id = "evt_\u202efdp.exe\u2066\u200b\u00ad";
       expect((await receiver.send(payment({ event_id: id }))).status).toBe(200);

@@ -25,7 +25,7 @@ function inFolder(
 }
 
 describe("oncehook sources add", () => {
-  it("writes the source into the configuration of oncehook init, and its variable into .env", () =>
+  it("sources add writes the source into the configuration of oncehook init, and its variable into .env", () =>
     inFolder(
       { "oncehook.config.ts": TEMPLATE, ".env": "CALLBACK_BASE_URL=https://a.example/base" },
       async (add, read) => {
@@ -45,7 +45,7 @@ describe("oncehook sources add", () => {
       },
     ));
 
-  it("starts the receiver by the project's own script where it serves, and never by npx", () =>
+  it("sources add names the project's own script to start the receiver where it serves, and never npx", () =>
     inFolder({ "package.json": '{ "scripts": { "start": "exec oncehook serve" } }' }, async (add) => {
       expect((await add("stripe")).stdout).toContain("  npm start -- --env .env\n");
     }));
@@ -67,7 +67,7 @@ describe("oncehook sources add", () => {
       expect(read(".env")).toBe("STRIPE_SECRET=whsec_1\n");
     }));
 
-  it("gives the tests a made-up secret of the source, where the project has values for its tests", () =>
+  it("sources add writes a made-up secret for the tests, where the project has values for its tests", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE, ".env.test": "# ours\n" }, async (add, read) => {
       await add("stripe");
       await add("stripe");
@@ -75,7 +75,7 @@ describe("oncehook sources add", () => {
       expect(read(".env")).toBe("STRIPE_SECRET=\n");
     }));
 
-  it("adds a second source beside the first", () =>
+  it("sources add writes a second source beside the first", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
       await add("stripe");
       await add("standard-webhooks");
@@ -108,7 +108,7 @@ describe("oncehook sources add", () => {
     }),
   );
 
-  it("names the preset in SOURCES where there is no configuration file", () =>
+  it("sources add names the preset in SOURCES where there is no configuration file", () =>
     inFolder({ ".env": "export SOURCES=github # ours\nPORT=1" }, async (add, read) => {
       await add("stripe");
       await add("stripe");

@@ -109,7 +109,7 @@ describe.each(DIALECTS)("the waiting events of several sources on %s", (dialect)
       expect(await due("", 0)).toEqual(["shop/b"]);
     }));
 
-  it("of the events with one `orderBy` the first alone is leased, and the next one once it has ended", () =>
+  it("a poller leases only the first of the events with one `orderBy`, and the next one once it has ended", () =>
     withStore(dialect, async (store) => {
       const { failures, failureLeases } = store;
       for (const id of ["e1", "e2", "e3"]) await failures.accept(ofKey(id, "order o1"), T0);

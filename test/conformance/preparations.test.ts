@@ -36,7 +36,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
         expect(Buffer.from((await preparations.get(one))!).toString()).toBe(one.eventId);
     }));
 
-  it("of two results for one event only the owner's is stored, although both come together", () =>
+  it("a store keeps only the owner's result when two results for one event come together", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("a"));
       const saved = ["b", "a", "b"].map((owner) => preparations.save(key, owner, Buffer.from(owner)));

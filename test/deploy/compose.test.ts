@@ -112,7 +112,7 @@ describe("deploy/compose.yml", () => {
     expect(members.map(([name]) => name)).toEqual(["caddy", "oncehook"]);
   });
 
-  it("only the proxy is reachable from other machines", () => {
+  it("the proxy is the only service that other machines can reach", () => {
     const open = Object.entries(compose.services).filter(([, { ports = [] }]) =>
       ports.some((port) => !port.startsWith("127.0.0.1:")),
     );

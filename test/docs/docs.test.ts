@@ -116,7 +116,7 @@ describe("the documentation", () => {
     expect(described.length).toBeGreaterThan(15);
   });
 
-  it("says of each diagnosis in docs/errors.md what it means and what to do, and of no other", () => {
+  it("docs/errors.md says what each diagnosis means and what to do, and lists no other", () => {
     const rows = refused
       .split("\n")
       .filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))
@@ -138,7 +138,7 @@ describe("the documentation", () => {
     expect(claims.flatMap(({ tests }) => tests.flatMap(missingTests))).toEqual([]);
   });
 
-  it("says of each invariant in docs/reliability.md what to do, and of no other", () => {
+  it("docs/reliability.md says what to do about each invariant, and lists no other", () => {
     const rows = readFileSync("docs/reliability.md", "utf8").matchAll(/^\| `([a-z-]+)` \|/gm);
     const names = ["file-intact", "foreign-keys", ...INVARIANTS.map(({ name }) => name)];
     expect([...rows].map(([, name]) => name)).toEqual(names);
@@ -202,7 +202,7 @@ describe("the documentation", () => {
     expect([...listed]).toEqual(["README.md"]);
   });
 
-  it("names every folder of the source in docs/architecture.md", () => {
+  it("docs/architecture.md names every folder of the source", () => {
     const architecture = readFileSync("docs/architecture.md", "utf8");
     const folders = globSync("src/*/").map((path) => path.replace(/^src\//, "").replace(/\/$/, ""));
     expect(folders.filter((folder) => !architecture.includes(`| \`${folder}/\` |`))).toEqual([]);

@@ -80,7 +80,7 @@ async function withPagesReceiver(use: (url: string, printed: () => string) => Pr
 }
 
 describe("docs/notifications.md", () => {
-  it("shows a request as it is sent, with the signature that belongs to it", async () => {
+  it("docs/notifications.md shows a request as it is sent, with its signature", async () => {
     const [head = "", body = ""] = block("http").split("\n\n");
     const [start, ...lines] = head.split("\n");
     const shown = Object.fromEntries(lines.map((line) => line.split(": ") as [string, string]));
@@ -95,7 +95,7 @@ describe("docs/notifications.md", () => {
     expect(page).toContain(WEBHOOK_SECRET);
   });
 
-  it("shows a receiver that handles a notification once, however often it comes, and refuses others", () =>
+  it("the receiver of docs/notifications.md handles a notification once, however often it comes, and refuses others", () =>
     withPagesReceiver(async (url, printed) => {
       await deliver(url);
       await deliver(url);
@@ -104,7 +104,7 @@ describe("docs/notifications.md", () => {
       expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
     }));
 
-  it("shows a mail as it is sent", () =>
+  it("docs/notifications.md shows a mail as it is sent", () =>
     withMailServer({ secure: true }, async (server) => {
       const login = mailLogin();
       const channel = emailChannel({

@@ -59,7 +59,7 @@ describe("docs/production.md", () => {
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
   });
 
-  it("asks the admin listener for what it answers", () =>
+  it("the admin listener answers every request of docs/production.md", () =>
     withReceiver("sqlite", async (receiver) => {
       const paths = [...production.matchAll(/127\.0\.0\.1:8081(\/[^'\s`]*)/g)].map(([, path]) =>
         String(path),
@@ -73,7 +73,7 @@ describe("docs/production.md", () => {
 });
 
 describe("docs/scaling.md", () => {
-  it("names only metrics that a receiver has", () =>
+  it("docs/scaling.md names only metrics that a receiver has", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       const metrics = String((await receiver.admin("/metrics")).body.text);

@@ -23,7 +23,7 @@ function inShell(script: string, cwd: string): Promise<string> {
   });
 }
 
-it("takes the callback that the README sends by hand, and signs as openssl does", () =>
+it("the receiver accepts the callback that the README sends by hand, and signs as openssl does", () =>
   withDatabase("sqlite", async (target) => {
     const [recipe = []] = shellBlocks(await readFile("README.md", "utf8")).filter(([first]) =>
       first?.startsWith("echo "),

@@ -20,7 +20,7 @@ async function exampleHandler(): Promise<Handler> {
 }
 
 describe("docs/monitoring.md", () => {
-  it("names every variable of OpenTelemetry that the configuration reads", async () => {
+  it("docs/monitoring.md names every variable of OpenTelemetry that the configuration reads", async () => {
     const source = await readFile("src/config/tracing.ts", "utf8");
     const read = [...source.matchAll(/"(OTEL_[A-Z_]+)"/g)].map(([, name]) => String(name));
     expect(read.length).toBeGreaterThan(15);

@@ -10,7 +10,7 @@ const check = (env: Record<string, string>, sources: Record<string, ReturnType<t
   checkSources(loadConfig({ ...ENV, ...env }, { sources }), []);
 
 describe("oncehook doctor on sources", () => {
-  it("lists the address, the preset, the secrets and the answer of each source", async () => {
+  it("the doctor lists the address, the preset, the secrets and the answer of each source", async () => {
     const env = { ...RATE_OFF, SOURCES: "stripe", STRIPE_SECRET: "one", STRIPE_SECRET_PREVIOUS: "two" };
     const code = github({ secret: "one", path: "/hooks/code", answer: "after" });
     expect(await check(env, { code })).toEqual([
@@ -31,7 +31,7 @@ describe("oncehook doctor on sources", () => {
     ]);
   });
 
-  it("warns of an answer that comes after the platform has stopped waiting", async () => {
+  it("the doctor warns of an answer that comes after the platform has stopped waiting", async () => {
     const findings = await check(RATE_OFF, { billing: stripe({ secret: "one", answer: { within: "60s" } }) });
     expect(findings[1]).toMatchObject({
       level: "warning",
@@ -41,7 +41,7 @@ describe("oncehook doctor on sources", () => {
     });
   });
 
-  it("warns of records that are kept for a shorter time than the platform delivers an event", async () => {
+  it("the doctor warns of records that are kept for a shorter time than the platform delivers an event", async () => {
     const sources = { billing: stripe({ secret: "one" }), code: github({ secret: "one" }) };
     const findings = await check({ ...RATE_OFF, RECORD_RETENTION_DAYS: "2" }, sources);
     expect(findings.slice(2)).toEqual([
@@ -56,7 +56,7 @@ describe("oncehook doctor on sources", () => {
     expect(await check({ ...RATE_OFF, RECORD_RETENTION_DAYS: "3" }, sources)).toHaveLength(2);
   });
 
-  it("names the variable of a secret that cannot be used", async () => {
+  it("the doctor names the variable of a secret that cannot be used", async () => {
     const env = { SOURCES: "stripe", STRIPE_SECRET: "whsec_one", STRIPE_SECRET_PREVIOUS: " two" };
     expect(await check(env)).toEqual([
       {

@@ -11,7 +11,7 @@ const FOLDER = "examples/shop";
 const [, commands = []] = shellBlocks(readFileSync(`${FOLDER}/README.md`, "utf8"));
 
 describe.each(DIALECTS)("the shop on %s", (dialect) => {
-  it("does what its README says, command for command", () =>
+  it("the shop does what its README says, command for command", () =>
     withDatabase(dialect, async (target) => {
       const server = await startServer(target, {}, FOLDER);
       const env = {
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("the shop on %s", (dialect) => {
       expect(await server.ended).toBe(0);
     }));
 
-  it("counts payments that arrive together, and none of an unknown order", () =>
+  it("the shop counts payments that arrive together, and none of an unknown order", () =>
     withDatabase(dialect, async (target) => {
       const limits = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" };
       const server = await startServer(target, limits, FOLDER);

@@ -55,7 +55,7 @@ function exported(block: readonly string[], ports: Record<string, number>): Reco
   return Object.fromEntries(moved);
 }
 
-it("can be tried without a platform, as its README says, command for command", () =>
+it("the sign-in example runs without a platform, as its README says, command for command", () =>
   withDatabase("sqlite", async (target) => {
     const [start = [], ask = []] = shellBlocks(README);
     const [port, people] = [await freePort(), await freePort()];
@@ -86,7 +86,7 @@ it("can be tried without a platform, as its README says, command for command", (
     }
   }));
 
-it("does not start without the address of the user information", () =>
+it("the sign-in example does not start without the address of the user information", () =>
   withDatabase("sqlite", async (target) => {
     await expect(startServer(target, {}, "examples/sign-in")).rejects.toThrow(
       'USERINFO_URL: got "", expected the platform\'s user information address',

@@ -134,7 +134,7 @@ describe("the callbacks that are kept for listeners", () => {
       ),
   );
 
-  it("only requests to callback addresses are captured, and a redirect's query and other paths are not", () =>
+  it("requests to callback addresses are captured, and a redirect's query and other paths are not", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

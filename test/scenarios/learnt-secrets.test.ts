@@ -206,7 +206,7 @@ describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) =>
       { ...learning, env: { TRUST_PROXY: "127.0.0.1/32" } },
     ));
 
-  it("of several secrets that were sent the operator chooses one by its fingerprint, on any process", () =>
+  it("the operator chooses one of several secrets that were sent by its fingerprint, on any process", () =>
     withTwo(dialect, async (one, other) => {
       await introduce(one, "the-forged-one");
       expect(await introduce(one, "the-genuine-one")).toMatchObject({ status: 400 });
@@ -236,7 +236,7 @@ describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) =>
       expect(stored?.value).not.toContain("genuine");
     }));
 
-  it("with choose each secret is answered and none verifies, until the operator chooses one", () =>
+  it("each secret is answered with choose and none verifies, until the operator chooses one", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -6,7 +6,7 @@ import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { newRecord, within } from "../support/effects.ts";
 
 describe.each(DIALECTS)("a store on %s that is closed", (dialect) => {
-  it("refuses a look-up, and nothing else ends with it", () =>
+  it("a closed store refuses a look-up, and nothing else ends with it", () =>
     withDatabase(dialect, async (target) => {
       const { store } = await openTarget(target);
       await store.close();

@@ -17,14 +17,14 @@ const config = defineConfig({ sources: { billing: stripe({ secret: SECRET }) }, 
 const callback = { source: "billing", type: "invoice.paid", data: { data: { object: { id: "in_1" } } } };
 
 describe("a test receiver with sources", () => {
-  it("sends a callback in the platform's shape, signed as the platform signs, to its handler", async () => {
+  it("a test receiver sends a callback in the platform's shape, signed as the platform signs, to its handler", async () => {
     await using receiver = await startTestReceiver(config);
     const { status, body, event } = await receiver.send(callback);
     expect([status, body.data]).toEqual([200, { invoice: "in_1", type: "invoice.paid" }]);
     expect(await receiver.records()).toMatchObject([{ source: "billing", event_id: event.id }]);
   });
 
-  it("gives a source's callback back so that it can be sent again", async () => {
+  it("a test receiver returns a source's callback so that it can be sent again", async () => {
     await using receiver = await startTestReceiver(config);
     const { event } = await receiver.send(callback);
     expect((await receiver.send(event)).body.status).toBe("already_processed");
@@ -38,7 +38,7 @@ describe("a test receiver with sources", () => {
     expect((await receiver.send(callback)).status).toBe(200);
   });
 
-  it("sends to the source's own path, below the base path, with the registered origin in the signature", async () => {
+  it("a test receiver sends to the source's own path, below the base path, with the registered origin in the signature", async () => {
     const sources = { shop: square({ secret: SECRET, path: "/hooks/square" }) };
     const env = { CALLBACK_BASE_URL: "https://shop.example/base" };
     await using receiver = await startTestReceiver({ sources, env });
@@ -46,7 +46,7 @@ describe("a test receiver with sources", () => {
     expect(status).toBe(200);
   });
 
-  it("sends a source's callback with the test's own headers, and bytes that it signs", async () => {
+  it("a test receiver sends a source's callback with the test's own headers, and bytes that it signs", async () => {
     await using receiver = await startTestReceiver(config);
     const headers = { "Stripe-Signature": "t=1,v1=00" };
     expect((await receiver.send(callback, { headers })).status).toBe(401);
@@ -55,7 +55,7 @@ describe("a test receiver with sources", () => {
     expect((await receiver.failures()).map(({ state }) => state)).toEqual(["rejected"]);
   });
 
-  it("sends to a source of SOURCES", async () => {
+  it("a test receiver sends to a source of SOURCES", async () => {
     const env = { SOURCES: "github", GITHUB_SECRET: SECRET };
     await using receiver = await startTestReceiver({ env });
     expect((await receiver.send({ source: "github", type: "push" })).status).toBe(200);
@@ -78,7 +78,7 @@ describe("a test receiver with sources", () => {
     expect(await receiver.records()).toMatchObject([{ event_id: `${event.id}.AUTHORISATION.true` }]);
   });
 
-  it("refuses to send for a source that it does not have, or whose callbacks it cannot sign", async () => {
+  it("a test receiver refuses to send for a source that it does not have, or whose callbacks it cannot sign", async () => {
     const sources = {
       code: github({ secret: SECRET }),
       cards: braintree({ keys: { publicKey: "p", privateKey: SECRET } }),

@@ -53,7 +53,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
       ...options,
     });
 
-  it("handles what is sent, once, and gives the event back so that it can be sent again", async () => {
+  it("a test receiver handles what is sent, once, and returns the event so that it can be sent again", async () => {
     await using receiver = await start();
     const first = await receiver.send(shipped);
     expect([first.status, first.body]).toEqual([
@@ -69,7 +69,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     ]);
   });
 
-  it("sends versions and headers of the test's own", async () => {
+  it("a test receiver sends versions and headers of the test's own", async () => {
     await using receiver = await start();
     const second = await receiver.send(shipped, { version: "v2" });
     expect(second.body.data).toMatchObject({ version: "v2" });
@@ -78,7 +78,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect((await receiver.send(shipped, { raw: "no event" })).status).toBe(400);
   });
 
-  it("refuses what is forged, and nothing is left of it", async () => {
+  it("a test receiver refuses what is forged, and nothing is left of it", async () => {
     await using receiver = await start();
     const { status, body } = await receiver.sendForged(shipped);
     expect([status, body]).toEqual([401, { error: "invalid signature" }]);
@@ -86,7 +86,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(await receiver.failures()).toEqual([]);
   });
 
-  it("retries when the clock is moved, each retry at its own time, and not a moment before", async () => {
+  it("a test receiver retries when the clock is moved, each retry at its own time, and not a moment before", async () => {
     const failing = { times: 2 };
     await using receiver = await start({ ...parcels(failing), now: new Date("2026-01-01T00:00:00Z") });
     expect((await receiver.send(shipped)).status).toBe(500);
@@ -102,7 +102,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(receiver.clock.now()).toEqual(new Date("2026-01-01T00:11:00Z"));
   });
 
-  it("shows an event whose retries are used up, with its error", async () => {
+  it("a test receiver shows an event whose retries are used up, with its error", async () => {
     await using receiver = await start(parcels({ times: 99 }));
     await receiver.send(shipped);
     await receiver.clock.advance(60 * MINUTE);
@@ -125,7 +125,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(() => receiver.clock.advance(-1)).toThrow("got -1, expected milliseconds from 0");
   });
 
-  it("shows what a handler notified, and delivers it when the clock is moved", async () => {
+  it("a test receiver shows what a handler notified, and delivers it when the clock is moved", async () => {
     await using receiver = await start();
     await receiver.send(shipped);
     expect(await receiver.notifications()).toMatchObject([
@@ -184,7 +184,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect((await receiver.records()).map(({ event_id }) => event_id)).toEqual(ids);
   });
 
-  it("answers no more once it is closed, and may be closed twice", async () => {
+  it("a test receiver answers no more once it is closed, and may be closed twice", async () => {
     const receiver = await start();
     await receiver.close();
     await receiver.close();
@@ -193,14 +193,14 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
 });
 
 describe("a test receiver", () => {
-  it("answers the admin API with its token", async () => {
+  it("a test receiver answers the admin API with its token", async () => {
     await using receiver = await startTestReceiver(parcels());
     const headers = { authorization: `Bearer ${receiver.adminToken}` };
     const { status } = await fetch(`${receiver.adminOrigin}/metrics`, { headers });
     expect(status).toBe(200);
   });
 
-  it("keeps to the variables that it is given and reads none of the process's", async () => {
+  it("a test receiver keeps to the variables that it is given and reads none of the process's", async () => {
     process.env.RETRY_MAX = "0";
     try {
       await using receiver = await startTestReceiver(parcels({ times: 99 }));
@@ -212,14 +212,14 @@ describe("a test receiver", () => {
     await expect(startTestReceiver({ env: { RETRYMAX: "1" } })).rejects.toThrow("RETRY_MAX");
   });
 
-  it("says what is wrong with a PostgreSQL on which it can make no database", async () => {
+  it("a test receiver says what is wrong with a PostgreSQL on which it can make no database", async () => {
     const databaseUrl = `postgres://nobody:secret@127.0.0.1:${await freePort()}/postgres`;
     await expect(startTestReceiver({ databaseUrl })).rejects.toThrow(
       /no database could be made on that PostgreSQL \(.*ECONNREFUSED.*CREATEDB/,
     );
   });
 
-  it("leaves no database on the PostgreSQL it was given", async () => {
+  it("a test receiver leaves no database on the PostgreSQL it was given", async () => {
     const databaseUrl = inject("postgresUrl");
     const receiver = await startTestReceiver({ ...parcels(), databaseUrl });
     const name = new URL(receiver.databaseUrl).pathname.slice(1);
@@ -244,7 +244,7 @@ const LEAVES_NOTHING = `
   }
 `;
 
-it("leaves nothing behind: no file, and no handle that keeps its process, also where it could not start", {
+it("a test receiver leaves nothing behind: no file, and no handle that keeps its process, also where it could not start", {
   tags: "full",
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-leaves-"));

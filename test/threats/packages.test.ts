@@ -17,7 +17,7 @@ const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
 const withScripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
 
 describe("what is installed", () => {
-  it("runs no script of its own where it serves", () => {
+  it("no installed package runs a script of its own where it serves", () => {
     expect(withScripts.filter(([, { dev }]) => dev !== true)).toEqual([]);
   });
 

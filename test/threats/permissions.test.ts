@@ -60,7 +60,7 @@ it("serves under Node's permission model, with its project to read and its data 
   }
 });
 
-it("does not start where it may not write its database, and says so", async () => {
+it("a receiver that may not write its database does not start, and says so", async () => {
   const data = `${await folderOf()}/`;
   const project = fileURLToPath(new URL("../../", import.meta.url));
   const started = startServer(

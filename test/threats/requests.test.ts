@@ -191,7 +191,7 @@ describe.each(DIALECTS)("a callback on %s", (dialect) => {
 });
 
 describe("the log", () => {
-  it("holds one line for each callback, whatever stands in it", async () => {
+  it("the log holds one line for each callback, whatever stands in it", async () => {
     const before = receiver.lines.length;
     const body = event();
     const lines = [
@@ -206,7 +206,7 @@ describe("the log", () => {
     expect(fresh.some((line) => line.msg === "forged")).toBe(false);
   });
 
-  it("gives metrics no label that a stranger chose", async () => {
+  it("metrics have no label that an unauthenticated sender chose", async () => {
     for (let at = 0; at < 20; at += 1) {
       const sent = payment({ event_type: `type-${at}` });
       await receiver.send(sent, { headers: { "x-event-type": `type-${at}` } });

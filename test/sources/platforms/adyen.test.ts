@@ -83,7 +83,7 @@ describe("a standard webhook of Adyen", () => {
     ]);
   });
 
-  it("reports of one name for two accounts of Adyen are two events", () => {
+  it("Adyen's reports of one name for two accounts are two events", () => {
     const report = { ...ITEM, eventCode: "REPORT_AVAILABLE", pspReference: "dispute_report_2026_11_01.csv" };
     const of = (merchantAccountCode: string) =>
       eventsOf(contract, posted(signed({ ...report, merchantAccountCode }))).map(({ eventId }) => eventId);

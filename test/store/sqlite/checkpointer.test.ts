@@ -121,7 +121,7 @@ describe("the write-ahead log of SQLite", () => {
       await expect.poll(async () => (await stat(parts.path)).size).toBeGreaterThan(5 * PAGE);
     }));
 
-  it("keeps what was committed where it cannot be copied", () =>
+  it("the WAL keeps what was committed where it cannot be copied", () =>
     withWriter(async (parts) => {
       await write(parts);
       await expect.poll(() => rowsIn(parts.path)).toBe(1);
@@ -145,7 +145,7 @@ describe("the write-ahead log of SQLite", () => {
         if (passes === 3) process.exit(0); else parentPort.postMessage({ frames: ${LONG_LOG}, left: 0 });`),
     ));
 
-  it("takes nothing more when a flush of the database failed while it was copied", () =>
+  it("the writer accepts nothing more when a flush of the database failed during the WAL's copy", () =>
     withWriter(
       async (parts) => {
         await write(parts);
@@ -183,14 +183,14 @@ describe("the write-ahead log of SQLite", () => {
     expect(failures).toHaveLength(1);
   });
 
-  it("stops the writer for the last pass alone, and not while a reader keeps frames from being copied", async () => {
+  it("the checkpointer stops the writer for the last pass only, and not while a reader keeps frames from being copied", async () => {
     // The first answer is of a log that a reader holds; the pass says which one it was.
     const paused = await firstPause("{ frames: LONG + passes, left: passes === 1 ? 5 : 0 }");
     // One for the reader, two of a long log that grows no more, and the one during the pause.
     expect(paused).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 4, left: 0 });
   });
 
-  it("stops the writer after five passes over a log that grows as fast as it is copied", async () => {
+  it("the checkpointer stops the writer after five passes over a log that grows as fast as it is copied", async () => {
     const paused = await firstPause("{ frames: LONG + 1_000 * passes, left: 0 }");
     expect(paused).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 6_000, left: 0 });
   });

@@ -70,7 +70,7 @@ describe("a commit on SQLite", () => {
       expect(await work).toBe("done");
     }));
 
-  it("does not keep the next group from its work while the disk takes it", () =>
+  it("a commit does not keep the next group from its work while the disk takes it", () =>
     withWriter(async (writer, { flushes }) => {
       const order: number[] = [];
       const member = (number: number) => () => {
@@ -175,7 +175,7 @@ describe("a commit on SQLite", () => {
       expect(flushes).toHaveLength(1);
     }));
 
-  it("names the first of several failures", async () => {
+  it("the flusher names the first of several failures", async () => {
     const flusher = new Flusher(slowDisk().file);
     const [first, second] = [new Error("EIO"), new Error("of the checkpoint")];
     flusher.markFailed(first);

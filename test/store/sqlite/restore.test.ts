@@ -67,13 +67,13 @@ describe("a restore of an SQLite database", () => {
     expect(readdirSync(folder).sort()).toEqual(["copy.db", "live.db", KEPT]);
   });
 
-  it("makes the folder that the database is to be in, and has kept nothing then", async () => {
+  it("a restore makes the missing folder of the database, and has kept nothing then", async () => {
     const path = join(folder, "data", "new.db");
     expect((await restore(path)).keptAs).toBeUndefined();
     expect(await records(path)).toBe(1);
   });
 
-  it("keeps a journal and a log whose database is gone, and leaves none of them beside the copy", async () => {
+  it("a restore keeps a journal and a WAL whose database is gone, and leaves none of them beside the copy", async () => {
     await rm(live());
     for (const end of ["-journal", "-wal", "-shm"]) writeFileSync(live() + end, `of ${end}`);
     await restore();
@@ -109,7 +109,7 @@ describe("a restore of an SQLite database", () => {
     expect(await records(live())).toBe(2);
   });
 
-  it("refuses a copy that SQLite does not find intact, of which it counts all and names five", async () => {
+  it("a restore refuses a copy that SQLite does not find intact; the check counts all faults and names five", async () => {
     const database = new DatabaseSync(at("copy.db"));
     database.enableDefensive(false);
     // The index misses seven rows, which were written while it was not known.
@@ -135,7 +135,7 @@ describe("a restore of an SQLite database", () => {
     expect(broken).toMatchObject([{ name: "foreign-keys", violations: 1, examples: ["item 1"] }]);
   });
 
-  it("takes a copy of before databases belonged to an environment", async () => {
+  it("a restore accepts a copy of before databases belonged to an environment", async () => {
     change(at("copy.db"), "DELETE FROM oncehook_settings");
     await restore();
     expect(await records(live())).toBe(1);
@@ -167,7 +167,7 @@ describe("a restore of an SQLite database", () => {
     expect(readdirSync(folder).sort()).toEqual(["copy.db", "live.db", "live.db-wal"]);
   });
 
-  it("refuses a folder in the place of the database", async () => {
+  it("a restore refuses a folder in the place of the database", async () => {
     mkdirSync(at("data"));
     await expect(restore(at("data"))).rejects.toThrow("is a folder; name a file in it");
   });
@@ -227,7 +227,7 @@ describe("a backup of an SQLite database", () => {
 
   afterEach(() => linking(link));
 
-  it("asks for a name", async () => {
+  it("a backup without a file name is refused", async () => {
     await expect(backupSqlite(live(), "")).rejects.toThrow("name a file for the copy");
   });
 
@@ -247,7 +247,7 @@ describe("a backup of an SQLite database", () => {
     expect(names()).toEqual(["copy.db", "live.db"]);
   });
 
-  it("leaves a file alone that has got its name in the meantime", async () => {
+  it("a backup does not replace a file that has got its name in the meantime", async () => {
     linking(async () => {
       writeFileSync(at("new.db"), "another's");
       throw Object.assign(new Error("EPERM"), { code: "EPERM" });

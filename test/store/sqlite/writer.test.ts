@@ -90,7 +90,7 @@ const DEFERRED = `CREATE TABLE parent (id integer PRIMARY KEY);
   CREATE TABLE child (parent integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)`;
 
 describe("the writer of SQLite", () => {
-  it("goes on when what one member wrote cannot be undone by itself, and the others of its group have their end", () =>
+  it("the writer goes on when one member's writes cannot be undone by themselves, and the rest of its group is committed", () =>
     withWriter(async (opened) => {
       const first = opened.write(1);
       await expect(failsAfterWriting(opened, () => {})).rejects.toThrow("of its own");
@@ -98,7 +98,7 @@ describe("the writer of SQLite", () => {
       expect(opened.rows()).toMatchObject([{ n: 1 }, { n: 3 }]);
     }));
 
-  it("goes on after an error that has ended the transaction itself", () =>
+  it("the writer goes on after an error that has ended the transaction itself", () =>
     withWriter(async (opened) => {
       opened.connection.database.exec(
         "CREATE TRIGGER ends BEFORE INSERT ON t WHEN new.n = 2 BEGIN SELECT RAISE(ROLLBACK, 'ended'); END",
@@ -109,7 +109,7 @@ describe("the writer of SQLite", () => {
       expect(opened.rows()).toMatchObject([{ n: 1 }, { n: 3 }]);
     }));
 
-  it("fails its whole group and all that wait at once, and breaks the store, when ROLLBACK fails", () =>
+  it("a failed ROLLBACK fails the whole group and all that wait at once, and breaks the store", () =>
     withWriter(async (opened) => {
       const begun = performance.now();
       const first = opened.write(1);
@@ -125,7 +125,7 @@ describe("the writer of SQLite", () => {
       expect(await opened.flusher.broken).toMatchObject({ cause: { message: "not authorized" } });
     }));
 
-  it("answers commit_unknown and breaks the store when COMMIT fails and ROLLBACK after it", () =>
+  it("the writer answers commit_unknown and breaks the store when COMMIT fails and ROLLBACK after it", () =>
     withWriter(async (opened) => {
       opened.connection.database.exec("CREATE TABLE parent (id integer PRIMARY KEY)");
       opened.connection.database.exec(
@@ -139,7 +139,7 @@ describe("the writer of SQLite", () => {
       await expect(opened.write(2)).rejects.toThrow(BROKEN.message);
     }));
 
-  it("fails its group at once when the connection is closed in the middle of it", () =>
+  it("the writer fails its group at once when the connection is closed in the middle of it", () =>
     withWriter(async (opened) => {
       const first = opened.write(1);
       const second = opened.writer.submit("e2", SOON(), () => {
@@ -193,7 +193,7 @@ describe("the writer of SQLite", () => {
     });
   });
 
-  it("fails the event at once that leaves a statement in progress, with its group, and breaks the store", () =>
+  it("an event that leaves a statement in progress fails at once, with its group, and breaks the store", () =>
     withWriter(async ({ writer, connection, flusher, write, rows }) => {
       const first = write(1);
       const leaving = writer.submit("e2", SOON(), () => {
@@ -207,7 +207,7 @@ describe("the writer of SQLite", () => {
       expect(rows()).toEqual([]);
     }));
 
-  it("takes nothing that waits into the transaction of a member that needs its own", () =>
+  it("no event that waits joins the transaction of a member that needs its own", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
       const { runs, run } = recorded(writer);
@@ -285,7 +285,7 @@ describe("the writer of SQLite", () => {
       await atWork;
     }));
 
-  it("runs the members of a group that was lost again before those that came after them", () =>
+  it("the members of a group that was lost run again before those that came after them", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
       const { runs, run } = recorded(writer);
@@ -301,7 +301,7 @@ describe("the writer of SQLite", () => {
       expect(runs).toEqual(["first", "refused", "first", "refused", "later"]);
     }));
 
-  it("fails the members of a group that was undone at their deadline, where another process has the lock by then", () =>
+  it("the members of a group that was undone fail at their deadline, where another process has the lock by then", () =>
     withWriter(async ({ path, connection, writer }) => {
       const other = new DatabaseSync(path);
       const deadline = performance.now() + 200;
@@ -321,7 +321,7 @@ describe("the writer of SQLite", () => {
       other.close();
     }));
 
-  it("answers a member that is at work past its deadline with what it came to, once", () =>
+  it("a member that is at work past its deadline gets its result, once", () =>
     withWriter(async ({ writer, write }) => {
       let runs = 0;
       const soon = performance.now() + 10;
@@ -378,7 +378,7 @@ describe("the writer of SQLite", () => {
       expect(await slow).toBe("slow");
     }));
 
-  it("fails its whole group, and runs none of it again, where COMMIT is refused for another cause than a constraint", () =>
+  it("a COMMIT refused for another cause than a constraint fails its whole group, and none of it runs again", () =>
     withWriter(async ({ writer, connection, rows }) => {
       let runs = 0;
       const insert = () => {
@@ -393,7 +393,7 @@ describe("the writer of SQLite", () => {
       expect(rows()).toEqual([]);
     }));
 
-  it("takes no more than 256 members into a group", async () => {
+  it("a group takes no more than 256 members", async () => {
     const commits: number[] = [];
     let members = 0;
     await withWriter(

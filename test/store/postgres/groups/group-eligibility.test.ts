@@ -22,7 +22,7 @@ describe("an event type whose handlers leave groups on postgres", () => {
     for (let time = 0; time < times; time += 1) eligibility.markInTime(TYPE);
   };
 
-  it("runs in its own transaction after its third late run, for a second, and no other type does", () => {
+  it("a type runs in its own transaction after its third late run, for a second, and no other type does", () => {
     late(2);
     expect(eligibility.needsOwnTransaction(TYPE)).toBe(false);
     late(1);
@@ -34,7 +34,7 @@ describe("an event type whose handlers leave groups on postgres", () => {
     expect(eligibility.needsOwnTransaction(TYPE)).toBe(false);
   });
 
-  it("runs in its own transaction again after one more late run, once it was tried in a group", () => {
+  it("a type runs in its own transaction again after one more late run, once it was tried in a group", () => {
     late(3);
     vi.advanceTimersByTime(EXCLUDED_MS);
     late(1);
@@ -53,7 +53,7 @@ describe("an event type whose handlers leave groups on postgres", () => {
     expect(eligibility.needsOwnTransaction(TYPE)).toBe(true);
   });
 
-  it("runs in its own transaction at once where it does what no handler may do in a group", () => {
+  it("a type runs in its own transaction at once where it does what no handler may do in a group", () => {
     eligibility.markUnsupported(TYPE);
     expect(eligibility.needsOwnTransaction(TYPE)).toBe(true);
   });
