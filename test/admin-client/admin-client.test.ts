@@ -54,7 +54,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
     );
   });
 
-  it("walks through a list page by page, without a gap or a repetition", () =>
+  it("the client walks through a list page by page, without a gap or a repetition", () =>
     withReceiver(dialect, async (receiver) => {
       for (let at = 0; at < 7; at += 1) await receiver.send(payment({ event_id: `e${at}` }));
       const client = clientOf(receiver);
@@ -64,7 +64,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
       expect(seen).toEqual(["e6", "e5", "e4", "e3", "e2", "e1", "e0"]);
     }));
 
-  it("tries a failure, replays it, and discards another", () =>
+  it("the client tries a failure, replays it, and discards another", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -90,7 +90,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
     ));
 
   it.each([".", "..", "~.", "~~..", "~x", "%2e", "a/../b"])(
-    "looks at, replays and discards an event of the id %s",
+    "the client looks at, replays and discards an event of the id %s",
     (event_id) =>
       withReceiver(
         dialect,
@@ -161,7 +161,7 @@ describe("the admin client", () => {
       await expect(refusal).rejects.toBeInstanceOf(AdminError);
     }));
 
-  it("expects a state and ends tokens as the API does", () =>
+  it("the client expects a state and ends tokens as the API does", () =>
     withReceiver("sqlite", async (receiver) => {
       const client = clientOf(receiver);
       const { expires_at } = await client.oauth.expectState({ state: "0123456789abcdef", expires_in: 60 });
@@ -169,7 +169,7 @@ describe("the admin client", () => {
       await expect(client.users.revokeTokens("nobody")).rejects.toMatchObject({ status: 404 });
     }));
 
-  it("signs in, acts and signs out by the cookie alone, as in the receiver's own page", () =>
+  it("the client signs in, acts and signs out by the cookie only, as in the receiver's own page", () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
       const agent = new UserAgent();
       const asked: (RequestInit | undefined)[] = [];

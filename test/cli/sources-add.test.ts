@@ -57,7 +57,7 @@ describe("oncehook sources add", () => {
       expect(stdout).not.toContain("to the secret that it shows");
     }));
 
-  it("changes nothing the second time, and keeps a secret that was set", () =>
+  it("sources add changes nothing the second time, and keeps a secret that was set", () =>
     inFolder({ "oncehook.config.ts": TEMPLATE, ".env": "STRIPE_SECRET=whsec_1\n" }, async (add, read) => {
       await add("stripe");
       const before = read("oncehook.config.ts");
@@ -100,7 +100,7 @@ describe("oncehook sources add", () => {
       "that uses the preset's name",
       'import { stripe } from "./own.ts";\nexport default defineConfig({ x: stripe });\n',
     ],
-  ])("prints what to paste for a configuration %s, and leaves it", (_what, text) =>
+  ])("sources add prints what to paste for a configuration %s, and leaves it", (_what, text) =>
     inFolder({ "oncehook.config.ts": text }, async (add, read) => {
       const { code, stdout } = await add("stripe");
       expect([code, read("oncehook.config.ts")]).toEqual([0, text]);
@@ -121,7 +121,7 @@ describe("oncehook sources add", () => {
     ["nobody", "there are adyen, adyen-platform"],
     ["meta", "meta needs more than a secret: import { meta }"],
     ["wechatPay", "wechatPay needs more than a secret: import { wechatPay }"],
-  ])("refuses %s with a suggestion, and writes nothing", (given, hint) =>
+  ])("sources add refuses %s with a suggestion, and writes nothing", (given, hint) =>
     inFolder({ "oncehook.config.ts": TEMPLATE }, async (add, read) => {
       const { code, stderr } = await add(given);
       expect([code, read("oncehook.config.ts"), read(".env")]).toEqual([2, TEMPLATE, ""]);
@@ -140,7 +140,7 @@ export default { sources: { billing: stripe({ secret: process.env.STRIPE_SECRET 
   it.each([
     ["in SOURCES", {}, { SOURCES: "stripe" }],
     ["in the configuration", { "oncehook.config.mjs": config }, {}],
-  ])("is reported with the option that reads .env, where there is one: %s", (_where, files, env) =>
+  ])("a missing secret is reported with the option that reads .env, if any: %s", (_where, files, env) =>
     withFolder(async (folder) => {
       for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
       const run = (...args: string[]) =>

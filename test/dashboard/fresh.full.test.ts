@@ -12,7 +12,7 @@ const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX:
 
 const discarded = (id: string) => [`/api/v1/failures/platform/${id}`, { method: "DELETE" }] as const;
 
-it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, () =>
+it("the page shows that one of a long list of failures has gone", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       for (let at = 0; at < 60; at += 1)

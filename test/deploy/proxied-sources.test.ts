@@ -63,7 +63,7 @@ describe.each(PROXIES)("sources behind a real %s, in production mode", (name, st
   const lend = (use: (proxied: BehindAProxy) => Promise<void>) =>
     behindAProxy((files) => start(program, files), use, env, { sources: SOURCES, handlers: HANDLERS });
 
-  it("serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too", () =>
+  it("a receiver behind a proxy serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too", () =>
     lend(async (proxied) => {
       const deliver = (
         path: string,

@@ -59,7 +59,7 @@ function missingTests(tests: string): string[] {
 }
 
 describe("the documentation", () => {
-  it("describes every variable in docs/configuration.md as the configuration reads it, and no other", () => {
+  it("docs/configuration.md describes every variable as the configuration reads it, and no other", () => {
     const rows = describeVariables().map(
       (row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)}`,
     );
@@ -88,7 +88,7 @@ describe("the documentation", () => {
     expect(kept).toEqual([...OF_THE_BODY, ...OF_THE_EVENT, "rejected"]);
   });
 
-  it("describes every fault in docs/errors.md as the catalogue has it, and no other", () => {
+  it("docs/errors.md describes every fault as the catalogue has it, and no other", () => {
     const rows = Object.entries(FAULTS).map(
       ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
     );
@@ -208,7 +208,7 @@ describe("the documentation", () => {
     expect(folders.filter((folder) => !architecture.includes(`| \`${folder}/\` |`))).toEqual([]);
   });
 
-  it("speaks only of scripts that exist", () => {
+  it("the documentation speaks only of scripts that exist", () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
       scripts: Record<string, string>;
     };

@@ -53,7 +53,7 @@ describe("docs/production.md", () => {
       { sources: { stripe: stripe({ secret: "whsec_0123456789abcdef" }) } },
     ));
 
-  it("speaks of files of deploy/ that exist", () => {
+  it("docs/production.md speaks of files of deploy/ that exist", () => {
     const files = codes.filter((code) => /^deploy\/\w[\w./-]+$/.test(code));
     expect(files.length).toBeGreaterThan(3);
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
@@ -82,7 +82,7 @@ describe("docs/scaling.md", () => {
       expect(named.map(([name]) => name).filter((name) => !metrics.includes(`# TYPE ${name} `))).toEqual([]);
     }));
 
-  it("calculates as it says", () => {
+  it("docs/scaling.md calculates as it says", () => {
     const rows = [...scaling.matchAll(/^\| [^|]+\| (\d+) µs \| ([\d,]+) a second \|$/gm)];
     expect(rows.length).toBe(4);
     for (const [row, micros, rate] of rows) {

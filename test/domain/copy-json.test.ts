@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { copyJson } from "../../src/domain/index.ts";
 
 describe("a copy of a JSON object", () => {
-  it("equals the object and shares nothing with it, however deep it is", () => {
+  it("a copy equals the object and shares nothing with it, however deep it is", () => {
     const object = {
       id: "1",
       price: 1.5,

@@ -3,7 +3,7 @@ import { createWindowLimit } from "../../src/domain/index.ts";
 
 const at = (seconds: number) => new Date(1_000_000 + seconds * 1_000);
 
-it("admits so many, and as many again once the stretch that began with the first is over", () => {
+it("a limit admits so many, and as many again once the stretch that began with the first is over", () => {
   const admits = createWindowLimit(2, 60_000);
   expect([0, 30, 59, 60, 61, 62].map((second) => admits(at(second)))).toEqual([
     true,

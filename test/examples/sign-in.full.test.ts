@@ -12,7 +12,7 @@ import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { runCommand, shellBlocks } from "../support/shell.ts";
 import { UserAgent } from "../support/user-agent.ts";
 
-it("signs a user in and asks the platform for the name with the user's own token", async () => {
+it("the sign-in example signs a user in and asks the platform for the name with the user's own token", async () => {
   const port = await freePort();
   const redirectUri = `http://localhost:${port}/api/platform/oauth-callback`;
   await withOidcPlatform({ redirectUris: [redirectUri] }, (platform) =>

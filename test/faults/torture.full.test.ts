@@ -70,7 +70,7 @@ describe("the auditor", () => {
       "UPDATE oncehook_records SET status = 'processing' WHERE event_id LIKE '%-0'",
       "not completed",
     ],
-  ])("finds %s", (_title, statement, finding) =>
+  ])("the auditor finds %s", (_title, statement, finding) =>
     withDatabase("sqlite", async (target) => {
       const book = new Book("forged", "ledger_posting", SECRET);
       const fleet = await Fleet.start(target);
@@ -91,7 +91,7 @@ describe("the auditor", () => {
   it.each([
     ["of another event", '{"status":"success","data":{"posted":"other-0","cents":1}}'],
     ["that acknowledges nothing", '{"status":"ignored"}'],
-  ])("does not take an answer %s for an acknowledgement", (_title, text) => {
+  ])("the auditor does not take an answer %s for an acknowledgement", (_title, text) => {
     const book = new Book("answers", "ledger_posting", SECRET);
     const { number } = book.open();
     expect(book.answered(number, { status: 200, text })).toBe("wrong");

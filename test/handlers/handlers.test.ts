@@ -50,7 +50,7 @@ describe("defineHandler", () => {
     [{ ...valid, orderBy: "data.id", dropStale: { sequence: 1 } }, "`dropStale.sequence`: got 1"],
     [{ ...valid, prepare: 1 }, "`prepare`: got 1, expected a function"],
     [{ ...valid, handel: 1 }, "`handel`: no such option; there are source, name, type, versions, data"],
-  ])("says what is wrong with %j", (definition, message) => {
+  ])("defineHandler says what is wrong with %j", (definition, message) => {
     expect(() => defineHandler(definition as never)).toThrow(message);
   });
 });
@@ -59,7 +59,7 @@ describe("the registry", () => {
   const builtIn = defineHandler(valid);
   const own = defineHandler({ ...valid, versions: ["v2"] });
 
-  it("puts a user's handler in the place of the built-in one of the same type and version", () => {
+  it("the registry puts a user's handler in the place of the built-in one of the same type and version", () => {
     const registry = createRegistry([builtIn], [own]);
     expect(registry.find("platform", "v1", "shipped")).toBe(builtIn);
     expect(registry.find("platform", "v2", "shipped")).toBe(own);
@@ -72,7 +72,7 @@ describe("the registry", () => {
     );
   });
 
-  it("knows no handler that was not given", () => {
+  it("the registry knows no handler that was not given", () => {
     expect(createRegistry([builtIn], []).find("platform", "v1", "toString")).toBeUndefined();
   });
 });
@@ -127,7 +127,7 @@ describe("validation by any Standard Schema", () => {
     expect(await validateData(custom([]), {}, 1_000)).toMatchObject({ message: "data is not valid" });
   });
 
-  it("hands the handler what the schema made of it", async () => {
+  it("the validation hands the handler what the schema made of it", async () => {
     const schema = z.object({ amount: z.string().transform(Number) });
     expect(await validateData(schema, { amount: "5" }, 1_000)).toEqual({ value: { amount: 5 } });
   });

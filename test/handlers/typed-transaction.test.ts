@@ -74,7 +74,7 @@ describe("the transaction of a handler with tables", () => {
     expect(never).toBeTypeOf("function");
   });
 
-  it("hands out the connection of the driver whose dialect it has", () => {
+  it("a transaction hands out the connection of the driver whose dialect it has", () => {
     const never = (tx: Transaction) => {
       // @ts-expect-error: which driver it is has to be asked first
       tx.connection.prepare("SELECT 1");

@@ -47,12 +47,12 @@ describe("a callback", () => {
     ["v2 once", ["X-API-Version: v2"], "v2"],
     ["v2 twice", ["X-API-Version: v2", "X-API-Version: v2"], "v1"],
     ["v2 and v1", ["X-API-Version: v2", "X-API-Version: v1"], "v1"],
-  ])("selects the version by one X-API-Version alone: %s", async (_title, lines, version) => {
+  ])("a callback selects its version by one X-API-Version only: %s", async (_title, lines, version) => {
     const request = signed(JSON.stringify(event("which", {})), ["Connection: close", ...lines]);
     expect(await rawExchange(lent.receiver.publicOrigin, request)).toContain(`{"version":"${version}"}`);
   });
 
-  it.each(["Identity", "IDENTITY"])("may name its encoding in any case: %s", async (name) => {
+  it.each(["Identity", "IDENTITY"])("a callback may name its encoding in any case: %s", async (name) => {
     const headers = { "content-encoding": name };
     expect((await lent.receiver.send(payment(), { headers })).status).toBe(200);
   });

@@ -254,7 +254,7 @@ describe("requests as they come over the wire", () => {
 });
 
 describe("the base path of CALLBACK_BASE_URL", () => {
-  it("stands in front of every address", () =>
+  it("the base path stands in front of every address", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -156,7 +156,7 @@ describe("the code exchange", () => {
     expect(errorText(asked)).not.toMatch(/the-realm|the-hint/);
   });
 
-  it("follows no redirect, so that the code goes nowhere else", async () => {
+  it("the code exchange follows no redirect, so that the code goes nowhere else", async () => {
     const asked: string[] = [];
     const result = await exchangeAt((request, response) => {
       asked.push(request.url ?? "");

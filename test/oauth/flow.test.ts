@@ -27,7 +27,7 @@ function spellingsOf(text: string): string[] {
 }
 
 describe("the state of a flow that was started here", () => {
-  it("brings back verifier, nonce and end in its browser, and needs nothing that was kept", () => {
+  it("a state brings back verifier, nonce and end in its browser, and needs nothing that was kept", () => {
     const { state, flow, cookies } = started();
     expect(openFlow(state, URI, cookies, { now: at(599), encryptor })).toEqual(flow);
     expect(flow).toMatchObject({ codeVerifier: expect.stringMatching(/^[\w-]{43}$/), endsAt: at(600) });

@@ -99,7 +99,7 @@ describe("a token answer that names no user", () => {
     ["answers with a page", [json("<html>the-page</html>", 200, "text/html")], 1],
     ["answers without end", [(_, response) => void response.writeHead(200).end(" ".repeat(1_100_000))], 3],
     ["breaks the connection", [(request) => request.socket.destroy()], 3],
-  ])("keeps its tokens where the userinfo endpoint %s", async (_, responses, times) => {
+  ])("a flow keeps its tokens where the userinfo endpoint %s", async (_, responses, times) => {
     const tokens = await exchangeAt(PLAIN, Array(3).fill(responses[0]));
     expect(tokens).toEqual(PLAIN);
     expect(paths()).toEqual(["/token", ...Array(times).fill("/user")]);
@@ -136,7 +136,7 @@ describe("a token answer that departs from RFC 6749", () => {
     ["with a negative lifetime", { ...PLAIN, expires_in: -1 }, { token_type: "bearer" }],
     ["with a lifetime that is no number", { ...PLAIN, expires_in: "never" }, { token_type: "bearer" }],
     ["with an endless lifetime", '{"access_token":"a","expires_in":1e999}', { access_token: "a" }],
-  ])("loses no spent code: %s", async (_, tokens, kept) => {
+  ])("a token answer that departs from RFC 6749 loses no spent code: %s", async (_, tokens, kept) => {
     expect(await exchangeAt(tokens, [json({ id: 7 })])).toMatchObject({ ...kept, user_id: "7" });
   });
 });

@@ -356,7 +356,7 @@ describe("refused callbacks", () => {
     expect(logger.lines.at(-1)?.fields).toMatchObject({ body_text: requestBody });
   });
 
-  it("hold no more than 16 MiB of bodies until they are logged, and count the others", async () => {
+  it("refused callbacks hold no more than 16 MiB of bodies until they are logged, and count the others", async () => {
     const { callbackLog, store, warnings } = setUp();
     const body = Buffer.alloc(1024 * 1024);
     for (let index = 0; index < 20; index += 1)

@@ -91,7 +91,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("changes nothing more when a JSON value is masked again", () => {
+  it("masking changes nothing more when a JSON value is masked again", () => {
     fc.assert(
       fc.property(fc.oneof(jsonWithCanary, fc.jsonValue() as fc.Arbitrary<JsonValue>), (value) => {
         const once = mask.json(value);
@@ -100,7 +100,7 @@ describe("masking, whatever comes", () => {
     );
   });
 
-  it("changes nothing more when a text, a URL or a header is masked again", () => {
+  it("masking changes nothing more when a text, a URL or a header is masked again", () => {
     fc.assert(
       fc.property(trickyText, (text) => {
         const header = mask.headers({ "user-agent": text });

@@ -10,7 +10,7 @@ const unparsed = (text: string) =>
   JSON.stringify({ unparsed: true, bytes: Buffer.byteLength(text), sha256: sha256(text) });
 
 describe("masked JSON", () => {
-  it("hides whatever value stands under a sensitive key", () => {
+  it("masking hides whatever value stands under a sensitive key", () => {
     const value = { code: null, otp: 123456, pin: false, credentials: { user: "ada" }, card: [1, 2] };
     const masked = mask.json(value);
     expect(new Set(Object.values(masked as object))).toEqual(new Set(["[masked]"]));
@@ -47,7 +47,7 @@ describe("masked JSON", () => {
     ["Cookie: a=b; c=S", "Cookie: [masked]"],
     ['say \\"token\\": \\"S\\"', 'say \\"token\\": \\"[masked]\\"'],
     ['{"url":"https://h/?sig=S","n":1}', '{"url":"https://h/?sig=[masked]","n":1}'],
-  ])("masks pairs in a string as in a text: %s", (text, masked) => {
+  ])("a string's pairs are masked as in a text: %s", (text, masked) => {
     expect(mask.json({ n: 1, data: { text } })).toEqual({ n: 1, data: { text: masked } });
     expect(mask.json(masked)).toEqual(masked);
   });
@@ -59,7 +59,7 @@ describe("masked JSON", () => {
     "a = b: c",
     "=:=",
     "x",
-  ])("leaves a string without a secret as it is: %s", (text) => {
+  ])("a string without a secret stays as it is: %s", (text) => {
     expect(mask.json({ text, list: [text] })).toEqual({ text, list: [text] });
   });
 
@@ -69,7 +69,7 @@ describe("masked JSON", () => {
     expect(mask.json(JSON.parse(deep(100_000)))).toBe("[masked]");
   });
 
-  it("knows sensitive keys after thousands of others, and at any length", () => {
+  it("masking knows sensitive keys after thousands of others, and at any length", () => {
     const keys = Array.from({ length: 2_000 }, (_, index) => [`key${index}`, index]);
     const long = `${"x".repeat(500)}Token`;
     const others: Record<string, number> = Object.fromEntries(keys);
@@ -81,7 +81,7 @@ describe("masked JSON", () => {
     });
   });
 
-  it("hides the keys an operator adds, in any spelling", () => {
+  it("masking hides the keys an operator adds, in any spelling", () => {
     const custom = createMask({ keys: ["tax_number"] });
     expect(custom.json({ taxNumber: 1, "TAX-NUMBER": 2, tax: 3 })).toEqual({
       taxNumber: "[masked]",
@@ -102,7 +102,7 @@ describe("masked bodies", () => {
     );
   });
 
-  it("hides the value of a key that is spelled with escapes", () => {
+  it("masking hides the value of a key that is spelled with escapes", () => {
     expect(body('{"c\\u006fde":"c","a":"\\u0034111111111111111"}')).toBe(
       '{"c\\u006fde":"[masked]","a":"[masked]"}',
     );
@@ -114,7 +114,7 @@ describe("masked bodies", () => {
     );
   });
 
-  it("hides JSON with secrets that stands in a form", () => {
+  it("masking hides JSON with secrets that stands in a form", () => {
     expect(body(`payload=${encodeURIComponent('{"access_token":"t"}')}&a=1`)).toBe("payload=[masked]&a=1");
   });
 
@@ -132,7 +132,7 @@ describe("masked bodies", () => {
     ["a byte order mark before JSON", '\uFEFF{"a": 1, "pin": 1234}', '\uFEFF{"a": 1, "pin": "[masked]"}'],
     ["XML", '<pay token="hunter2"><id>7</id></pay>', '<pay token="[masked]"><id>7</id></pay>'],
     ["a text in UTF-16", [..."token: hunter2"].join("\0"), "token: [masked]"],
-  ])("shows %s in a note, masked", (_, text, shown) => {
+  ])("a masked body shows %s in a note, masked", (_, text, shown) => {
     expect(JSON.parse(body(text))).toEqual({ ...JSON.parse(unparsed(text)), text: shown });
   });
 
@@ -156,7 +156,7 @@ describe("masked bodies", () => {
   it.each([
     ["that is not known to be JSON", 16_384, {}],
     ["of JSON that was parsed", 65_536, { isJson: true }],
-  ])("shows one %s whole up to %i bytes, and the beginning of a longer one", (_, most, options) => {
+  ])("a body %s is shown whole up to %i bytes, a longer one by its start", (_, most, options) => {
     const text = (length: number) => `{"token":"hunter22","note":"${"ü".repeat((length - 30) / 2)}"}`;
     expect(mask.body(Buffer.from(text(most)), options)).toBe(text(most).replace("hunter22", "[masked]"));
     const longer = text(most + 2);
@@ -207,7 +207,7 @@ describe("masked headers", () => {
     expect(shown).toEqual({ host: "h", "x-many": "a, b" });
   });
 
-  it("bounds a value to 1 KiB", () => {
+  it("masking bounds a value to 1 KiB", () => {
     expect(mask.headers({ "user-agent": "x".repeat(5_000) })["user-agent"]).toHaveLength(1_024);
   });
 
@@ -224,7 +224,7 @@ describe("masked headers", () => {
     expect(mask.headers({ referer: "https://h/?code=abc" })).toEqual({ referer: "https://h/?code=[masked]" });
   });
 
-  it("hides the headers an operator adds, in any case", () => {
+  it("masking hides the headers an operator adds, in any case", () => {
     expect(createMask({ headers: ["X-Tenant"] }).headers({ "x-tenant": "t" })).toEqual({
       "x-tenant": "[masked]",
     });

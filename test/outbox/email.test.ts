@@ -46,7 +46,7 @@ describe("the e-mail channel", () => {
   it.each([
     ["smtps", true],
     ["smtp", false],
-  ])("sends over TLS by %s, with one Message-ID for every attempt", (scheme, secure) =>
+  ])("a mail goes over TLS by %s, with one Message-ID for every attempt", (scheme, secure) =>
     withMailServer({ secure }, async (server) => {
       await deliver(server, { scheme });
       await deliver(server, { scheme });
@@ -95,7 +95,7 @@ describe("the e-mail channel", () => {
     ["localhost", "localhost"],
     // RFC 6066, section 3: no address stands there.
     ["127.0.0.1", false],
-  ])("names the server %s in its TLS handshake as %j", async (host, expected) => {
+  ])("the channel names the server %s in its TLS handshake as %j", async (host, expected) => {
     const pair = await certificate("mail");
     const server = createTlsServer(pair);
     const named = new Promise((resolve) => {
@@ -153,7 +153,7 @@ describe("the e-mail channel", () => {
     ["smtps", true],
     ["smtp", false],
   ])(
-    "breaks the connection by %s off when it is given up, so that no mail is taken later",
+    "the channel breaks the connection by %s off when it is given up, so that no mail is taken later",
     (scheme, secure) =>
       withMailServer({ secure }, async (server) => {
         server.silentFor.add("shop@example.com");
@@ -168,7 +168,7 @@ describe("the e-mail channel", () => {
       }),
   );
 
-  it("destroys the connection of a mail that is given up, so that the server cannot answer it later", async () => {
+  it("the channel destroys the connection of a mail that is given up, so that the server cannot answer it later", async () => {
     const connections: { readonly socket: Socket; asked: boolean; hasEnded: boolean; error?: Error }[] = [];
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       const connection: (typeof connections)[number] = { socket, asked: false, hasEnded: false };
@@ -205,7 +205,7 @@ describe("the e-mail channel", () => {
   it.each([
     ["smtps", 465],
     ["smtp", 587],
-  ])("goes by %s to port %i where the address names none", async (scheme, port) => {
+  ])("a mail goes by %s to port %i where the address names none", async (scheme, port) => {
     const channel = emailChannel({
       url: `${scheme}://127.0.0.99`,
       from: "a@example.com",

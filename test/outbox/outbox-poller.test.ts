@@ -218,7 +218,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("mails those again, and those alone, whom the server did not take at first", () =>
+  it("the outbox mails those again, and only those, whom the server did not take at first", () =>
     withMailServer({ secure: true }, (server) =>
       withStore(dialect, async (store) => {
         const later = { responseCode: 450, message: "greylisted" };
@@ -255,7 +255,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 });
 
 describe("the outbox", () => {
-  it("tries what ended processes left one by one, and what is due beside it", () =>
+  it("the outbox tries what ended processes left one by one, and what is due beside it", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 4);
       const past = new Date(Date.now() - 60_000);
@@ -284,7 +284,7 @@ describe("the outbox", () => {
       expect(ran).toEqual(["left", "due", "due", "left"]);
     }));
 
-  it("leases a delivery for longer than its attempt may take", () =>
+  it("the outbox leases a delivery for longer than its attempt may take", () =>
     withStore("sqlite", async (store, target) => {
       await notify(store, 1);
       const timeLimitMs = 20_000;
@@ -307,7 +307,7 @@ describe("the outbox", () => {
   it.each([
     ["passed on", [logChannel(recordedLog(), createMask({}).json)]],
     ["spread", [webhook("http://127.0.0.1/")]],
-  ])("stops although there are always more notifications to be %s", (_what, channels) =>
+  ])("the outbox stops although there are always more notifications to be %s", (_what, channels) =>
     withStore("sqlite", async (store) => {
       let steps = 0;
       const endless = async (...given: unknown[]) => {

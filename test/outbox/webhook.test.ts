@@ -38,7 +38,7 @@ async function deliver(
 }
 
 describe("the webhook channel", () => {
-  it("posts what the standardwebhooks package verifies, with the same id each time", () =>
+  it("the channel posts what the standardwebhooks package verifies, with the same id each time", () =>
     withWebhookReceiver(async (receiver) => {
       await deliver(receiver);
       await deliver(receiver);
@@ -87,7 +87,7 @@ describe("the webhook channel", () => {
       expect(failed).toMatchObject({ name: "Error", message: "the receiver answered 503, expected 2xx" });
     }));
 
-  it("posts JSON, and uses its connections again", () => {
+  it("the channel posts JSON, and uses its connections again", () => {
     const requests: IncomingMessage[] = [];
     return withHttpServer(
       (request, response) => {
@@ -135,7 +135,7 @@ describe("the webhook channel", () => {
     [202, "breaks off", breakOff],
     [500, "drips", drip],
     [503, "has no end", flood],
-  ])("judges on the status %i, and at once, although the body %s", (status, _how, body) =>
+  ])("the channel judges on the status %i, and at once, although the body %s", (status, _how, body) =>
     withHttpServer(
       (_request, response) => void body(response.writeHead(status)),
       async (url) => {
@@ -164,7 +164,7 @@ describe("the webhook channel", () => {
 });
 
 describe("the end of the webhook channel", () => {
-  it("cuts an answer off that still comes, and waits for nothing of it", () => {
+  it("the channel cuts an answer off that still comes, and waits for nothing of it", () => {
     const cut = Promise.withResolvers<boolean>();
     return withHttpServer(
       (_request, response) => {

@@ -99,7 +99,7 @@ describe("rate limits", () => {
     expect((await applyRateLimits(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
   });
 
-  it("hold a bounded number of counters, however many addresses come", () => {
+  it("rate limits hold a bounded number of counters, however many addresses come", () => {
     const count = createMemoryCounter(1_000);
     for (let index = 0; index < 5_000; index += 1) void count(`address-${index}`, 60_000, T0);
     expect(count("address-4999", 60_000, T0)).toMatchObject({ points: 2 });

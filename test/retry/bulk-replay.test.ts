@@ -62,7 +62,7 @@ async function failedEvents(inner: Rooms, count: number): Promise<string[]> {
 const onSqlite = (use: (store: Store, target: Target) => Promise<void>) => withStore("sqlite", use);
 
 describe("the loop of bulk replays", () => {
-  it("works on four at a time, and on the fifth once one has ended", () =>
+  it("the loop works on four at a time, and on the fifth once one has ended", () =>
     onSqlite(async (store) => {
       const begun = new Set<number>();
       const free = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ describe("the loop of bulk replays", () => {
       expect(batches).toEqual([8, 1, 0]);
     }));
 
-  it("looks up a failure that is being run elsewhere twice a second, and no more often", () =>
+  it("a bulk replay looks up a failure that is being run elsewhere twice a second, and no more often", () =>
     onSqlite(async (store) => {
       const looked: number[] = [];
       const inner = rooms(
@@ -245,7 +245,7 @@ describe("a bulk replay", () => {
   it.each([
     ["the failure could not be looked up", { get: true, once: false }],
     ["the database was away", { get: false, once: true }],
-  ])("tries a replay again where %s, and counts it once", (_title, faults) =>
+  ])("the loop tries a replay again where %s, and counts it once", (_title, faults) =>
     onSqlite(async (store) => {
       const fault = () => new StoreError("unavailable", "the database is away", undefined);
       const left = { ...faults };

@@ -119,7 +119,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       expect((await failure(target))?.attempts).toBeGreaterThan(1);
     }));
 
-  it("stays as it is when it is replayed while its type has no handler", () =>
+  it("an event stays as it is when it is replayed while its type has no handler", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       const before = await failure(target);

@@ -87,7 +87,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 0, exhausted: 0, rejected: 0 });
     }));
 
-  it("exhausts the event that ends its process each time, and none of those beside it", () =>
+  it("the retry loop exhausts the event that ends its process each time, and none of those beside it", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 3 });
       for (const id of ["poison", "e1", "e2"]) await failInline(inner, id);
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 1, exhausted: 0, rejected: 0 });
     }));
 
-  it("looks a COMMIT up whose answer was lost, before it keeps anything of an event that is handled", () =>
+  it("the retry loop looks a COMMIT up whose answer was lost, before it keeps anything of an event that is handled", () =>
     withStore(dialect, async (store) => {
       let kept = 0;
       const record: Store["failures"]["record"] = async (...given) => {

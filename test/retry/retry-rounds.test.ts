@@ -252,7 +252,7 @@ describe("the history of a retried event", () => {
       expect(attempt?.durationMs).toBeLessThan(5_000);
     }));
 
-  it("lacks an attempt that could not be stored, and the event is processed all the same", () =>
+  it("the history lacks an attempt that could not be stored, and the event is processed all the same", () =>
     withStore("sqlite", async (store) => {
       const append = () => Promise.reject(away());
       const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });

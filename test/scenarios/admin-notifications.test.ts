@@ -40,7 +40,7 @@ function withDead(
 }
 
 describeFullOnPostgres("an operator of notifications on %s", (dialect) => {
-  it("discards what is dead, of one channel or of all, once", () =>
+  it("an operator discards failed deliveries, of one channel or of all, once", () =>
     withDead(dialect, async (receiver, path) => {
       const discard = async (query = "") => {
         const answer = await receiver.admin(path + query, { method: "DELETE" });

@@ -55,7 +55,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("pages by cursor without a gap or a repetition", () =>
+  it("the admin API pages by cursor without a gap or a repetition", () =>
     withReceiver(dialect, async (receiver) => {
       const ids = [];
       for (let index = 0; index < 7; index += 1) {
@@ -122,7 +122,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("replays a failure once: the second replay finds nothing left to do", () =>
+  it("the admin API replays a failure once: the second replay finds nothing left to do", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -174,7 +174,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
-  it("discards a failure", () =>
+  it("the admin API discards a failure", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -214,7 +214,7 @@ describe("the admin listener", () => {
     }),
   );
 
-  it("serves exactly the routes that docs/openapi.json documents", () =>
+  it("the admin listener serves exactly the routes that docs/openapi.json documents", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
       for (const [path, operations] of Object.entries<Record<string, object>>(openapi.paths)) {
@@ -260,7 +260,7 @@ describe("the admin listener", () => {
   );
 
   it.each(["limit=0", "limit=201", "limit=x", "cursor=abc", "cursor=-1", "nonsense=1"])(
-    "refuses ?%s and says why",
+    "the admin API refuses ?%s and says why",
     (query) =>
       withReceiver("sqlite", async (receiver) => {
         const answer = await receiver.admin(`/api/v1/callbacks?${query}`);
@@ -275,7 +275,7 @@ describe("the admin listener", () => {
       "/api/v1/failures?status=waiting",
       'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code, event_id',
     ],
-  ])("names a query parameter that does not exist: %s", (path, error) =>
+  ])("a response names a query parameter that does not exist: %s", (path, error) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(path);
       expect([answer.status, answer.body]).toEqual([400, { error }]);

@@ -232,7 +232,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       }),
   );
 
-  it("shares no failure between two processes and two bulk replays at the same time", () =>
+  it("two processes and two bulk replays at the same time share no failure", () =>
     withDatabase(dialect, async (target) => {
       const receivers = [await startReceiver(target, EXHAUSTED), await startReceiver(target, EXHAUSTED)];
       const [first, second] = receivers as [TestReceiver, TestReceiver];
@@ -246,7 +246,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       for (const receiver of receivers) await receiver.stop();
     }));
 
-  it("tries no event twice where one fails again, also when it is looked at once more", () =>
+  it("a bulk replay tries no event twice where one fails again, also when it is looked at once more", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -293,7 +293,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
 /** On SQLite nobody else can hold an event for so long without holding everything. */
 describe("a bulk replay on postgres", () => {
   it(
-    "tries an event again, and counts it once, where another process is at work on it longer than a replay may wait",
+    "a bulk replay tries an event again, and counts it once, where another process is at work on it longer than a replay may wait",
     { tags: "full" },
     () =>
       withReceiver(

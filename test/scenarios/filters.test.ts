@@ -111,7 +111,7 @@ describe("the settings of a source's filters", () => {
     [{ only: [] }, "hmac: `only`: got an empty list"],
     [{ ignore: ["ok", "in*voice"] }, 'hmac: `ignore`: got "in*voice" at 1, expected a type as the platform'],
     [{ filter: "live" }, "hmac: `filter`: expected a function of an event"],
-  ])("refuses %j", (settings, message) => {
+  ])("a source refuses the filters %j", (settings, message) => {
     expect(() => shop(settings as never)).toThrow(message);
   });
 });

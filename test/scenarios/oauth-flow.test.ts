@@ -9,7 +9,7 @@ import { UserAgent } from "../support/user-agent.ts";
 const json = { headers: { accept: "application/json" } };
 
 describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (dialect) => {
-  it("signs a user in, keeps the tokens encrypted, and leaves no code in the browser's address", () =>
+  it("a flow signs a user in, keeps the tokens encrypted, and leaves no code in the browser's address", () =>
     withFlow(dialect, async ({ arrive, receiver, platform, target }) => {
       const { agent, back } = await arrive("ada");
       const end = await agent.walk(back, () => false);
@@ -30,7 +30,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
       for (const name of ["code", "state"]) expect(everything).not.toContain(searchParams.get(name));
     }));
 
-  it("exchanges the code once although the redirect comes five times at once to two processes", () =>
+  it("a flow exchanges the code once although the redirect comes five times at once to two processes", () =>
     withFlow(dialect, async ({ arrive, receiver, platform, target, env }) => {
       const { agent, back } = await arrive();
       const second = await startReceiver(target, { env: { ...env, PORT: "0" } });
@@ -59,7 +59,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
       expect(await receiver.count("oncehook_failures")).toBe(0);
     }));
 
-  it("outlives a platform that is slower than the handler's time limit: the code is not spent in vain", () =>
+  it("a flow outlives a platform that is slower than the handler's time limit: the code is not spent in vain", () =>
     withFlow(
       dialect,
       async ({ arrive, platform, receiver }) => {
@@ -184,7 +184,7 @@ describe("the start of an OAuth flow", () => {
       { env: { HANDLERS: "payment_notify" } },
     ));
 
-  it("works in development with nothing set, against the sandbox platform", () =>
+  it("a flow works in development with nothing set, against the sandbox platform", () =>
     withFlow(
       "sqlite",
       async ({ startUrl, receiver }) => {
@@ -339,7 +339,7 @@ describe("the redirect of an OAuth flow", () => {
       { env: { OAUTH_SUCCESS_URL: "https://shop.example/welcome" } },
     ));
 
-  it("expires ten minutes after its start", () => {
+  it("a flow expires ten minutes after its start", () => {
     const time = { offset: 0 };
     return withFlow(
       "sqlite",

@@ -40,7 +40,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
     ["the query", `?code=c1&state=${STATE}`, ""],
     ["a form", "", `code=c1&state=${STATE}&unknown=1`],
     ["JSON", "", JSON.stringify({ code: "c1", state: STATE })],
-  ])("exchanges the code that comes with a registered state, from %s", (_title, query, body) =>
+  ])("the receiver exchanges the code that comes with a registered state, from %s", (_title, query, body) =>
     withReceiver(dialect, async (receiver) => {
       expect((await expectState(receiver)).status).toBe(201);
       expect(await redirect(receiver, query, body)).toEqual({
@@ -51,14 +51,14 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
     }),
   );
 
-  it("knows a state that holds a question mark", () =>
+  it("the receiver knows a state that holds a question mark", () =>
     withReceiver(dialect, async (receiver) => {
       const state = `${STATE}?next=home`;
       await expectState(receiver, state);
       expect((await redirect(receiver, `?code=c1&state=${state}`)).status).toBe(200);
     }));
 
-  it("exchanges once when the page is reloaded, and gives each the first one's answer", () =>
+  it("the receiver exchanges once when the page is reloaded, and gives each the first one's answer", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       const answers = await Promise.all(
@@ -80,7 +80,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
       expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
     }));
 
-  it("finishes after a retry, and a reload then is the same delivery, not another under its id", () => {
+  it("a redirect finishes after a retry, and a reload then is the same delivery, not another under its id", () => {
     let offset = 0;
     const clock = { now: () => new Date(Date.now() + offset) };
     const drawn = { times: 0 };
@@ -181,7 +181,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
     }),
   );
 
-  it("works after one without a code, which is no use of its state", () =>
+  it("a redirect works after one without a code, which is no use of its state", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect((await redirect(receiver, `?state=${STATE}`)).status).toBe(400);

@@ -211,7 +211,7 @@ describe("signing in by OpenID Connect", () => {
 });
 
 describe("the way back from the provider", () => {
-  it("works once, and takes the flow's cookie away", () =>
+  it("a sign-in's redirect works once, and takes the flow's cookie away", () =>
     withOperators("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive("ada");
       const first = await agent.request(back);
@@ -356,7 +356,7 @@ describe("the way back from the provider", () => {
     "failures",
     "/sign-in/oidc",
     `/failures?text=${"x".repeat(1_200)}`,
-  ])("goes on to the first page where it was asked to go to %s", (to) =>
+  ])("a sign-in goes on to the first page where it was asked to go to %s", (to) =>
     withOperators("sqlite", async ({ base }) => {
       const agent = new UserAgent();
       const start = `${base}/sign-in/oidc?${new URLSearchParams({ back: to })}`;

@@ -207,7 +207,7 @@ describe.each(DIALECTS)("any interleaving of the deliveries of one key on %s", (
     ["the platform's time", { orderBy: "data.object", dropStale: true }],
     ["a sequence", { orderBy: "data.object", dropStale: { sequence: "data.version" } }],
   ])(
-    "ends with the newest event's effect, by %s",
+    "any interleaving ends with the newest event's effect, by %s",
     { tags: fullOnPostgres(dialect), timeout: 60_000 },
     (_title, ordering) =>
       withMigrated(dialect, async (target) => {

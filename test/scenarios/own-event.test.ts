@@ -7,7 +7,7 @@ import { event, withReceiver } from "../support/receiver.ts";
 const CENTS = { price: { amount: 10 } };
 
 describe("a handler that changes the event it is given", () => {
-  it.each(DIALECTS)("changes nothing of what the callback log says was sent: %s", (dialect) => {
+  it.each(DIALECTS)("a handler changes nothing of what the callback log shows as sent: %s", (dialect) => {
     const handler = defineHandler({
       type: "changing",
       data: z.object({ price: z.custom<{ amount: number; paid?: boolean }>() }),

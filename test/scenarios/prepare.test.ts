@@ -155,7 +155,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
       }),
   );
 
-  it("hands the first attempt the same value as every later one", () => {
+  it("a prepare step hands the first attempt the same value as every later one", () => {
     const seen: unknown[] = [];
     const handler = defineHandler({
       type: "exchange",

@@ -168,7 +168,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       retrying({ times: 1 }, { RETRY_DELAY_SECONDS: "60" }),
     ));
 
-  it("picks due work up after a restart", () =>
+  it("the receiver picks due work up after a restart", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, { ...retrying({ times: 1 }), retryPollMs: 3_600_000 });
       await first.send(event("unreliable", {}));

@@ -123,7 +123,7 @@ describe("SIGNATURE_TOLERANCE_SECONDS", () => {
     ["no number", "soon", 401],
     ["an exponent", "1e9", 401],
     ["nothing", "", 401],
-  ])("judges %s", (_title, timestamp, status) =>
+  ])("SIGNATURE_TOLERANCE_SECONDS judges %s", (_title, timestamp, status) =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -63,7 +63,7 @@ describeFullOnPostgres("the sandbox on %s", (dialect) => {
       { handlers: [own] },
     ));
 
-  it("walks the OAuth flow to its end, and says of each step what it means, without code and state", () =>
+  it("the sandbox walks the OAuth flow to its end, and says of each step what it means, without code and state", () =>
     withReceiver(dialect, async (receiver) => {
       const answer = await receiver.admin("/api/v1/sandbox/oauth", { method: "POST" });
       conforms("/api/v1/sandbox/oauth", "post", answer);
@@ -108,7 +108,7 @@ describe("the sandbox", () => {
   it.each([
     ["wrong", "signature_mismatch"],
     ["none", "signature_missing"],
-  ])("shows the refusal of a callback that is signed %s", (sign, outcome) =>
+  ])("the sandbox shows the refusal of a callback that is signed %s", (sign, outcome) =>
     withReceiver("sqlite", async (receiver) => {
       const { body } = await send(receiver, { body: payment("evt_1"), sign });
       expect(body).toMatchObject({ response: { status: 401, body: '{"error":"invalid signature"}' } });
@@ -129,7 +129,7 @@ describe("the sandbox", () => {
     [{ path: "/api/v2/platform/callback" }, 200],
     [{ version: "v2" }, 200],
     [{}, 400],
-  ])("reaches the version that is asked for: %o", (over, status) =>
+  ])("the sandbox reaches the version that is asked for: %o", (over, status) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -143,7 +143,7 @@ describe("the sandbox", () => {
   );
 
   it.each([{ path: "/elsewhere" }, { path: "http://127.0.0.1:1/" }, { sign: "maybe" }, { url: "http://x/" }])(
-    "refuses to send %o",
+    "the sandbox refuses to send %o",
     (over) =>
       withReceiver("sqlite", async (receiver) => {
         expect((await send(receiver, { body: "{}", ...over })).status).toBe(400);
@@ -154,7 +154,7 @@ describe("the sandbox", () => {
     ["token", { AUTH_METHOD: "token", CALLBACK_TOKEN: "a-token-of-some-length" }, "X-Callback-Token"],
     ["jwt", JWT, "Authorization"],
     ["hmac+token", { AUTH_METHOD: "hmac+token", CALLBACK_TOKEN: "a-token-of-some-length" }, "x-signature"],
-  ])("authenticates as AUTH_METHOD says: %s", (_title, env, header) =>
+  ])("the sandbox authenticates as AUTH_METHOD says: %s", (_title, env, header) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -196,7 +196,7 @@ describe("the sandbox", () => {
       );
     }));
 
-  it("reaches a listener that speaks TLS under its public name", () =>
+  it("the sandbox reaches a listener that speaks TLS under its public name", () =>
     withFolder(async (folder) => {
       const env = {
         CALLBACK_BASE_URL: "https://pay.example.com",

@@ -260,7 +260,7 @@ describe("a browser's session", () => {
   );
 
   it.each([...FOREIGN, ["somebody who does not say", { "sec-fetch-site": "" }] as const])(
-    "changes nothing for %s",
+    "a session changes nothing for %s",
     (_from, headers) =>
       withReceiver(
         "sqlite",
@@ -367,7 +367,7 @@ describe("the admin listener", () => {
     "127.9.9.9",
     "admin.example.com",
     "admin.example.com:8443",
-  ])("answers under its own names and the one of ADMIN_BASE_URL: %s", (host) =>
+  ])("the admin listener answers under its own names and the one of ADMIN_BASE_URL: %s", (host) =>
     withReceiver(
       "sqlite",
       async ({ adminOrigin }) => {

@@ -271,7 +271,7 @@ describe.each(DIALECTS)("several handlers of one type on %s", (dialect) => {
 });
 
 describe("the names of handlers", () => {
-  it.each(["", "Audit", "a#b", 7])("refuses %j", (name) => {
+  it.each(["", "Audit", "a#b", 7])("defineHandler refuses the name %j", (name) => {
     const definition = { name, type: "order", data: z.object({}), handle: () => ({}) };
     expect(() => defineHandler(definition as never)).toThrow("`name`: got");
   });

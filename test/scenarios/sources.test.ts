@@ -237,7 +237,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
 });
 
 describe("the check of the registered addresses", () => {
-  it("reaches the redirect address of OAuth as well, where it is one", async () => {
+  it("the check reaches the redirect address of OAuth as well, where it is one", async () => {
     const oauth = "/api/v1/sources/oauth/check";
     const port = await freePort();
     await withReceiver(

@@ -68,7 +68,7 @@ describeFullOnPostgres("the handler's line on %s", (dialect) => {
 });
 
 describe("a test receiver that answers 5xx", () => {
-  it("prints the error with the handler's line on standard error, unless told not to", async () => {
+  it("a test receiver prints the error with the handler's line on standard error, unless told not to", async () => {
     const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     try {
       const data = { mistake: "an unknown table" };

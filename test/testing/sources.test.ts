@@ -31,7 +31,7 @@ describe("a test receiver with sources", () => {
     expect((await receiver.send(callback)).body.status).toBe("success");
   });
 
-  it("signs at the time of its clock, wherever that is", async () => {
+  it("a test receiver signs at the time of its clock, wherever that is", async () => {
     await using receiver = await startTestReceiver({ ...config, now: new Date("2020-01-01T00:00:00Z") });
     expect((await receiver.send({ ...callback, timestamp: 1_500_000_000 })).status).toBe(200);
     await receiver.clock.advance(86_400_000);
@@ -62,7 +62,7 @@ describe("a test receiver with sources", () => {
     expect(await receiver.records()).toMatchObject([{ source: "github", event_type: "push" }]);
   });
 
-  it("signs inside the body where the platform does, and forges that signature too", async () => {
+  it("a test receiver signs inside the body where the platform does, and forges that signature too", async () => {
     const payments = defineHandler({
       source: "cards",
       type: "AUTHORISATION",

@@ -117,7 +117,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(await receiver.read(({ query }) => query.selectFrom("parcels").selectAll().execute())).toEqual([]);
   });
 
-  it("moves the clock one step after the other, however they are asked for", async () => {
+  it("a test receiver moves the clock one step after the other, however they are asked for", async () => {
     await using receiver = await start(parcels({ times: 99 }));
     await receiver.send(shipped);
     await Promise.all([receiver.clock.advance(MINUTE), receiver.clock.advance(MINUTE)]);
@@ -138,7 +138,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(receiver.lines).toContainEqual(expect.objectContaining({ topic: "parcel.shipped" }));
   });
 
-  it("tries a webhook again at the times that the clock passes", async () => {
+  it("a test receiver tries a webhook again at the times that the clock passes", async () => {
     let asked = 0;
     await withHttpServer(
       (_request, response) => {
@@ -165,7 +165,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     );
   });
 
-  it("rolls back what is written while reading", async () => {
+  it("a test receiver rolls back what is written while reading", async () => {
     await using receiver = await start();
     const count = () =>
       receiver.read(async ({ query }) => (await query.selectFrom("parcels").selectAll().execute()).length);
@@ -177,7 +177,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(await receiver.records()).toEqual([]);
   });
 
-  it("serves more than a page of records, oldest first", async () => {
+  it("a test receiver serves more than a page of records, oldest first", async () => {
     await using receiver = await start();
     const ids = Array.from({ length: 203 }, (_, index) => `evt_${index}`);
     for (const event_id of ids) await receiver.send({ ...shipped, event_id });

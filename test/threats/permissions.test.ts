@@ -41,7 +41,7 @@ it("the folder of the database and the files in it are the owner's alone, whatev
   }
 });
 
-it("serves under Node's permission model, with its project to read and its data to write", {
+it("a receiver serves under Node's permission model, with its project to read and its data to write", {
   tags: "full",
 }, async () => {
   const data = `${await folderOf()}/`;

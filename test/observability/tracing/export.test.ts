@@ -104,7 +104,7 @@ describe("the console exporter", () => {
 });
 
 describe("a request's traceparent", () => {
-  it("decides that nothing is recorded, where it says so", () =>
+  it("a request's traceparent decides that nothing is recorded, where it says so", () =>
     withTraced("sqlite", async (receiver, collector) => {
       await receiver.send(payment(), { headers: { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-00` } });
       await receiver.send(payment());

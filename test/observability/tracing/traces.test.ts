@@ -312,7 +312,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
       { handlers: [lost] },
     ));
 
-  it("stands in the lines of the log that belong to it", () =>
+  it("a trace stands in the lines of the log that belong to it", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {

@@ -108,7 +108,7 @@ describe("a callback of Twilio", () => {
     });
   });
 
-  it.each([["abc"], ["00".repeat(32)]])("is refused where bodySHA256 is %s", (hash) => {
+  it.each([["abc"], ["00".repeat(32)]])("a callback of Twilio is refused where bodySHA256 is %s", (hash) => {
     const target = `/api/twilio/callback?bodySHA256=${hash}`;
     const text = `${ADDRESS}?bodySHA256=${hash}`;
     expect(scheme.verify(posted({ text, target, body: "{}" }))).toMatchObject({ code: "signature_mismatch" });

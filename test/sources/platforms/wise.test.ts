@@ -79,7 +79,7 @@ describe("a callback of Wise", () => {
     );
   });
 
-  it.each(["", "a key", pem.slice(0, 60)])("is not expected with the key %j", (key) => {
+  it.each(["", "a key", pem.slice(0, 60)])("the preset of Wise refuses the key %j", (key) => {
     expect(() => wise({ publicKey: key })).toThrow(TypeError);
   });
 });

@@ -23,7 +23,7 @@ describe("a timestamp in one of several headers", () => {
   };
   const signature = { "x-signature": [mac(`${SECONDS}.{"a":1}`)] };
 
-  it.each(["x-new-time", "x-time"])("is read from %s", (name) => {
+  it.each(["x-new-time", "x-time"])("a timestamp is read from %s", (name) => {
     expect(verify(DATA, { ...signature, [name]: [SECONDS] })).toHaveProperty("verified");
   });
 

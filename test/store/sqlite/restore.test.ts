@@ -83,7 +83,7 @@ describe("a restore of an SQLite database", () => {
   });
 
   it.each(["-wal", "-journal"])(
-    "refuses a copy that has changes in a %s beside it, and takes it without",
+    "a restore refuses a copy that has changes in a %s beside it, and takes it without",
     async (end) => {
       writeFileSync(at("copy.db") + end, "changes that are not carried out");
       await expect(restore()).rejects.toThrow(`copy.db${end} holds a part of`);
@@ -99,7 +99,7 @@ describe("a restore of an SQLite database", () => {
   it.each([
     ["no page", (file: Buffer) => file.fill(0xff, 100), 1],
     ["no header", (file: Buffer) => file.fill("x"), 1],
-  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, count) => {
+  ])("a restore refuses a copy as damaged of which %s can be read", async (_title, spoil, count) => {
     writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
     expect(await checkSqlite(at("copy.db"))).toMatchObject({
       contents: undefined,
@@ -153,7 +153,7 @@ describe("a restore of an SQLite database", () => {
     ["has no page that can be read", (file: Buffer) => file.fill(0xff, 100)],
     ["ends within its first page", (file: Buffer) => file.subarray(0, 600)],
     ["is no database", (file: Buffer) => file.fill("x")],
-  ])("replaces a database that %s, and keeps it", async (_title, spoil) => {
+  ])("a restore replaces a database that %s, and keeps it", async (_title, spoil) => {
     const spoiled = spoil(readFileSync(live()));
     writeFileSync(live(), spoiled);
     await restore();
@@ -161,7 +161,7 @@ describe("a restore of an SQLite database", () => {
     expect(readFileSync(at(KEPT)).equals(spoiled)).toBe(true);
   });
 
-  it("changes nothing where the database cannot be locked, and does not call that being in use", async () => {
+  it("a restore changes nothing where the database cannot be locked, and does not call that being in use", async () => {
     mkdirSync(`${live()}-wal`);
     await expect(restore()).rejects.toMatchObject({ errcode: 14 });
     expect(readdirSync(folder).sort()).toEqual(["copy.db", "live.db", "live.db-wal"]);

@@ -172,7 +172,7 @@ describe("the writer of SQLite", () => {
       /locked/,
     ],
     ["its connection is closed", (connection) => connection.close(), /not open|finalized/],
-  ])("breaks the store at once, and fails all that wait, where %s", async (_why, disturb, cause) => {
+  ])("the writer breaks the store, and all that wait fail at once: %s", async (_why, disturb, cause) => {
     await withWriter(async (opened) => {
       await opened.write(1);
       disturb(opened.connection);
@@ -223,7 +223,7 @@ describe("the writer of SQLite", () => {
       expect(runs).toEqual(["first", "refused", "first", "refused", "late"]);
     }));
 
-  it("calls an event in progress until its commit, and no longer", () =>
+  it("the writer calls an event in progress until its commit, and no longer", () =>
     withWriter(async ({ writer, path }) => {
       await writer.submit("e1", SOON(), () => ({ value: undefined, keep: true }));
       const other = new DatabaseSync(path);
@@ -336,7 +336,7 @@ describe("the writer of SQLite", () => {
       expect(runs).toBe(1);
     }));
 
-  it("pauses between two groups: not during the one at work, and the next one waits for the end of the pause", () =>
+  it("the writer pauses between two groups: not during the one at work, and the next one waits for the end of the pause", () =>
     withWriter(async ({ writer }) => {
       const order: string[] = [];
       const work = Promise.withResolvers<void>();
@@ -366,7 +366,7 @@ describe("the writer of SQLite", () => {
       expect(order).toEqual(["first", "pause", "end of the pause", "next"]);
     }));
 
-  it("calls an event whose handler failed in progress no longer, also while its group is at work", () =>
+  it("the writer calls an event whose handler failed in progress no longer, also while its group is at work", () =>
     withWriter(async ({ writer }) => {
       const failing = writer.submit("e1", SOON(), () => Promise.reject(new Error("of its own")));
       const slow = writer.submit("e2", SOON(), async () => {

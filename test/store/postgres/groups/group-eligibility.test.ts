@@ -41,7 +41,7 @@ describe("an event type whose handlers leave groups on postgres", () => {
     expect(eligibility.needsOwnTransaction(TYPE)).toBe(true);
   });
 
-  it("stays in groups while six runs in time come with each late one, however long that goes on", () => {
+  it("a type stays in groups while six runs in time come with each late one, however long that goes on", () => {
     inTime(1_000);
     for (let round = 0; round < 20; round += 1) {
       late(1);
