@@ -150,6 +150,7 @@ describe("a project that oncehook init wrote", () => {
 });
 
 const EXPORTS = `
+import { defineHandler } from "oncehook";
 import { createAdminClient } from "oncehook/admin-client";
 import { startTestReceiver } from "oncehook/testing";
 console.log(JSON.stringify([defineHandler, createAdminClient, startTestReceiver].map((one) => typeof one)));
