@@ -23,7 +23,7 @@ describe("durations that are counted in buckets", () => {
     expect(latencyQuantile(apart, 0.5)).toBe(latencyQuantile([{ bucket: 4, count: 9 }], 0.5));
   });
 
-  it("belong to the period in which they were counted", () => {
+  it("durations in buckets belong to the period in which they were counted", () => {
     expect(periodStart(new Date("2026-03-04T12:34:56.789Z"), 900)).toBe(
       Date.parse("2026-03-04T12:30:00Z") / 1_000,
     );

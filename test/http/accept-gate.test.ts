@@ -26,7 +26,7 @@ describe("requests", () => {
     expect(createAcceptGate().quiet).toBeUndefined();
   });
 
-  it("wait while each turn of the event loop brings another connection", async () => {
+  it("requests wait while each turn of the event loop brings another connection", async () => {
     expect(await isClearAfter(50, 60_000)).toBe(false);
   });
 
@@ -41,7 +41,7 @@ describe("requests", () => {
     expect(await isClearAfter(5, 0)).toBe(true);
   });
 
-  it("count what they waited for connections as their own time", () =>
+  it("requests count what they waited for connections as their own time", () =>
     withReceiver("sqlite", async (receiver) => {
       const flood = floodOf(Number(new URL(receiver.publicOrigin).port));
       // Each of the last two comes when the one before it is answered, at the end of a wait and the begin of the next.

@@ -162,7 +162,7 @@ describe("the head of a request", () => {
 });
 
 describe("requests that are refused", () => {
-  it("take a turn of the event loop for each sixteen, so that what is authentic waits for no more", async () => {
+  it("refused requests take a turn of the event loop for each sixteen, so that what is authentic waits for no more", async () => {
     const [refused, most] = [new Set<object>(), { inTurn: 0, now: 0 }];
     const over = (): void => {
       most.now = 0;

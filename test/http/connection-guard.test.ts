@@ -112,7 +112,7 @@ async function afterOne(origin: string, first: string, sent: string): Promise<st
 const SILENT_MS = 1_000;
 
 describe("pipelined requests", () => {
-  it("get one response and Connection: close; the receiver works on no other one of them", async () => {
+  it("pipelined requests get one response and Connection: close; the receiver works on no other one of them", async () => {
     const before = await worked();
     const response = await rawExchange(lent.receiver.publicOrigin, GET.repeat(MANY));
     expect(response.match(/HTTP\/1\.1 404 /g)).toHaveLength(1);
@@ -189,7 +189,7 @@ describe("pipelined requests", () => {
     expect(response).toMatch(/\r\nConnection: close\r\n/i);
   });
 
-  it("behind a stream end it", async () => {
+  it("requests behind a stream end it", async () => {
     const target = await guarded(createServer((_message, response) => void response.write("stream")));
     const client = connect(target.port, "127.0.0.1").on("error", () => {});
     client.write(GET);
@@ -289,7 +289,7 @@ describe("connections that do not read their responses", () => {
     for (const socket of unread) socket.destroy();
   });
 
-  it("give way to new ones as idle ones do, the oldest first", async () => {
+  it("unread connections give way to new ones as idle ones do, the oldest first", async () => {
     const target = await guarded(createServer(large), { most: 2 });
     const [first, second] = [await unreader(target), await unreader(target)];
     const third = await unreader(target);
@@ -297,7 +297,7 @@ describe("connections that do not read their responses", () => {
     await target.end();
   });
 
-  it("give way though further requests wait behind the response", async () => {
+  it("unread connections give way though further requests wait behind the response", async () => {
     const target = await guarded(createServer(large), { most: 1 });
     const first = await unreader(target);
     unread.at(-1)?.write(GET);
@@ -307,7 +307,7 @@ describe("connections that do not read their responses", () => {
     await target.end();
   });
 
-  it("stay open where they read them in time, however late the next request comes", async () => {
+  it("connections stay open where they read their responses in time, however late the next request comes", async () => {
     const sizes = [8, 32, 1];
     const serve: RequestListener = (_message, response) =>
       void response.end(Buffer.alloc((sizes.shift() ?? 0) * 1_048_576));

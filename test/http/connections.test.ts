@@ -56,7 +56,7 @@ describe("connections to the public listener", () => {
       expect(busy.isClosed).toBe(false);
     }));
 
-  it("past MAX_CONNECTIONS close an idle one of the address with the most", () =>
+  it("connections past MAX_CONNECTIONS close an idle one of the address with the most", () =>
     bounded(async (receiver) => {
       const first = await connectFrom(receiver, "127.0.12.1");
       const most: RawConnection[] = [];
@@ -112,7 +112,7 @@ describe("connections to the public listener", () => {
       expect(answered.map(({ isClosed }) => isClosed)).toEqual([true, ...Array(5).fill(false)]);
     }));
 
-  it("stay open while a later request over them is not answered yet", () =>
+  it("connections stay open while a later request over them is not answered yet", () =>
     bounded(async (receiver) => {
       const busy = await connectFrom(receiver, "127.0.17.1", "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
       await until(() => busy.text.includes('{"error":"not found"}'));
@@ -152,7 +152,7 @@ describe("connections to the public listener", () => {
       { TRUST_PROXY: "127.0.9.0/24", HOST: "127.0.0.1" },
     ));
 
-  it("count before the TLS handshake, and until the connection is closed", async () => {
+  it("connections count before the TLS handshake, and until the connection is closed", async () => {
     await withFiles(await certificate("bounded"), ({ certFile, keyFile }) =>
       bounded(
         async (receiver) => {
@@ -171,7 +171,7 @@ describe("connections to the public listener", () => {
     );
   });
 
-  it("stay open over TLS while a request is under way, though they are the oldest of their address", async () => {
+  it("connections stay open over TLS while a request is under way, though they are the oldest of their address", async () => {
     await withFiles(await certificate("busy"), ({ certFile, keyFile }) =>
       bounded(
         async (receiver) => {

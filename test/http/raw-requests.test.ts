@@ -54,7 +54,7 @@ describe("requests as they come over the wire", () => {
     }),
   );
 
-  it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])("get 405 with Allow for %s", (method) =>
+  it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])("%s gets 405 with Allow", (method) =>
     withReceiver("sqlite", async (receiver) => {
       const response = await rawExchange(receiver.publicOrigin, head([]).replace("POST", method));
       expect(response).toMatch(/^HTTP\/1\.1 405 /);
@@ -72,7 +72,7 @@ describe("requests as they come over the wire", () => {
     ],
     ["two lengths", head(["Content-Length: 3", "Content-Length: 4"]), 400, "malformed request"],
     ["headers of more than 16 KiB", head([`X-Long: ${"x".repeat(17_000)}`]), 431, "headers too large"],
-  ])("get an error as JSON for %s", (_title, request, status, message) =>
+  ])("requests get an error as JSON for %s", (_title, request, status, message) =>
     withReceiver("sqlite", async (receiver) => {
       const response = await rawExchange(receiver.publicOrigin, request);
       expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -110,7 +110,7 @@ describe("requests as they come over the wire", () => {
       ),
   );
 
-  it("get an error as JSON for an address that cannot be decoded", () =>
+  it("requests get an error as JSON for an address that cannot be decoded", () =>
     withReceiver("sqlite", async (receiver) => {
       const response = await rawExchange(
         receiver.publicOrigin,

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe("responses to requests that are not authentic", () => {
-  it("wait for a later turn of the event loop past so many in one, in the order of their arrival", async () => {
+  it("responses wait for a later turn of the event loop past so many in one, in the order of their arrival", async () => {
     const idle = new Set<Socket>();
     const limit = {
       requestStarted: (socket: Socket) => void idle.delete(socket),
@@ -35,7 +35,7 @@ describe("responses to requests that are not authentic", () => {
     expect(idle.size).toBe(0);
   });
 
-  it("wait while connections arrive, and go out after that", async () => {
+  it("responses wait while connections arrive, and go out after that", async () => {
     const limit = { requestStarted: () => {}, requestEnded: () => {} };
     const arriving = Promise.withResolvers<void>();
     const throttle = createUnverifiedThrottle(limit, { quiet: arriving.promise }, 2);

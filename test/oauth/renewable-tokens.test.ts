@@ -52,7 +52,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     ),
   );
 
-  it("keep the refresh token where a refresh brings no other one", () => {
+  it("tokens keep the refresh token where a refresh brings no other one", () => {
     const sent: (string | null)[] = [];
     return withTokens(
       dialect,

@@ -132,7 +132,7 @@ describe("the rows of the callback log", () => {
     expect(store.mostAtOnce).toBe(1);
   });
 
-  it("keep their place until it is known why they were refused, and are stored with it", async () => {
+  it("log entries keep their place until it is known why they were refused, and are stored with it", async () => {
     const { add, refuse, callbackLog, stored, diagnoses } = setUp();
     const [slow, none] = [Promise.withResolvers<Diagnosis>(), Promise.resolve(undefined)];
     add(1);
@@ -149,7 +149,7 @@ describe("the rows of the callback log", () => {
     expect(diagnoses()).toEqual([undefined, "prefix", undefined, undefined]);
   });
 
-  it("cost no statement when there are none", async () => {
+  it("log entries cost no statement when there are none", async () => {
     const { callbackLog, store } = setUp();
     await callbackLog.flush();
     await callbackLog.close();
@@ -260,7 +260,7 @@ describe("refused callbacks", () => {
     expect(callbackLog.admitRefused(stranger)).toBe(true);
   });
 
-  it("past the bound have a line and a row for each minute and outcome: how many, from where, since when", async () => {
+  it("refused callbacks past the bound have a line and a row for each minute and outcome: how many, from where, since when", async () => {
     const { callbackLog, store, metrics, warnings } = setUp({ rejectedPerMinute: 2 });
     const refused = (outcome: "signature_mismatch" | "too_many_requests", address: number) =>
       callbackLog.admitRefused({ outcome, remoteAddress: `192.0.2.${address}`, url: () => `/${address}` });
@@ -309,7 +309,7 @@ describe("refused callbacks", () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  it("count their addresses up to a thousand, so that a flood of them takes no memory", async () => {
+  it("refused callbacks count their addresses up to a thousand, so that a flood of them takes no memory", async () => {
     const { callbackLog, store } = setUp({ rejectedPerMinute: 0 });
     for (let index = 0; index < 3_000; index += 1)
       callbackLog.admitRefused({ ...stranger, remoteAddress: `a${index}` });
@@ -318,7 +318,7 @@ describe("refused callbacks", () => {
     expect(store.rows[0]?.error).toContain("from 1000 or more remote addresses");
   });
 
-  it("keep the row that stands for them until there is room for it", async () => {
+  it("refused callbacks keep the row that stands for them until there is room for it", async () => {
     const { callbackLog, store, add } = setUp({ rejectedPerMinute: 0, waiting: 1 });
     store.broken = true;
     add(1);
@@ -333,7 +333,7 @@ describe("refused callbacks", () => {
     expect(store.rows).toHaveLength(2);
   });
 
-  it("take so many bytes of standard output a minute, and have short lines after that", async () => {
+  it("refused callbacks take so many bytes of standard output a minute, and have short lines after that", async () => {
     const { refuse, logger, store, warnings } = setUp({ outputBytesPerMinute: 10_000 });
     const requestBody = "x".repeat(3_000);
     for (let index = 0; index < 5; index += 1) refuse({ requestBody, url: `/${"y".repeat(500)}` });

@@ -195,7 +195,7 @@ describe("masked URLs", () => {
     expect(mask.url(url)).toBe(shown);
   });
 
-  it("over 2,048 characters are cut, and say how long they were", () => {
+  it("a text of over 2,048 characters is cut, and says how long it was", () => {
     const url = `/cb?code=abc&x=${"y".repeat(5_000)}`;
     expect(mask.url(url)).toBe(`/cb?code=[masked]&x=${"y".repeat(2_028)}… (5015 characters)`);
   });

@@ -45,7 +45,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("fold types that no handler knows, and absent ones, into unknown", async () => {
+  it("the metrics fold types that no handler knows, and absent ones, into unknown", async () => {
     const metrics = setUp();
     for (const eventType of ["made-up", "__proto__", "constructor"]) {
       metrics.callback({ outcome: refused("event_type_unknown"), eventType }, 400, 0);
@@ -57,7 +57,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("count a type that a pattern takes under its pattern, at its source alone", async () => {
+  it("the metrics count a type that a pattern takes under its pattern, at its source only", async () => {
     const metrics = setUp();
     for (const eventType of ["invoice.paid", "invoice.made-up", "customer.created"])
       metrics.callback({ outcome: success({}), eventType }, 200, 0, "stripe");
@@ -76,7 +76,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("count diagnoses by source, each of them from 0 on, so that Prometheus sees the first increase", async () => {
+  it("the metrics count diagnoses by source, each of them from 0 on, so that Prometheus sees the first increase", async () => {
     const metrics = setUp();
     metrics.diagnosed("stripe", "unknown");
     const found = await samples(metrics, "oncehook_signature_diagnoses_total");
@@ -85,7 +85,7 @@ describe("the metrics", () => {
     expect(found).toHaveLength(2 * Object.keys(REMEDIES).length);
   });
 
-  it("measure the processing time in a histogram without labels of its own", async () => {
+  it("the metrics measure the processing time in a histogram without labels of its own", async () => {
     const metrics = setUp();
     metrics.callback({ outcome: success({}) }, 200, 0.03125);
     metrics.callback({ outcome: success({}) }, 200, 0.5);
@@ -100,7 +100,7 @@ describe("the metrics", () => {
     );
   });
 
-  it("count how callbacks and attempts of each source ended", async () => {
+  it("the metrics count how callbacks and attempts of each source ended", async () => {
     const metrics = setUp();
     metrics.callback({ outcome: refused("signature_mismatch") }, 401, 0, "stripe");
     metrics.callback({ outcome: refused("malformed_request") }, 400, 0);
@@ -116,7 +116,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("count mismatches, the secrets in use, and callbacks under way", async () => {
+  it("the metrics count mismatches, the secrets in use, and callbacks under way", async () => {
     const metrics = setUp();
     metrics.bodyMismatch("platform");
     metrics.typeMismatch();
@@ -135,7 +135,7 @@ describe("the metrics", () => {
     expect(await samples(metrics, "oncehook_in_flight")).toEqual(["oncehook_in_flight 1"]);
   });
 
-  it("ask for the failures at each scrape", async () => {
+  it("the metrics ask for the failures at each scrape", async () => {
     let waiting = 1;
     const metrics = setUp(async () => ({ accepted: 0, waiting, exhausted: 7, rejected: 0 }));
     expect(await samples(metrics, "oncehook_failures")).toEqual([

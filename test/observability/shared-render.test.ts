@@ -22,7 +22,7 @@ describe("renders of the metrics", () => {
     expect(renders).toBe(2);
   });
 
-  it("go on after one that failed", async () => {
+  it("renders go on after one that failed", async () => {
     let renders = 0;
     const render = sharedRender(async () => {
       renders += 1;

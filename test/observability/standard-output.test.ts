@@ -37,7 +37,7 @@ describe("the lines on standard output", () => {
     expect(loggedBy(program)).toEqual(["one", "two"]);
   });
 
-  it("stand in the order in which they were logged", () => {
+  it("lines stand in the order in which they were logged", () => {
     const program = `for (let turn = 0; turn < 50; turn += 1) {
         for (let line = 0; line < 20; line += 1) logger.info(String(turn * 20 + line));
         await new Promise(setImmediate);

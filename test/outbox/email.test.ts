@@ -122,7 +122,7 @@ describe("the e-mail channel", () => {
     }
   });
 
-  it("may succeed later after a 4yz and after a wrong password, and not after a 5yz", () =>
+  it("a mail may succeed later after a 4yz and after a wrong password, and not after a 5yz", () =>
     withMailServer({ secure: true }, async (server) => {
       server.refusals.push(
         { responseCode: 451, message: "try again" },

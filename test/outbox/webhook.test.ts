@@ -279,7 +279,7 @@ describe("a destination", () => {
     }
   });
 
-  it("may be a private one where its network is named", () => {
+  it("a destination may be a private one where its network is named", () => {
     const { assertHost } = createAllowedAddresses(["10.0.0.0/8"]);
     expect(() => assertHost("10.1.2.3")).not.toThrow();
     expect(() => assertHost("192.168.1.1")).toThrow("not a public address");

@@ -77,7 +77,7 @@ describe("the callbacks that are kept for listeners", () => {
     ),
   );
 
-  it("lock an address out after ten wrong tokens, together with the admin API, with an audit row and a log line for each", () =>
+  it("the capture route locks an address out after ten wrong tokens, together with the admin API, with an audit row and a log line for each", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -162,7 +162,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("leave the request's way free for others, and its end: a stop ends every connection", () =>
+  it("captured callbacks leave the request's way free for others, and its end: a stop ends every connection", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -15,7 +15,7 @@ const T0 = new Date("2026-01-01T00:00:00Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 
 describe("rate limits", () => {
-  it("let ten callbacks a minute pass and answer the eleventh 429 with Retry-After and the RateLimit fields", () =>
+  it("rate limits let ten callbacks a minute pass and answer the eleventh 429 with Retry-After and the RateLimit fields", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -31,7 +31,7 @@ describe("rate limits", () => {
       { env: DEFAULTS },
     ));
 
-  it("let a hundred requests an hour pass on other routes, and none of them counts against callbacks alone", () =>
+  it("rate limits let a hundred requests an hour pass on other routes, and none of them counts against callbacks alone", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -44,7 +44,7 @@ describe("rate limits", () => {
       { env: DEFAULTS },
     ));
 
-  it.each(DIALECTS)("share one count between processes in the database: %s", (dialect) =>
+  it.each(DIALECTS)("rate limits share one count between processes in the database: %s", (dialect) =>
     withDatabase(dialect, async (target) => {
       const env = { RATE_LIMIT_CALLBACK: "5/minute", RATE_LIMIT_STORE: "database" };
       const receivers = [await startReceiver(target, { env }), await startReceiver(target, { env })];
@@ -69,7 +69,7 @@ describe("rate limits", () => {
     expect(await refused(at(60))).toBe(false);
   });
 
-  it("last no longer than their window when the clock is set back", async () => {
+  it("rate limits last no longer than their window when the clock is set back", async () => {
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
     const retryAfter = async (count: CountUpTo, now: Date) =>
       (await applyRateLimits(policies, "a", count, now)).refusal?.retryAfterSeconds;
@@ -89,7 +89,7 @@ describe("rate limits", () => {
     expect((await applyRateLimits(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
   });
 
-  it("name the longer Retry-After where a request is over two of them", async () => {
+  it("rate limits name the longer Retry-After where a request is over two of them", async () => {
     const policies = [
       { name: "default", points: 1, windowSeconds: 3_600 },
       { name: "callback", points: 1, windowSeconds: 60 },
@@ -106,7 +106,7 @@ describe("rate limits", () => {
     expect(count("address-0", 60_000, T0)).toMatchObject({ points: 1 });
   });
 
-  it("count in the process while the database does not answer, and warn once", async () => {
+  it("rate limits count in the process while the database does not answer, and warn once", async () => {
     const warnings: string[] = [];
     const log = {
       debug() {},

@@ -70,7 +70,7 @@ describe("bodies that are not verified yet", () => {
     expect([small.mayWait(), other.mayWait()]).toEqual([true, true]);
   });
 
-  it("count no more once they are released, and each of them once", () => {
+  it("unverified bodies count no more once they are released, and each of them once", () => {
     const { bodies, ended, begin } = bounded(100, 100);
     const verified = begin("192.0.2.1", "verified");
     begin("192.0.2.1", "other").reserve(30);

@@ -73,7 +73,7 @@ describe("bodies that are not verified yet", () => {
   afterAll(lent.end);
   const exchange = (text: string) => rawExchange(lent.receiver.publicOrigin, text);
 
-  it("make room for others when they fill MAX_UNVERIFIED_BYTES: the oldest unfinished one gets 503 with Retry-After", async () => {
+  it("unverified bodies make room for others when they fill MAX_UNVERIFIED_BYTES: the oldest unfinished one gets 503 with Retry-After", async () => {
     const connections: RawConnection[] = [];
     for (let at = 1; at <= 6; at += 1)
       connections.push(await connectFrom(lent.receiver, `127.0.1.${at}`, unfinished(BODY - 1, BODY)));
@@ -120,7 +120,7 @@ describe("bodies that are not verified yet", () => {
     expect((await lent.receiver.send(payment())).status).toBe(200);
   });
 
-  it("do not count once they are authentic, however long their handlers run", async () => {
+  it("unverified bodies do not count once they are authentic, however long their handlers run", async () => {
     let ended = 0;
     const padding = "x".repeat(BODY - 1_000);
     const send = async () => {
@@ -137,7 +137,7 @@ describe("bodies that are not verified yet", () => {
     expect(await Promise.all(sent)).toEqual(Array(6).fill(200));
   });
 
-  it("do not count once a redirect's are authentic, however long its code is exchanged", async () => {
+  it("unverified bodies do not count once a redirect's are authentic, however long its code is exchanged", async () => {
     const path = "/api/platform/oauth-callback";
     const more = "x".repeat(16_000);
     const before = exchanging.begun;

@@ -247,7 +247,7 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
       }),
   );
 
-  it("count the callbacks of each event type in the background, accepted ones too, to the last one before a stop", () =>
+  it("alerts count the callbacks of each event type in the background, accepted ones too, to the last one before a stop", () =>
     withDatabase(dialect, async (target) => {
       const order = { source: "shop", type: "order", data: z.object({}), handle: () => ({}) };
       const receiver = await startReceiver(target, {
@@ -272,7 +272,7 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
       ]);
     }));
 
-  it("write and evaluate nothing when they are off", () =>
+  it("alerts write and evaluate nothing when they are off", () =>
     withDatabase(dialect, async (target) => {
       await withReceivers(target, 1, { env: { RETRY_MAX: "0" }, handlers: [failing] }, async ([receiver]) => {
         await receiver!.send(event("failing", {}));

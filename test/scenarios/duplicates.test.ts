@@ -117,7 +117,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
 });
 
 describe("two processes on one PostgreSQL", () => {
-  it("handle each event once although both get every delivery", () =>
+  it("two processes handle each event once although both get every delivery", () =>
     withDatabase("postgres", async (target) => {
       const receivers = [await startReceiver(target), await startReceiver(target)];
       const sent = Array.from({ length: 20 }, () => payment());

@@ -197,7 +197,7 @@ describe("the metrics", () => {
     'oncehook_callback_outcomes_total{source="platform",outcome="success"} 1',
     "nodejs_eventloop_lag_seconds ",
     "process_cpu_seconds_total ",
-  ])("tell %s", (line) =>
+  ])("the metrics tell %s", (line) =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       expect((await receiver.admin("/metrics")).body.text).toContain(`\n${line}`);

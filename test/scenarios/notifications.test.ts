@@ -46,7 +46,7 @@ const deliveries = async (receiver: { admin(path: string): Promise<{ body: Recor
 
 describeFullOnPostgres("notifications on %s", (dialect) => {
   it(
-    "reach the webhook although it was down at first and our process was killed in between",
+    "notifications reach the webhook although it was down at first and our process was killed in between",
     { tags: "full", timeout: 120_000 },
     () =>
       withDatabase(dialect, (target) =>
@@ -75,7 +75,7 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
   );
 
   it(
-    "go through each channel by itself: one that fails does not hold the other up",
+    "notifications go through each channel by itself: one that fails does not hold the other up",
     { tags: fullOnPostgres(dialect) },
     () =>
       inFolder(async (folder) => {
@@ -148,7 +148,7 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
     ));
 
   it(
-    "reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them",
+    "notifications reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them",
     { tags: fullOnPostgres(dialect) },
     () =>
       withDatabase(dialect, (target) =>
@@ -187,7 +187,7 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
       }),
     ));
 
-  it("stand in the log where no channel is configured", () =>
+  it("notifications stand in the log where no channel is configured", () =>
     withReceiver(
       dialect,
       async (receiver) => {

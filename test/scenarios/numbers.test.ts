@@ -92,7 +92,7 @@ describeFullOnPostgres("numbers of a callback on %s", (dialect) => {
     ["0.30000000000000004", "0.30000000000000004"],
     ["1.10", "1.1"],
     ["1E2", "100"],
-  ])("reach a schema that takes numbers and strings with all their digits: %s", async (sent, read) => {
+  ])("numbers reach a schema of numbers and strings with all their digits: %s", async (sent, read) => {
     expect(await send("exact", `{"id":${sent}}`)).toMatchObject({
       status: 200,
       body: { data: { id: read } },

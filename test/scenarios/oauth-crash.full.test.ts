@@ -89,7 +89,7 @@ async function oneUserOneExchange({ target, platform }: Crash): Promise<void> {
 
 describe("two processes on one PostgreSQL", () => {
   it(
-    "exchange the code once although the redirect comes five times at once",
+    "two processes exchange the code once although the redirect comes five times at once",
     () =>
       withArrival(async (crash) => {
         const { agent, back, platform, target } = crash;

@@ -214,7 +214,7 @@ describe("the redirect of an OAuth flow", () => {
     ["a preview", { method: "GET", headers: { "x-purpose": "preview" } }, 503],
     ["a look at its headers", { method: "HEAD" }, 405],
     ["another method", { method: "PUT" }, 405],
-  ])("never spends the code on %s", (_title, init, status) =>
+  ])("a flow never spends the code on %s", (_title, init, status) =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       expect((await agent.request(back, init)).status).toBe(status);

@@ -110,7 +110,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("still shows browsers the page at the end of their flows", () => {
+  it("a receiver that turns requests away still shows browsers the page at the end of their flows", () => {
     const holder = holding();
     return withReceiver(
       dialect,

@@ -179,7 +179,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("may give nothing, which the handler is given as null", () => {
+  it("a prepare step may give nothing, which the handler is given as null", () => {
     const handler = defineHandler({
       type: "exchange",
       data: z.object({}),

@@ -223,7 +223,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
 });
 
 describe("several processes on one PostgreSQL", () => {
-  it("share the due retries: each event has one effect", () =>
+  it("several processes share the due retries: each event has one effect", () =>
     withDatabase("postgres", async (target) => {
       const failing = { times: 20 };
       const receivers: TestReceiver[] = [];

@@ -90,7 +90,7 @@ describeFullOnPostgres("the tokens of a user on %s", (dialect) => {
       { refreshPollMs: 20 },
     ));
 
-  it("wait for a platform that is away, and are said to be missing once it refuses them", () =>
+  it("tokens wait for a platform that is away, and are said to be missing once it refuses them", () =>
     withSignedIn(dialect, async ({ receiver, platform, target }, time) => {
       time.offset = 3_590_000;
       platform.before = () => 503;
@@ -117,7 +117,7 @@ describeFullOnPostgres("the tokens of a user on %s", (dialect) => {
       expect(await receiver.count("users", "user_id = 'ada'")).toBe(1);
     }));
 
-  it("outlive a rotation of ENCRYPTION_KEY, and are read without the old key in the end", () =>
+  it("tokens outlive a rotation of ENCRYPTION_KEY, and are read without the old key in the end", () =>
     withSignedIn(dialect, async ({ receiver, target, env }) => {
       const before = await ask(receiver);
       const rotated = {

@@ -66,7 +66,7 @@ describe("wrong tokens", () => {
     );
   });
 
-  it("count together in the page and in the header, and for an IPv6 address by its /64", () =>
+  it("wrong tokens count together in the page and in the header, and for an IPv6 address by its /64", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -24,7 +24,7 @@ it("makePrivateFolder fails where a folder takes no other, instead of trying for
 });
 
 it.runIf(process.platform === "linux")(
-  "fails in /proc, where the system says of a new folder that it is not there",
+  "a private folder cannot be made in /proc, where the system says of a new folder that it is not there",
   () => {
     expect(() => makePrivateFolder("/proc/oncehook/data")).toThrow("ENOENT");
   },

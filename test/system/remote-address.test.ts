@@ -11,7 +11,7 @@ describe("remote addresses", () => {
     expect(normalAddress(given)).toBe(normal);
   });
 
-  it("count an IPv4 host by itself, mapped or not, and an IPv6 one by its /64", () => {
+  it("remote addresses count an IPv4 host by itself, mapped or not, and an IPv6 one by its /64", () => {
     expect(rateKey(normalAddress("::ffff:192.0.2.1"))).toBe(rateKey("192.0.2.1"));
     expect(rateKey("192.0.2.1")).not.toBe(rateKey("192.0.2.2"));
     expect(rateKey("2001:db8:1:2::1")).toBe(rateKey("2001:db8:1:2:ffff::9"));

@@ -114,7 +114,7 @@ describe("the time of an event", () => {
     ["seconds", 1_700_000_000_999, 1_700_000_000],
     ["milliseconds", 1_700_000_000_999_999, 1_700_000_000],
     ["seconds", "1700000000000000001", 1_700_000_000],
-  ] as const)("in %s of %j is whole seconds, rounded down", (unit, at, seconds) => {
+  ] as const)("a time in %s of %j is whole seconds, rounded down", (unit, at, seconds) => {
     expect(timeOf(unit, at)).toBe(seconds);
   });
 
@@ -127,7 +127,7 @@ describe("the time of an event", () => {
     ["iso", "2023-11-14"],
     ["iso", "2023-99-14T22:13:20Z"],
     ["iso", "2023-11-14T22:13:20 EST"],
-  ] as const)("that is no time in %s is the time of receipt: %j", (unit, at) => {
+  ] as const)("a value that is no time in %s becomes the time of receipt: %j", (unit, at) => {
     expect(timeOf(unit, at)).toBe(RECEIVED);
   });
 });

@@ -26,7 +26,7 @@ const ofForm = (fields: Record<string, string>) =>
 const ofJson = (body: object) => eventOf(JSON.stringify(body), "application/json");
 
 describe("a callback of Slack", () => {
-  it("from the Events API is known by its event's id and type", async () => {
+  it("a callback of Slack from the Events API is known by its event's id and type", async () => {
     const event = await ofJson({
       type: "event_callback",
       event: { type: "app_mention", user: "U061F7AUR" },
@@ -40,26 +40,26 @@ describe("a callback of Slack", () => {
     });
   });
 
-  it("from an interaction has the JSON of its form as data", async () => {
+  it("a callback of Slack from an interaction has the JSON of its form as data", async () => {
     const payload = JSON.stringify({ type: "block_actions", trigger_id: "12466.1395", actions: [] });
     const event = await ofForm({ payload });
     expect([event.eventId, event.typeOf()]).toEqual(["12466.1395", "block_actions"]);
     expect(event.json.data).toEqual(JSON.parse(payload));
   });
 
-  it("from an interaction without a trigger is known by its bytes and its signed time", async () => {
+  it("a callback of Slack from an interaction without a trigger is known by its bytes and its signed time", async () => {
     const event = await ofForm({ payload: JSON.stringify({ type: "view_closed", view: { id: "V1" } }) });
     expect(event.eventId).toMatch(/^[0-9a-f]{64}$/);
     expect(event.typeOf()).toBe("view_closed");
   });
 
-  it("from a slash command has the command as its type and the fields as data", async () => {
+  it("a callback of Slack from a slash command has the command as its type and the fields as data", async () => {
     const event = await ofForm({ command: "/deploy", text: "main", trigger_id: "13345224609.738474920" });
     expect([event.eventId, event.typeOf()]).toEqual(["13345224609.738474920", "/deploy"]);
     expect(event.json.data).toMatchObject({ text: "main" });
   });
 
-  it("about its rate has an event of its own for each minute", async () => {
+  it("a callback of Slack about its rate has an event of its own for each minute", async () => {
     const limited = (minute: number) => ofJson({ type: "app_rate_limited", minute_rate_limited: minute });
     const [first, next] = [await limited(1_518_467_820), await limited(1_518_467_880)];
     expect(first.typeOf()).toBe("app_rate_limited");

@@ -120,7 +120,7 @@ describe("headers of Svix", () => {
   const source = svix({ secret: SECRET });
   const body = { type: "invoice.paid" };
 
-  it.each(["svix", "webhook"] as const)("may be named %s", async (prefix) => {
+  it.each(["svix", "webhook"] as const)("the headers of Svix may be named %s", async (prefix) => {
     const callback = signed(body, { prefix });
     expect(await verifySource(source, callback)).toHaveProperty("verified");
     expect(readSource(source, callback)).toMatchObject([{ event_id: ID, event_type: "invoice.paid" }]);

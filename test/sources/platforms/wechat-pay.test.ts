@@ -182,7 +182,7 @@ describe("the platform certificates of WeChat Pay", () => {
     expect(verified).toBe(true);
   });
 
-  it("verify under an unknown serial, and are asked for once", async () => {
+  it("platform certificates verify under an unknown serial, and are asked for once", async () => {
     const asked: string[] = [];
     const fetchCertificate = async (serial: string) => {
       asked.push(serial);

@@ -25,7 +25,7 @@ it("each preset that is refused for its age stands in the table", () => {
 });
 
 describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
-  it.each([0, 1, 2])("during a rotation the secret at place %i of three verifies", async (place) => {
+  it.each([0, 1, 2])("the secret at place %i of three verifies during a rotation", async (place) => {
     expect(await verified(sender, await sender.callback(place), [0, 1, 2])).toMatchObject({
       verified: [{ index: place }],
     });

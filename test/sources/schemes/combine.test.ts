@@ -87,13 +87,13 @@ describe("two schemes", () => {
     });
   });
 
-  it("need not both accept where one is enough", async () => {
+  it("two schemes need not both accept where one is enough", async () => {
     expect(await any.verify({ ...POSTED, body: BODY, headers: SIGNED })).toHaveProperty("verified");
     expect(await any.verify({ ...POSTED, body: BODY, headers: NAMED })).toHaveProperty("verified");
     expect(await any.verify({ ...POSTED, body: BODY, headers: {} })).toMatchObject({ kind: "refused" });
   });
 
-  it("refuse for the reason of the credential that was there", async () => {
+  it("two schemes refuse for the reason of the credential that was there", async () => {
     expect(
       await any.verify({ ...POSTED, body: BODY, headers: { "x-callback-token": ["wrong"] } }),
     ).toMatchObject({
@@ -101,7 +101,7 @@ describe("two schemes", () => {
     });
   });
 
-  it("refuse for the time of a signature that was there, rather than for a token that was not", async () => {
+  it("two schemes refuse for the time of a signature that was there, rather than for a token that was not", async () => {
     const timed = createHmacScheme(platformHmac(60), { secrets: [SECRET], clock: systemClock });
     const verdict = await anyOf([token, timed]).verify({ ...POSTED, body: BODY, headers: SIGNED });
     expect(verdict).toMatchObject({ code: "timestamp_missing" });
@@ -112,14 +112,14 @@ describe("two schemes", () => {
     ["nothing at all", {}, true, true],
     ["one that is right", SIGNED, false, false],
     ["one that is wrong", { "x-signature": ["0".repeat(64)] }, false, false],
-  ])("say whether a credential was there: %s", async (_title, headers, inAny, inAll) => {
+  ])("two schemes say whether a credential was there: %s", async (_title, headers, inAny, inAll) => {
     const request: SignedRequest = { ...POSTED, body: BODY, headers };
     expect(isCredentialMissing(await any.verify(request))).toBe(inAny);
     expect(isCredentialMissing(await all.verify(request))).toBe(inAll);
   });
 
   it.each([[["jwt", "hmac"]], [["hmac", "jwt"]]])(
-    "look for a JWT's keys only when all else fits, in whatever order they stand: %j",
+    "two schemes look for a JWT's keys only when all else fits, in whatever order they stand: %j",
     async (order) => {
       let looked = 0;
       const keys: JwtKeys = {
@@ -158,7 +158,7 @@ describe("two schemes", () => {
     },
   );
 
-  it("name both ways in their challenge", () => {
+  it("two schemes name both ways in their challenge", () => {
     expect(any.challenge).toBe(
       'Signature realm="callbacks", algorithm="hmac-sha256", header="X-Signature", Token realm="callbacks", header="X-Callback-Token"',
     );

@@ -200,7 +200,7 @@ describe("a platform's timestamp", () => {
     ["iso", "2025-12-31T17:00:00-07:00"],
     ["iso", "2026-01-01T05:30:00.1+05:30"],
     ["iso", "2025-12-31T23:59:60Z"],
-  ] as const)("in %s is read: %s", (unit, text) => {
+  ] as const)("a timestamp in %s is read: %s", (unit, text) => {
     expect(timed({ unit, toleranceSeconds: 1 }, text)).toMatchObject(CURRENT);
   });
 
@@ -220,7 +220,7 @@ describe("a platform's timestamp", () => {
     ["iso", "2026-01-01T24:00:00Z"],
     ["iso", "2026-01-01T00:00:00.1234567890Z"],
     ["iso", "Thu, 01 Jan 2026 00:00:00 GMT"],
-  ] as const)("in %s is refused: %j", (unit, text) => {
+  ] as const)("a timestamp in %s is refused: %j", (unit, text) => {
     expect(timed({ unit, toleranceSeconds: null }, text)).toMatchObject({ code: "timestamp_missing" });
   });
 
@@ -231,7 +231,7 @@ describe("a platform's timestamp", () => {
     ["both", 301, "timestamp_stale"],
     ["past", -301, "timestamp_stale"],
     ["past", 86_400, undefined],
-  ] as const)("in the direction %s at %i s from now gives %s", (direction, distance, code) => {
+  ] as const)("a timestamp in the direction %s at %i s from now gives %s", (direction, distance, code) => {
     const verdict = timed({ unit: "seconds", toleranceSeconds: 300, direction }, String(NOW + distance));
     expect(verdict).toMatchObject(code === undefined ? CURRENT : { code });
   });
@@ -290,7 +290,7 @@ describe("a scheme that cannot be right", () => {
       "expected `timestamp` beside it",
     ],
     [{ ...STRIPE, signature: { ...STRIPE.signature, mayRepeat: true } }, ["a"], "signature.mayRepeat"],
-  ] as const)("throws a TypeError that says why: %#", (given, secrets, message) => {
+  ] as const)("a wrong scheme throws a TypeError that says why: %#", (given, secrets, message) => {
     const create = () => createHmacScheme(given, { secrets, clock });
     expect(create).toThrow(TypeError);
     expect(create).toThrow(message);

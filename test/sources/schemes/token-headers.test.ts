@@ -51,7 +51,7 @@ describe("a token after a prefix", () => {
   it.each([
     ["", "the-token"],
     ["Token ", "Token the-token"],
-  ])("after %j is accepted", (prefix, value) => {
+  ])("a token after %j is accepted", (prefix, value) => {
     expect(verify(prefix, value)).toMatchObject({ verified: [{ method: "token", index: 0 }] });
   });
 
@@ -60,7 +60,7 @@ describe("a token after a prefix", () => {
     ["Token ", "the-token", "token_missing"],
     ["Token ", "token the-token", "token_missing"],
     ["Token ", "Token ", "token_missing"],
-  ])("after %j does not accept %j", (prefix, value, code) => {
+  ])("a token scheme with the prefix %j does not accept %j", (prefix, value, code) => {
     expect(verify(prefix, value)).toMatchObject({ kind: "refused", code });
   });
 
