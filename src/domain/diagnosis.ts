@@ -1,6 +1,6 @@
 /**
- * What to do about each reason why a callback was not authentic, in one list; `docs/errors.md` says what each code means. Of
- * several findings the first in this order gives a diagnosis its code: the deepest cause.
+ * The remedy for each reason why a callback was not authentic, in one list; `docs/errors.md` says what each code means.
+ * Of several findings the first in this order gives a diagnosis its code: the deepest cause.
  */
 export const REMEDIES = {
   truncated: "Look for a body limit in a proxy, and for a redirect, which turns a POST into a GET.",
@@ -39,7 +39,7 @@ export interface Diagnosis {
   readonly code: DiagnosisCode;
   readonly message: string;
   readonly remedy: string;
-  /** Whether a secret or key that is known here made the signature or token, so that no other sender made it. */
+  /** Whether a secret or key that is known here made the signature or token: no other sender made it then. */
   readonly confirmed: boolean;
 }
 
@@ -47,7 +47,7 @@ export type Finding = Pick<Diagnosis, "code" | "message">;
 
 const PRECEDENCE = Object.keys(REMEDIES) as DiagnosisCode[];
 
-/** What to do about each code, where that is not what `REMEDIES` says of the specification's platform. */
+/** The remedies of a source, where they differ from those of `REMEDIES` for the built-in protocol. */
 export type Remedies = Partial<Record<DiagnosisCode, string>>;
 
 /** All findings as one diagnosis, with the code of the deepest cause and the remedies of all. */

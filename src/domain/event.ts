@@ -115,8 +115,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * A text as a segment of a path, still to be percent-encoded. An id may be `.` or `..`, which parsers of addresses
- * remove, encoded or not (URL Standard, "double-dot URL path segment"). So these get a `~` before them, and so
+ * A text as a segment of a path, still to be percent-encoded. An id may be `.` or `..`. Parsers of addresses remove
+ * both, encoded or not (URL Standard, "double-dot URL path segment"). So these get a `~` before them, and so
  * do texts that already begin with `~` and would read alike. Every other text is left as it is.
  */
 export function toPathSegment(text: string): string {

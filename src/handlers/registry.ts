@@ -20,8 +20,9 @@ import { withTimeLimit } from "./with-time-limit.ts";
 export type Registry = ReturnType<typeof createRegistry>;
 
 /**
- * Finds the handler of a type in a version (SPEC 4.1, 9): of the type itself, else of the longest matching pattern. A user's handler replaces the built-in one of the same type and version. Each name has handlers of its own,
- * found in the same way under the source of their keys (`stripe#audit`).
+ * Finds the handler of a type in a version (SPEC 4.1, 9). An exact type goes before the longest matching pattern.
+ * A user's handler replaces the built-in one of the same type and version. Each name has handlers of its own, found in
+ * the same way under the source of their keys (`stripe#audit`).
  * @throws TypeError when two of the user's handlers claim the same type and version under one name
  */
 export function createRegistry(builtIn: readonly Handler[], configured: readonly Handler[]) {

@@ -16,7 +16,7 @@ export const normalAddress = remembered((written) => {
 }, MAX_REMEMBERED);
 
 /**
- * The key of limits by address: an IPv4 address, or the /64 of an IPv6 one, which one host may have.
+ * The key of limits by address: an IPv4 address, or the /64 of an IPv6 one. One host may have a whole /64.
  * @param address as `normalAddress` returns it
  */
 export function rateKey(address: string): string {
