@@ -8,7 +8,7 @@ import { freePort } from "../support/free-port.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
-import { ask, type ProxyAddress, type Response, STRANGER } from "./proxy-client.ts";
+import { ask, type ProxyAddress, type Response, OTHER_ADDRESS } from "./proxy-client.ts";
 import { startProxy } from "./proxy-process.ts";
 
 const OPERATOR = "127.0.0.2";
@@ -99,7 +99,7 @@ describe("the admin listener behind the Caddy of docs/admin-api.md", () => {
       const elsewhere = await ask(proxy, {
         method: "GET",
         path: "/healthz",
-        from: STRANGER,
+        from: OTHER_ADDRESS,
         headers: { host },
       });
       expect([elsewhere.status, elsewhere.text]).toEqual([403, ""]);

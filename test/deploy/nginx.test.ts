@@ -5,7 +5,7 @@ import { payment } from "../support/receiver.ts";
 import { behindAProxy, signature } from "./behind-a-proxy.ts";
 import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
-import { ask, exchange, PATIENT_MS, STRANGER } from "./proxy-client.ts";
+import { ask, exchange, PATIENT_MS, OTHER_ADDRESS } from "./proxy-client.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
 import { startNginx } from "./start-nginx.ts";
 
@@ -67,7 +67,7 @@ describe("deploy/nginx/oncehook.conf", () => {
     lend(async (proxied) => {
       const path = "/api/platform/oauth-callback?code=a-code-of-a-user&state=x";
       const answers = await Promise.all(
-        Array.from({ length: 60 }, () => ask(proxied, { method: "GET", path, from: STRANGER })),
+        Array.from({ length: 60 }, () => ask(proxied, { method: "GET", path, from: OTHER_ADDRESS })),
       );
       expect(answers.some(({ status }) => status === 429)).toBe(true);
       const body = JSON.stringify(payment());

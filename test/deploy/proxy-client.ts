@@ -29,7 +29,7 @@ export interface Response {
 }
 
 /** The platform's network in these tests is 127.0.0.0/29; this is another one. */
-export const STRANGER = "127.0.0.9";
+export const OTHER_ADDRESS = "127.0.0.9";
 export const PLATFORM = "127.0.0.2";
 
 /** One request on a connection of its own, its certificate checked. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { payment, TOKEN } from "../support/receiver.ts";
 import { type BehindAProxy, signature } from "./behind-a-proxy.ts";
-import { ask, exchange, PATIENT_MS, PLATFORM, STRANGER } from "./proxy-client.ts";
+import { ask, exchange, PATIENT_MS, PLATFORM, OTHER_ADDRESS } from "./proxy-client.ts";
 
 type Lend = (use: (proxied: BehindAProxy) => Promise<void>, env?: Record<string, string>) => Promise<void>;
 
@@ -57,10 +57,10 @@ export function holdsItsPromises(lend: Lend): void {
   it("lets no callback pass that comes from off the allow list, and browsers all the same", () =>
     lend(async (proxied) => {
       const body = JSON.stringify(payment());
-      const answer = await ask(proxied, { from: STRANGER, body, headers: signedBy(body) });
+      const answer = await ask(proxied, { from: OTHER_ADDRESS, body, headers: signedBy(body) });
       expect([answer.status, JSON.parse(answer.text)]).toEqual([403, { error: "address not allowed" }]);
       expect(await proxied.receiver.count("oncehook_callbacks")).toBe(0);
-      const page = await ask(proxied, { from: STRANGER, method: "GET", path: "/api/platform/oauth-done" });
+      const page = await ask(proxied, { from: OTHER_ADDRESS, method: "GET", path: "/api/platform/oauth-done" });
       expect([page.status, page.text]).toEqual([200, expect.stringContaining("You are signed in")]);
     }));
 

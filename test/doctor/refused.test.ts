@@ -10,7 +10,7 @@ import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
 
-/** A stranger who finds the address can send these without a secret. */
+/** Whatever an unauthenticated sender can send without a secret. */
 const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<string, string> }[] = [
   { raw: "{}", headers: { "x-signature": createHash("sha256").update("{}").digest("hex") } },
   { raw: "{}", headers: { "x-signature": `${"0".repeat(64)},${"1".repeat(64)}` } },
@@ -21,7 +21,7 @@ const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<
 const NOON = "2026-06-15T12:00:00.000Z";
 
 describeFullOnPostgres("doctor on %s", (dialect) => {
-  it("doctor warns once of each confirmed diagnosis, and of none that strangers can cause", () =>
+  it("doctor warns once of each confirmed diagnosis, and of none that unauthenticated senders can cause", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target, { clock: { now: () => new Date(NOON) } });
       const right = signHmac(SECRET, Buffer.from("{}"));

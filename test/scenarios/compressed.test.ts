@@ -62,7 +62,7 @@ describeFullOnPostgres("compressed callbacks on %s", (dialect) => {
       expect(await receiver.count("oncehook_records", "source = 'acme'")).toBe(1);
     }));
 
-  it("a signature over the inflated bytes is refused, as a stranger's is", () =>
+  it("a signature over the inflated bytes is refused, as a forged one is", () =>
     withSources(async (receiver) => {
       expect((await send(receiver, gzipSync(order(2)), { signed: order(2) })).status).toBe(401);
       expect(await receiver.count("oncehook_records")).toBe(0);
@@ -91,7 +91,7 @@ describeFullOnPostgres("compressed callbacks on %s", (dialect) => {
       expect(await receiver.count("oncehook_records")).toBe(0);
     }));
 
-  it("a stranger's compressed body is refused before it is inflated", () =>
+  it("a compressed body without a signature is refused before it is inflated", () =>
     withSources(async (receiver) => {
       const notGzip = await send(receiver, order(7), { signed: Buffer.from("another body") });
       expect(notGzip.status).toBe(401);

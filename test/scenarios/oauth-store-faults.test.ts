@@ -87,7 +87,7 @@ describe("the OAuth redirect beside a database in trouble", () => {
     ));
 });
 
-describe("errors that a stranger's requests bring about", () => {
+describe("errors that unsigned requests cause", () => {
   const OIDC = {
     ADMIN_BASE_URL: "http://127.0.0.1:9090",
     ADMIN_OIDC_ISSUER: "http://127.0.0.1:1",
@@ -103,7 +103,7 @@ describe("errors that a stranger's requests bring about", () => {
   };
   const timesAtOnce = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 20 }, ask));
 
-  it("errors that a stranger can cause are logged once a minute, for discovery, sign-in and sessions", () =>
+  it("errors that an unauthenticated sender can cause are logged once a minute, for discovery, sign-in and sessions", () =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin, adminOrigin, target, lines }) => {

@@ -97,7 +97,7 @@ describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
       });
     }));
 
-  it("a stranger adds no row, and a row does not hold the secret's own hash", () =>
+  it("a refused callback adds no row, and a row does not hold the secret's own hash", () =>
     withMigrated(dialect, (target) =>
       withProcess(target, async (receiver) => {
         expect(await replay(receiver, "eu/unknown")).toBe(401);

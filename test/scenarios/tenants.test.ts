@@ -219,7 +219,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
     );
   });
 
-  it("the last use of a secret is listed for each tenant, and a stranger adds no tenant", {
+  it("the last use of a secret is listed for each tenant, and an unauthenticated sender adds no tenant", {
     tags: fullOnPostgres(dialect),
   }, () => {
     const source = shops(({ params }) =>

@@ -32,7 +32,7 @@ export interface Answer {
 }
 
 /** What the platform makes of one answer. */
-export type Verdict = "acknowledged" | "again" | "wrong";
+export type Reaction = "acknowledged" | "again" | "wrong";
 
 /** After these a platform sends the event again: the receiver's faults, a balancer's, overload, and slow requests. */
 const AGAIN = new Set([408, 429, 500, 502, 503]);
@@ -110,7 +110,7 @@ export class Book {
     this.#page(number).sent += 1;
   }
 
-  answered(number: number, { status, text }: Answer): Verdict {
+  answered(number: number, { status, text }: Answer): Reaction {
     const page = this.#page(number);
     if (status !== 200) {
       this.#count(String(status));

@@ -118,12 +118,12 @@ export class Platform {
       const pool = this.#chance.pick(this.#pools);
       const response = await pool.request({ method: "POST", path: PATH, headers, body });
       const text = await response.body.text();
-      const verdict = this.#book.answered(number, { status: response.statusCode, text });
-      if (verdict === "acknowledged") {
+      const reaction = this.#book.answered(number, { status: response.statusCode, text });
+      if (reaction === "acknowledged") {
         if (this.#chance.is(this.#rules.redelivered ?? 0.05)) this.#again.push(number);
         return;
       }
-      if (verdict === "wrong") return;
+      if (reaction === "wrong") return;
     } catch (error) {
       this.#book.unanswered(codeOf(error));
     }

@@ -34,14 +34,14 @@ function crowd({ name, title, full, short, env = {}, come }: Crowd): Round {
           faults.push(...(await come({ ...round, place, origin })));
         });
         const rows = await countOf(target, "oncehook_callbacks", "event_id IS NULL");
-        if (rows > MAX_STRANGERS) faults.push(`${rows} rows of the log are of requests that nobody signed`);
+        if (rows > MAX_UNSIGNED) faults.push(`${rows} rows of the log are of requests that nobody signed`);
         return { count: place.count, audits: [audit], faults };
       }),
   };
 }
 
 /** The log keeps so many requests that never came to an event, and what one minute brings on top. */
-const MAX_STRANGERS = 12_000;
+const MAX_UNSIGNED = 12_000;
 /** So many callbacks are acknowledged while the crowd is there. */
 const CALLBACKS = 50;
 /** Connections at a time while they are opened. */

@@ -48,7 +48,7 @@ const CLAIMS = fc.array(
   { maxLength: 3 },
 );
 
-/** Inputs to the phases that every stranger reaches: nothing throws, no forgery passes, no id comes out that cannot be kept. */
+/** Inputs to the phases that an unauthenticated sender reaches: nothing throws, no forgery passes, no id comes out that cannot be kept. */
 export const fuzz: Round = {
   name: "fuzz",
   title: "inputs to verification and identification, made by fast-check",
@@ -78,8 +78,8 @@ function verifies(body: Uint8Array, claims: readonly string[]): void {
       throw new Error(`a forgery was accepted: ${JSON.stringify(claims)}`);
     }
   }
-  const verdict = SCHEMES[0]?.verify({ ...POSTED, headers: { "x-signature": [right] }, body });
-  if (verdict === undefined || !("verified" in verdict)) throw new Error("the right signature was refused");
+  const result = SCHEMES[0]?.verify({ ...POSTED, headers: { "x-signature": [right] }, body });
+  if (result === undefined || !("verified" in result)) throw new Error("the right signature was refused");
 }
 
 function identifies(body: Uint8Array): void {

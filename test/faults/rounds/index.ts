@@ -19,7 +19,7 @@ import { refusals } from "./refusals.ts";
 import type { Round } from "./round.ts";
 import { rolling, stops } from "./signals.ts";
 import { storm } from "./storm.ts";
-import { STRANGER_ROUNDS } from "./strangers.ts";
+import { UNAUTHENTICATED_ROUNDS } from "./unauthenticated.ts";
 import { clocks, halts } from "./time.ts";
 import { timing } from "./timing.ts";
 import { UNRULY_ROUNDS } from "./unruly.ts";
@@ -60,7 +60,7 @@ export const ROUNDS: readonly Round[] = [
   flood("postgres"),
   largeBodies,
   ...CROWD_ROUNDS,
-  ...STRANGER_ROUNDS,
+  ...UNAUTHENTICATED_ROUNDS,
   hostile,
   forgedFlood,
   fuzz,

@@ -337,7 +337,7 @@ describe("an echoed text", () => {
     },
   );
 
-  it("an echoed text of JSON is never signed for a stranger", async () => {
+  it("an echoed text of JSON is never signed for an unauthenticated sender", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())),

@@ -101,7 +101,7 @@ describe("a contract that decrypts", () => {
     expect(contract.read(seal({ all: [{ id: "1", type: "a" }] }))).toMatchObject({ kind: "batch" });
   });
 
-  it("a contract that decrypts tells a stranger nothing of a padding: each unsigned body but a whole challenge goes on to the signature", async () => {
+  it("a contract that decrypts reveals nothing of a padding to an unauthenticated sender: each unsigned body but a whole challenge goes on to the signature", async () => {
     const { contract, scheme } = opened(lark({ secret: "an Encrypt Key" }));
     const answers = new Set<string>();
     for (let byte = 0; byte < 256; byte += 1) {

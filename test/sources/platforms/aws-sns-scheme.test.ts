@@ -160,7 +160,7 @@ describe("a message of Amazon SNS", () => {
       expect(asked).toEqual([]);
     }));
 
-  it("a message of SNS whose certificate is a stranger's is refused, and none beside the pin is asked for", () =>
+  it("a message of SNS whose certificate is of another owner is refused, and none beside the pin is asked for", () =>
     withSns(async ({ post, origin, asked }) => {
       const message = signed(NOTIFICATION, "2", stranger);
       expect(await post({ ...message, SigningCertURL: `${origin}/evil.pem` })).toMatchObject({

@@ -7,7 +7,7 @@ const TOKEN = "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl";
 const { contract } = openSource(notion({ secret: TOKEN }));
 
 describe("the preset notion", () => {
-  it("a source that has its token takes no other one from a stranger", async () => {
+  it("a source that has its token takes no other one from an unauthenticated sender", async () => {
     const response = await contract.challenge?.(requestOf({ verification_token: "secret_of_a_stranger" }));
     expect(response).toMatchObject({ kind: "refused", code: "handshake_invalid" });
   });

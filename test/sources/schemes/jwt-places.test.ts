@@ -310,7 +310,7 @@ describe("a JWT with a chain of certificates, as Apple sends it", () => {
     );
   });
 
-  it("a JWT of a stranger's chain, or of another key than the leaf's, is refused", async () => {
+  it("a JWT of an unknown chain, or of another key than the leaf's, is refused", async () => {
     const forgedRoot = await issueCertificate({ type: "ec", subject: "root", isAuthority: true });
     const forged = await issueCertificate({
       type: "ec",

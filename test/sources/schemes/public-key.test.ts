@@ -123,7 +123,7 @@ describe.each(CASES)("a signature with a private key, as %s sends it", (_name, o
       });
   });
 
-  it("a signature of a stranger's key is refused", () => {
+  it("a signature of an unknown key is refused", () => {
     const [known, stranger] = [one.pair(), one.pair()];
     expect(verify(data, [text(known.publicKey)], signed(one, stranger.privateKey))).toMatchObject({
       code: "signature_mismatch",

@@ -16,7 +16,7 @@ describe("Project Wycheproof", () => {
     ["ecdsa-p1363", "ecdsa-p256-sha256", "p1363", 262],
     ["rsa-sha256", "rsa-sha256", undefined, 259],
     ["rsa-pss-sha256", "rsa-pss-sha256", undefined, 108],
-  ] as const)("every case of %s has the verdict of Wycheproof", (file, algorithm, format, count) => {
+  ] as const)("every case of %s has the result that Wycheproof gives", (file, algorithm, format, count) => {
     const groups: Group[] = JSON.parse(readFileSync(`test/vectors/wycheproof-${file}.json`, "utf8"));
     const signature: PublicKeyData["signature"] = {
       header: "X-Own",

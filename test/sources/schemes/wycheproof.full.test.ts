@@ -51,7 +51,7 @@ describe("Project Wycheproof", () => {
     ["sha256", 256, 174],
     ["sha512", 512, 174],
   ] as const)(
-    "every case of HMAC with %s has the verdict of Wycheproof, and a shortened tag is invalid",
+    "every case of HMAC with %s has the result that Wycheproof gives, and a shortened tag is invalid",
     (algorithm, bits, count) => {
       const cases: HmacCase[] = read(`hmac-${algorithm}`);
       const wrong = cases.filter(({ key, msg, tag, tagBits, result }) => {
@@ -73,7 +73,7 @@ describe("Project Wycheproof", () => {
     },
   );
 
-  it("every JWS case of the configurable algorithms has the verdict of Wycheproof", async () => {
+  it("every JWS case of the configurable algorithms has the result that Wycheproof gives", async () => {
     const groups: JwsGroup[] = read("jws");
     const wrong: string[] = [];
     for (const group of groups) {

@@ -19,7 +19,7 @@ import type { RequestInfo, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 export interface ErrorDescription {
   /** An error with its causes, secrets masked. */
   readonly describe: (error: unknown) => string;
-  /** Whether an error that a handler threw is a verdict on the event, and no fault. */
+  /** Whether an error that a handler threw rejects the event, and is no fault of the handler. */
   readonly isRejection: (error: unknown) => boolean;
 }
 

@@ -46,7 +46,7 @@ const INSERT_NOTIFICATION = prepared(
     VALUES ($1, $2, $3, $4, $5, $6)`,
 );
 
-/** The parts of a completion; one statement holds those that an event has. */
+/** The parts of a completion; one statement holds those that an event has, so that it costs one execution. */
 const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
 /** The record that this very transaction inserted; one that was committed or undone meanwhile is another, or none. */
 const OF_EVENT = `WHERE event_id = $3 AND source = $4 AND status = 'processing'
@@ -56,16 +56,24 @@ const NOT_ITS_TRANSACTION = "the record is not of this transaction";
 const EXACTLY_ONE = `SELECT (CASE count(*) WHEN 1 THEN '1' ELSE '${NOT_ITS_TRANSACTION}' END)::int FROM completed`;
 const DELETE_LEFTOVERS = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
     preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
-const INSERT_CALLBACK = `callback AS (
+const LOGGED = ", callback_id = (SELECT id FROM callback)";
+const FIRST_NOTIFICATION = `notification AS (
+      INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
+      VALUES ($4, $3, 1, $5, $6, $7))`;
+const insertCallback = (from: number) => `callback AS (
       INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
-      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 5}`).join(", ")}) RETURNING id)`;
+      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${from + index}`).join(", ")}) RETURNING id)`;
 
 function completionStatement(parts: readonly string[], more = ""): WireStatement {
   const completed = `completed AS (${COMPLETE}${more} ${OF_EVENT} RETURNING 1)`;
   return prepared(`WITH ${[DELETE_LEFTOVERS, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`);
 }
-const COMPLETE_EVENT = completionStatement([]);
-const COMPLETE_AND_LOG = completionStatement([INSERT_CALLBACK], ", callback_id = (SELECT id FROM callback)");
+const COMPLETIONS = {
+  plain: completionStatement([]),
+  notified: completionStatement([FIRST_NOTIFICATION]),
+  logged: completionStatement([insertCallback(5)], LOGGED),
+  notifiedAndLogged: completionStatement([FIRST_NOTIFICATION, insertCallback(8)], LOGGED),
+} as const;
 
 /** Reserves the event: it answers one row, or none where a record is there. */
 export function insertRecord(record: NewRecord, now: Date): WireStatement {
@@ -111,16 +119,18 @@ export function insertNotification(
 export function completionStatements(
   { source, eventId }: EventKey,
   { result, logEntry }: Completion,
-  notifications: readonly QueuedNotification[],
+  [first, ...more]: readonly QueuedNotification[],
   now: Date,
 ): WireStatement[] {
-  const values = [JSON.stringify(result), now.toISOString(), eventId, source];
-  const completion =
-    logEntry === undefined
-      ? { ...COMPLETE_EVENT, values }
-      : { ...COMPLETE_AND_LOG, values: [...values, ...callbackValues(logEntry, 1)] };
-  const queued = notifications.map((one, index) => insertNotification({ source, eventId }, index + 1, one));
-  return [completion, ...queued];
+  const values: WireValue[] = [JSON.stringify(result), now.toISOString(), eventId, source];
+  if (first !== undefined) values.push(first.topic, first.payload, first.at);
+  if (logEntry !== undefined) values.push(...callbackValues(logEntry, 1));
+  const [plain, logged] =
+    first === undefined
+      ? [COMPLETIONS.plain, COMPLETIONS.logged]
+      : [COMPLETIONS.notified, COMPLETIONS.notifiedAndLogged];
+  const others = more.map((one, index) => insertNotification({ source, eventId }, index + 2, one));
+  return [{ ...(logEntry === undefined ? plain : logged), values }, ...others];
 }
 
 /** The completion of an event whose handler has ended. */

@@ -8,11 +8,11 @@ import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
 import type { Ran, Round } from "./round.ts";
 
-/** What strangers may make the process hold, and how long an authentic callback may take meanwhile. */
+/** What unauthenticated senders may make the process hold, and how long an authentic callback may take meanwhile. */
 const MAX_GROWTH_MB = 200;
 const MAX_MS = 2_000;
 const BODY = 1_048_576;
-/** The platform's own callbacks that are acknowledged while the strangers are there. */
+/** The platform's own callbacks that are acknowledged while unauthenticated senders are there. */
 const CALLBACKS = 50;
 const WARM_UP = 500;
 const AT_ONCE = 100;
@@ -47,7 +47,7 @@ interface Found {
 type Named = Pick<Round, "name" | "title" | "full" | "short">;
 
 /** @param crowds one after the other, each gone before the next one comes */
-function strangers(
+function unauthenticatedRound(
   named: Named,
   crowds: (count: number) => Readonly<Record<string, Crowd>>,
   env: Record<string, string> = {},
@@ -89,7 +89,7 @@ async function crowded({ fleet, book }: UnderFire, crowd: Crowd, quiet: number):
     while (sockets.length < count) {
       const most = Math.min(AT_ONCE, count - sockets.length);
       const joining = Array.from({ length: most }, (_, at) =>
-        stranger(origin, isOneAddress ? "127.0.0.2" : addressOf(sockets.length + at), crowd),
+        unauthenticatedSender(origin, isOneAddress ? "127.0.0.2" : addressOf(sockets.length + at), crowd),
       );
       sockets.push(...(await Promise.all(joining)));
     }
@@ -114,7 +114,7 @@ async function crowded({ fleet, book }: UnderFire, crowd: Crowd, quiet: number):
 async function authentic(origin: string, state: { readonly isOver: boolean }, found: Found): Promise<void> {
   for (let number = 0; !state.isOver; number += 1) {
     const begun = performance.now();
-    const event = strayEvent(`among-strangers-${number}`, "ledger_posting_of_nobody");
+    const event = strayEvent(`among-unsigned-${number}`, "ledger_posting_of_nobody");
     const { status } = await call(origin, event);
     // It has no handler here: 400 says that it was verified.
     if (status !== 400) found.faults.push(`an authentic callback got ${status}`);
@@ -123,7 +123,7 @@ async function authentic(origin: string, state: { readonly isOver: boolean }, fo
   }
 }
 
-async function stranger(
+async function unauthenticatedSender(
   origin: URL,
   localAddress: string,
   { bodyBytes = 0, writes = [], isUnread = false }: Crowd,
@@ -159,12 +159,12 @@ function rssMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }
 
-export const STRANGER_ROUNDS = [
-  strangers(
+export const UNAUTHENTICATED_ROUNDS = [
+  unauthenticatedRound(
     {
-      name: "strangers",
+      name: "unauthenticated-crowds",
       title:
-        "strangers with endless bodies of 1 MiB, silent, pipelining, not reading, or with bodies in single bytes",
+        "unauthenticated senders with endless bodies of 1 MiB, silent, pipelining, not reading, or with bodies in single bytes",
       full: 700,
       short: 50,
     },
@@ -177,9 +177,9 @@ export const STRANGER_ROUNDS = [
       "single bytes": { count: Math.min(count, 100), writes: [BYTE_BY_BYTE] },
     }),
   ),
-  strangers(
+  unauthenticatedRound(
     {
-      name: "stranger",
+      name: "unauthenticated-sender",
       title: "bodies of 64 MiB from one address that never end",
       full: 24,
       short: 3,
